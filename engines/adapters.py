@@ -170,20 +170,20 @@ class _Typed(ABC):
             or _watched(self, lm)
         ):
             return None
-        place = (id(signature), id(demos))
+        key = (id(signature), id(demos))
         # Predictors are changed in place: what was rendered holds as long as nothing of it has changed.
-        told = (signature, [dict(demo) for demo in demos], lm, dict(lm.kwargs), dict(lm_kwargs))
-        kept = self._prompts.get(place)
-        if kept is None or kept[0] != told:
+        parts = (signature, [dict(demo) for demo in demos], lm, dict(lm.kwargs), dict(lm_kwargs))
+        kept = self._prompts.get(key)
+        if kept is None or kept[0] != parts:
             prompt = _rendered(self, lm, lm_kwargs, signature, demos)
-            kept = self._prompts[place] = (signature, copy.deepcopy(told[1]), *told[2:]), prompt
+            kept = self._prompts[key] = (signature, copy.deepcopy(parts[1]), *parts[2:]), prompt
             if len(self._prompts) > _KEPT:
                 self._prompts.popitem(last=False)
         return kept[1] and kept[1].filled(inputs)
 
     @cached_property
     def _prompts(self) -> OrderedDict[tuple[int, int], tuple[tuple[Any, ...], _Prompt | None]]:
-        """The prompts that were rendered."""
+        """The prompts that were rendered, each with what it was rendered from."""
         return OrderedDict()
 
     def shown(self, signature: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -194,16 +194,16 @@ class _Typed(ABC):
         """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer."""
         fields, values, name = _outputs(signature), [], ""
         try:
-            for name, given in self._given(fields, without_drafts(completion, fields)):
-                values.append((name, value_of(given, fields[name].annotation)))
-            found = said_once(values)
-            if list(found) != list(fields):
-                found = apply_output_field_defaults(signature, found)
-            if missing := [name for name in fields if name not in found]:
+            for name, raw in self._sections(fields, without_drafts(completion, fields)):
+                values.append((name, value_of(raw, fields[name].annotation)))
+            reply = said_once(values)
+            if list(reply) != list(fields):
+                reply = apply_output_field_defaults(signature, reply)
+            if missing := [name for name in fields if name not in reply]:
                 raise ValueError(f"no {', '.join(missing)} in {redact(completion[:1000])[:120]!r}")
         except (RecursionError, ValueError) as error:
             raise self._unusable(signature, completion[:1000], _words(error, name), dict(values)) from error
-        return found
+        return reply
 
     def _unusable(self, signature: Any, text: str, why: str, read: Any = None) -> AdapterParseError:
         return AdapterParseError(
@@ -215,7 +215,7 @@ class _Typed(ABC):
         )
 
     @abstractmethod
-    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         """Return output field and text, or data, in the order in which a reply gives them."""
 
 
@@ -225,16 +225,13 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
 
-    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
-        given = chat_fields(text, fields, [name for name, one in fields.items() if one.annotation is not str])
-        if (
-            given
-            and fields[given[-1][0]].annotation is not str
-            and _END not in text
-            and _lacks_end(text, fields)
-        ):
-            raise ValueError(f"{given[-1][0]} may be half of what it was to be")  # 1 of 10, True of Truest
-        return given
+    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+        short = [name for name, field in fields.items() if field.annotation is not str]
+        sections = chat_fields(text, fields, short)
+        last = sections[-1][0] if sections else ""
+        if last in short and _END not in text and _lacks_end(text, fields):
+            raise ValueError(f"{last} may be half of what it was to be")  # 1 of 10, True of Truest
+        return sections
 
 
 class JsonAdapter(_Typed, dspy.JSONAdapter):
@@ -243,7 +240,7 @@ class JsonAdapter(_Typed, dspy.JSONAdapter):
     def _prepare_response_format(self, lm: Any, lm_kwargs: Any, signature: Any) -> None:
         """Leave it to the channel, which finds out what the endpoint takes."""
 
-    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         return json_fields(text, fields)
 
 
@@ -265,7 +262,7 @@ class XmlAdapter(_Typed, dspy.XMLAdapter):
         )
         return text
 
-    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         try:
             root = ElementTree.fromstring(f"<dspy_root>{text}</dspy_root>")
         except ElementTree.ParseError as error:
@@ -283,15 +280,15 @@ class XmlAdapter(_Typed, dspy.XMLAdapter):
 _reader: Final[Kept[TypeAdapter[Any]]] = Kept(TypeAdapter)
 
 
-def value_of(given: Any, annotation: Any) -> Any:
-    """Return a field's value as its type. DSPy takes ``on`` and ``1`` for True; here a label must have been said."""
+def value_of(raw: Any, annotation: Any) -> Any:
+    """Return a field's text or data as its type. DSPy takes ``on`` and ``1`` for True; here a label must be said."""
     if get_origin(annotation) is Literal:
-        return choice(given, get_args(annotation))
+        return choice(raw, get_args(annotation))
     own = isinstance(annotation, type) and issubclass(annotation, (dspy.Type, enum.Enum))
     if annotation is str or own:  # which has a parser of its own
-        return parse_value(given, annotation)
+        return parse_value(raw, annotation)
     may_be_text = get_origin(annotation) in (Union, types.UnionType) and str in get_args(annotation)
-    raw = data(given) if isinstance(given, str) and not may_be_text else given
+    raw = data(raw) if isinstance(raw, str) and not may_be_text else raw
     value = _reader(annotation).validate_python(raw)
     _check_booleans(raw, value)
     return value
@@ -305,8 +302,8 @@ def _check_booleans(raw: Any, value: Any) -> None:
         for name in value.keys() & raw.keys():
             _check_booleans(raw[name], value[name])
     elif isinstance(value, list | tuple) and isinstance(raw, list | tuple):
-        for one, two in zip(raw, value, strict=False):
-            _check_booleans(one, two)
+        for raw_part, part in zip(raw, value, strict=False):
+            _check_booleans(raw_part, part)
     elif isinstance(raw, bool) != isinstance(value, bool):
         word = raw.strip().lower() if isinstance(raw, str) else ""
         if not (isinstance(value, bool) and word in ("true", "false")):
@@ -339,8 +336,8 @@ def _words(error: Exception, name: str) -> str:
     """Return on one line what is wrong with a reply, or with its field."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(map(str, (name, *first["loc"])))
-        return f"{place}: {first['msg']}, not {str(first['input'])[:100]!r}"
+        path = ".".join(map(str, (name, *first["loc"])))
+        return f"{path}: {first['msg']}, not {str(first['input'])[:100]!r}"
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

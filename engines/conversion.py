@@ -36,8 +36,8 @@ def content_of(request: Request) -> dict[str, Any]:
         "seed": config.seed,
         "response_format": config.response_format,
         **{
-            name: given for name in ("logprobs", "top_p") if (given := getattr(config, name)) is not None
-        },  # requests of before have neither
+            name: value for name in ("logprobs", "top_p") if (value := getattr(config, name)) is not None
+        },  # left out where they are not asked for, as in journals of before there were any
     }
 
 
@@ -72,8 +72,8 @@ def text_of(response: Response) -> str:
     data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
     if len(data) != 1:
         return ""
-    said = _of_choice(response, "message", "content")
-    return said if isinstance(said, str) else json.dumps(data[0], ensure_ascii=False)
+    content = _of_choice(response, "message", "content")
+    return content if isinstance(content, str) else json.dumps(data[0], ensure_ascii=False)
 
 
 def as_ended(response: Response) -> Response:
@@ -81,33 +81,30 @@ def as_ended(response: Response) -> Response:
 
     DSPy's client takes every reason that it does not know (``model_length``, ``abort``, ``max_tokens``) for ``stop``.
     """
-    said = _of_choice(response, "finish_reason")
-    if response.finish_reason != "stop" or is_whole(said):
+    reason = _of_choice(response, "finish_reason")
+    if response.finish_reason != "stop" or is_whole(reason):
         return response
-    limited = any(word in str(said).lower() for word in ("length", "tokens"))
+    limited = any(word in str(reason).lower() for word in ("length", "tokens"))
     return replace(response, finish_reason="length" if limited else "error")
 
 
 def _of_choice(response: Response, *names: str) -> Any:
     """Return what an OpenAI-compatible endpoint has said in its first choice; ``None`` if it has not, or is another."""
     try:
-        found = (response.provider_data or {})["choices"][0]
+        value = (response.provider_data or {})["choices"][0]
         for name in names:
-            found = found[name]
+            value = value[name]
     except (KeyError, IndexError, TypeError):
         return None
-    return found
+    return value
 
 
 def without_key(response: Response, key: str) -> Response:
     """Return a response that does not show the key, as a server may that shows what it was sent: replies are kept."""
-    shown = text_of(response), response.model
-    text, model = (hiding(one, key) for one in shown)
-    return (
-        response
-        if (text, model) == shown
-        else replace(response, message=Message.assistant(text), model=model)
-    )
+    text, model = hiding(text_of(response), key), hiding(response.model, key)
+    if (text, model) == (text_of(response), response.model):
+        return response
+    return replace(response, message=Message.assistant(text), model=model)
 
 
 def hiding(text: str, key: str) -> str:

@@ -61,25 +61,25 @@ class Database:
             raise
         self.all("COMMIT")
 
-    def all(self, asked: str, *values: Any) -> list[Any]:
-        """Do what is asked, and return all rows that it gives."""
+    def all(self, statement: str, *values: Any) -> list[Any]:
+        """Execute a statement, and return all rows that it gives."""
         try:  # as self.used(), but a call of a model waits for this
             with self._lock:
-                return self._data.execute(asked, values).fetchall()
+                return self._data.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
-    def many(self, asked: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Do what is asked for each row, in one transaction."""
+    def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Execute a statement for each row, in one transaction."""
         with self.used(), self.together():
-            self._data.executemany(asked, rows)
+            self._data.executemany(statement, rows)
 
-    def each(self, asked: str, *values: Any) -> Iterator[Any]:
-        """Return the rows one after the other."""
+    def each(self, query: str, *values: Any) -> Iterator[Any]:
+        """Return the rows of a query one after the other."""
         with self.used():
-            yield from self._data.execute(asked, values)
+            yield from self._data.execute(query, values)
 
-    def one(self, asked: str, *values: Any) -> Any:
+    def first(self, query: str, *values: Any) -> Any:
         """Return the first value of the first row; ``None`` without a row."""
-        found = self.all(asked, *values)
-        return found[0][0] if found else None
+        rows = self.all(query, *values)
+        return rows[0][0] if rows else None

@@ -76,23 +76,23 @@ class Reply:
     def with_words(self) -> Reply:
         """Return a refusal with its words where DSPy's client looks for them: vLLM, FastAPI and Gemini have others."""
         try:
-            said = self.json()
+            body = self.json()
         except (RecursionError, ValueError):
             return self
-        if self.status < 400 or (isinstance(said, dict) and said.get("error")):
+        if self.status < 400 or (isinstance(body, dict) and body.get("error")):
             return self
-        said = said.get("message", said) if isinstance(said, dict) else said
-        words = said if isinstance(said, str) else json.dumps(said)
+        words = body.get("message", body) if isinstance(body, dict) else body
+        words = words if isinstance(words, str) else json.dumps(words)
         return replace(self, body=json.dumps({"error": {"message": words}}).encode())
 
     def without_numbers(self) -> Reply:
         """Return a paid reply without what it says of its tokens, in whatever way; itself if it says nothing."""
         try:
-            said = self.json()
-            found = [said.pop("usage", None), *(choice.pop("logprobs", None) for choice in said["choices"])]
+            body = self.json()
+            numbers = [body.pop("usage", None), *(choice.pop("logprobs", None) for choice in body["choices"])]
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             return self
-        return replace(self, body=json.dumps(said).encode()) if any(found) else self
+        return replace(self, body=json.dumps(body).encode()) if any(numbers) else self
 
 
 class Transport:
@@ -119,16 +119,16 @@ class Transport:
                     fields=answer.headers,
                 )
         except aiohttp.ConnectionTimeoutError:
-            said = f"timed out connecting to {_host(sent.url)}"
+            problem = f"timed out connecting to {_host(sent.url)}"
         except aiohttp.ClientConnectorError as error:
-            said = f"failed to connect to {_host(sent.url)}: {error.os_error}"
+            problem = f"failed to connect to {_host(sent.url)}: {error.os_error}"
         except aiohttp.InvalidURL:  # which it shows, and there may be a key in it
-            said = f"{_host(sent.url)}, or the proxy of the environment, is no address"
+            problem = f"{_host(sent.url)}, or the proxy of the environment, is no address"
         except aiohttp.ClientResponseError as error:  # the same
-            said = error.message
+            problem = error.message
         except aiohttp.ClientError as error:
-            said = str(error) or "server closed connection before sending response"
-        raise TransportError(said)
+            problem = str(error) or "server closed connection before sending response"
+        raise TransportError(problem)
 
     def _proxy(self, url: str) -> str | None:
         """Return the proxy of the environment for an address, looked up once."""
@@ -235,17 +235,17 @@ class Direct:
     def _form(self, config: Config, system: Any, *before: Message) -> _Form | None:
         """Let DSPy write a request with a mark for its last text; ``None`` where that text would change more."""
         marks = [uuid.uuid4().hex.encode() for _ in range(2)]
-        one, two = (
+        first, second = (
             Request(
                 model=self.name, system=system, messages=(*before, Message.user(mark.decode())), config=config
             )
             for mark in marks
         )
-        sent, other = self.written(one), self.written(two)
+        sent = self.written(first)
         parts = sent.body.split(b'"%s"' % marks[0])
-        if len(parts) != 2 or replace(sent, body=sent.body.replace(*marks)) != other:
+        if len(parts) != 2 or replace(sent, body=sent.body.replace(*marks)) != self.written(second):
             return None
-        return _Form(request=one, sent=sent, around=(parts[0], parts[1]))
+        return _Form(request=first, sent=sent, around=(parts[0], parts[1]))
 
     def _named(self, request: Request) -> Request:
         return replace(request, model=self.name)
@@ -260,8 +260,8 @@ class Direct:
         """Return the connections of this event loop: they end with it."""
         loop = asyncio.get_running_loop()
         if loop not in self._lines:
-            for other in [one for one in self._lines if one.is_closed()]:
-                del self._lines[other]
+            for ended in [other for other in self._lines if other.is_closed()]:
+                del self._lines[ended]
             opening = opened()
             self._lines[loop] = await anext(opening), opening
         return self._lines[loop][0]

@@ -90,7 +90,8 @@ def heard(answer: Answer) -> None:
 
 def cut() -> list[Answer]:
     """Return what the draw in hand was answered and lacks its end."""
-    return [one for one in current_draw.get().answers or () if one.finish_reason in WITHOUT_END]
+    answers = current_draw.get().answers or ()
+    return [answer for answer in answers if answer.finish_reason in WITHOUT_END]
 
 
 def number_of_draw(key: str, occurrence: int) -> int:

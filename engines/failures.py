@@ -27,9 +27,9 @@ from .journal import Answer
 class EmptyReplyError(LMProviderError):
     """An answer without a choice, or with nothing of use in it: a failure of the endpoint, though it may be billed."""
 
-    def __init__(self, answer: Answer, said: str = "the endpoint sent an empty reply") -> None:
+    def __init__(self, answer: Answer, problem: str = "the endpoint sent an empty reply") -> None:
         self.answer = answer
-        super().__init__(said)
+        super().__init__(problem)
 
 
 class RefusedParameterError(LMInvalidRequestError):

@@ -109,7 +109,7 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._data = Database(path, _TABLE, page=1024)
             self._before, self._answers = self._data.all("SELECT count(*), count(text) FROM attempts")[0]
-            self._numbers = itertools.count(1 + (self._data.one("SELECT max(id) FROM attempts") or 0))
+            self._numbers = itertools.count(1 + (self._data.first("SELECT max(id) FROM attempts") or 0))
             if self._before:
                 self._data.all(_INDEX)
 
@@ -125,7 +125,7 @@ class Journal:
     def ask(self, key: str) -> Past:
         """Count one more occurrence of ``key`` and return what earlier processes made of it."""
         counted = "INSERT INTO seen VALUES (?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n"
-        occurrence: int = self._seen.one(counted, key)
+        occurrence: int = self._seen.first(counted, key)
         if not (self._before and self._data):
             return Past(occurrence=occurrence)
         kept: dict[str, Any] = {"retried": 0, "over": 0, "error": ""}

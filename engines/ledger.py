@@ -54,9 +54,9 @@ class Ledger:
     def merged(cls, ledgers: "Iterable[Ledger]") -> "Ledger":
         """Return the sum of several."""
         total = cls()
-        for one in ledgers:
-            with one._lock:
-                for purpose, spend in one._spend.items():
+        for ledger in ledgers:
+            with ledger._lock:
+                for purpose, spend in ledger._spend.items():
                     total._spend.setdefault(purpose, Spend()).add(spend)
         return total
 

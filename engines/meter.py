@@ -125,7 +125,7 @@ class Meter:
                 raise BudgetExhausted(limit, getattr(self.budget, limit))
             later = 1 + self.held / max(1, self.calls + now.calls)
             for name in ("tokens", "cost"):
-                spent, soon, ever = (getattr(one, name) for one in (self, now, every))
+                spent, soon, ever = (getattr(amount, name) for amount in (self, now, every))
                 # Beside what is kept back and outstanding now, or all that is outstanding.
                 wanted = max((spent + soon) * later, spent + ever)
                 wanted += getattr(self._reserved, name) + getattr(own, name)

@@ -82,9 +82,9 @@ class Model(EndpointSettings):
             )
         if self.api_base is not None:
             self._check_address(self.api_base)
-        for name, given, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
-            if given is not None and not 0 <= given <= most:
-                raise UsageError(f"{name} {given} is out of range", hint=f"give a number from 0 to {most}")
+        for name, value, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
+            if value is not None and not 0 <= value <= most:
+                raise UsageError(f"{name} {value} is out of range", hint=f"give a number from 0 to {most}")
 
     @classmethod
     def of_lm(cls, lm: dspy.LM) -> "Model":
@@ -93,12 +93,15 @@ class Model(EndpointSettings):
         Raises:
             UsageError: it has settings that jurist does not send, or a key that no environment variable holds.
         """
-        told = {name: value for name, value in lm.kwargs.items() if value is not None}
-        key, taken = told.pop("api_key", None), {"api_base", "temperature", "top_p", "max_tokens", "timeout"}
-        if "max_completion_tokens" in told:  # of reasoning models
-            told["max_tokens"] = told.pop("max_completion_tokens")
+        settings = {name: value for name, value in lm.kwargs.items() if value is not None}
+        key, taken = (
+            settings.pop("api_key", None),
+            {"api_base", "temperature", "top_p", "max_tokens", "timeout"},
+        )
+        if "max_completion_tokens" in settings:  # of reasoning models
+            settings["max_tokens"] = settings.pop("max_completion_tokens")
         if getattr(lm, "_engine_spec", "auto") != "auto":
-            told["engine"] = "its own"
+            settings["engine"] = "its own"
         names = [
             name for name, value in os.environ.items() if value == key and name.endswith(("_KEY", "_TOKEN"))
         ]
@@ -108,10 +111,10 @@ class Model(EndpointSettings):
                 hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere, or leave out a key that "
                 "the server does not ask for",
             )
-        if other := sorted(told.keys() - taken):
+        if other := sorted(settings.keys() - taken):
             hint = f"jurist.Model({lm.model!r}, ...) has all that it sends"
             raise UsageError(f"jurist does not send {', '.join(other)} of this dspy.LM", hint=hint)
-        return cls(name=lm.model, key_env=names[0] if key else None, **told)
+        return cls(name=lm.model, key_env=names[0] if key else None, **settings)
 
     def _check_address(self, address: str) -> None:
         server = address.partition("//")[2].partition("/")[0]
@@ -172,8 +175,8 @@ def connect(
     name = "jurist/offline" if model.offline else model.name
     settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
     try:
-        given = {key: value for key, value in settings.items() if value is not None}
-        return Channel(inner, context, purpose, pace).lm(name, **given)
+        chosen = {key: value for key, value in settings.items() if value is not None}
+        return Channel(inner, context, purpose, pace).lm(name, **chosen)
     except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
 
@@ -233,8 +236,8 @@ class Endpoint:
 
     def __init__(self, model: Model) -> None:
         shipped_prices()
-        told = {"timeout": model.timeout, "api_base": model.api_base, "api_key": key_of(model)}
-        options: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
+        settings = {"timeout": model.timeout, "api_base": model.api_base, "api_key": key_of(model)}
+        options: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)
         self._lm = client(**options)
         self._terms = Terms(model.name, foreign=bool(model.api_base))

@@ -36,16 +36,16 @@ class _ClosedLabels:
             return []
         start = openings[-1].end()
         end = text.find("\n[[ ## ", start)
-        found = self.label.finditer(text, start, len(text) if end < 0 else end)
-        places = [one.span(one.lastindex or 0) for one in found]
+        labels = self.label.finditer(text, start, len(text) if end < 0 else end)
+        places = [label.span(label.lastindex or 0) for label in labels]
         return places if self.several else places[:1]
 
-    def same(self, one: str, two: str) -> bool:
-        """Whether ``one`` could be the beginning of ``two``, or all of it and more."""
-        if len(one) > len(two):
-            one, rest = one[: len(two)], one[len(two)]
-            return one.casefold() == two.casefold() and not (rest.isalnum() or rest == "_")
-        return two.casefold().startswith(one.casefold())
+    def same(self, text: str, label: str) -> bool:
+        """Whether a text could be the beginning of a label, or all of it and more."""
+        if len(text) > len(label):
+            begin, after = text[: len(label)], text[len(label)]
+            return begin.casefold() == label.casefold() and not (after.isalnum() or after == "_")
+        return label.casefold().startswith(text.casefold())
 
 
 @lru_cache(maxsize=256)
@@ -61,7 +61,7 @@ def closed_labels(signature: Any, field: str) -> _ClosedLabels | None:
     if several := get_origin(kind) is list:
         (kind,) = get_args(kind)
         if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
-            named = {name: _labels(one.annotation) for name, one in kind.model_fields.items()}
+            named = {name: _labels(part.annotation) for name, part in kind.model_fields.items()}
             key, *others = [name for name, labels in named.items() if labels] or [""]
             kind = kind.model_fields[key].annotation if key and not others else None
     labels = _labels(kind)
@@ -84,10 +84,12 @@ def _labels(kind: Any) -> tuple[str, ...]:
 
 
 def _pattern(labels: Sequence[str], key: str, several: bool) -> re.Pattern[str]:
-    one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    label = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     if key:
-        return re.compile(rf"[\"']{key}[\"']\s*:\s*[\"']?({one})(?!\w)|<{key}>\s*({one})\s*<", re.IGNORECASE)
-    return re.compile(rf"[\"']({one})[\"']" if several else rf"(?<!\w)({one})(?!\w)", re.IGNORECASE)
+        own = rf"[\"']{key}[\"']\s*:\s*[\"']?({label})(?!\w)|<{key}>\s*({label})\s*<"
+    else:
+        own = rf"[\"']({label})[\"']" if several else rf"(?<!\w)({label})(?!\w)"
+    return re.compile(own, re.IGNORECASE)
 
 
 def label_probabilities(signature: Any, field: str, tokens: Sequence[TokenLogprob]) -> list[dict[str, float]]:
@@ -95,11 +97,9 @@ def label_probabilities(signature: Any, field: str, tokens: Sequence[TokenLogpro
     closed = closed_labels(signature, field)
     if closed is None:
         return []
-    found = [
-        _shares(closed, _said(tokens, *place))
-        for place in closed.places("".join(token.token for token in tokens))
-    ]
-    return [one for one in found if one] if all(found) else []
+    places = closed.places("".join(token.token for token in tokens))
+    shares = [_shares(closed, _steps(tokens, *place)) for place in places]
+    return shares if all(shares) else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,20 +111,20 @@ class _Step:
     others: Mapping[str, float]
 
 
-def _said(tokens: Sequence[TokenLogprob], start: int, end: int) -> Iterator[_Step]:
+def _steps(tokens: Sequence[TokenLogprob], start: int, end: int) -> Iterator[_Step]:
     """Yield the tokens that say what stands from ``start`` to ``end``."""
-    place = 0
+    after = 0
     for token in tokens:
-        begin, place = place, place + len(token.token)
-        if place <= start or begin >= end:
+        begin, after = after, after + len(token.token)
+        if after <= start or begin >= end:
             continue
         lead = token.token[: max(0, start - begin)]
         others: dict[str, float] = {}
-        for one in token.top:
-            if one.token != token.token:
-                text = one.token.removeprefix(lead)
+        for other in token.top:
+            if other.token != token.token:
+                text = other.token.removeprefix(lead)
                 text = text.lstrip(_BEFORE) if begin <= start else text
-                others[text] = others.get(text, 0.0) + _probability(one)
+                others[text] = others.get(text, 0.0) + _probability(other)
         yield _Step(text=token.token[len(lead) :], probability=_probability(token), others=others)
 
 
@@ -134,21 +134,21 @@ def _probability(token: TokenLogprob | TopLogprob) -> float:
 
 def _shares(closed: _ClosedLabels, steps: Iterator[_Step]) -> dict[str, float]:
     """Return label -> probability; nothing without a single alternative."""
-    found, open_ones = dict.fromkeys(closed.labels, 0.0), closed.labels
-    mass, said, alternatives = 1.0, "", 0
+    masses, possible = dict.fromkeys(closed.labels, 0.0), closed.labels
+    mass, begin, alternatives = 1.0, "", 0
     for step in steps:
-        if len(open_ones) == 1:
+        if len(possible) == 1:
             break
         alternatives += len(step.others)
         for text, probability in step.others.items():
-            meant = [label for label in open_ones if text and closed.same(said + text, label)]
+            meant = [label for label in possible if text and closed.same(begin + text, label)]
             for label in meant:
-                found[label] += mass * probability / len(meant)
-        mass, said = mass * step.probability, said + step.text
-        open_ones = tuple(label for label in open_ones if closed.same(said, label))
-    for label in open_ones:
-        found[label] += mass / len(open_ones)
-    total = sum(found.values())
+                masses[label] += mass * probability / len(meant)
+        mass, begin = mass * step.probability, begin + step.text
+        possible = tuple(label for label in possible if closed.same(begin, label))
+    for label in possible:
+        masses[label] += mass / len(possible)
+    total = sum(masses.values())
     if not alternatives or not total > 0:
         return {}
-    return {label: round(share / total, 6) for label, share in found.items()}
+    return {label: round(share / total, 6) for label, share in masses.items()}

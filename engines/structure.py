@@ -117,7 +117,7 @@ class Terms:
         if typed is not None and self._limited and request.config.max_tokens is None:
             # some tokens for reasoning and labels, and what was asked about, if it is echoed
             needed = _LEAST + len((request.messages[-1].text or "").encode("utf-8", "surrogatepass"))
-            limit = next((one for one in _LIMITS if one >= needed), None)
+            limit = next((limit for limit in _LIMITS if limit >= needed), None)
         return replace(request, config=self._config(request.config, held, limit, len(request.messages)))
 
     def _changed(self, config: Config, held: Any, limit: int | None, messages: int) -> Config:
@@ -225,16 +225,15 @@ def _held_to(signature: Any, form: _Form) -> tuple[dict[str, Any], dict[str, Any
 def _strict(schema: Any) -> Any:
     """Return a schema as strict endpoints take it: closed objects, all fields required, no defaults and no titles."""
     if isinstance(schema, list):
-        return [_strict(one) for one in schema]
+        return [_strict(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {
-        name: {key: _strict(one) for key, one in value.items()}
-        if name in ("properties", "$defs")
-        else _strict(value)
-        for name, value in schema.items()
-        if name not in ("title", "default")
-    }
-    if "properties" in found:
-        found |= {"required": list(found["properties"]), "additionalProperties": False}
-    return found
+    strict = dict[str, Any]()
+    for name, value in schema.items():
+        if name in ("properties", "$defs"):  # their keys are names, which may be called like a keyword
+            strict[name] = {key: _strict(part) for key, part in value.items()}
+        elif name not in ("title", "default"):
+            strict[name] = _strict(value)
+    if "properties" in strict:
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    return strict

@@ -29,7 +29,7 @@ class BatchService:
 
     def look(self, batch: Batch) -> Any:
         """Return what the provider says of a batch that has begun: the package's own object."""
-        with _told():
+        with _in_one_line():
             return self._client(batch).batches.retrieve(batch.id)
 
     def advance(self, batch: Batch) -> str:
@@ -41,7 +41,7 @@ class BatchService:
 
     def _send(self, batch: Batch) -> None:
         """Upload the file of a batch and begin it; what was done of that before is not done again."""
-        with _told():
+        with _in_one_line():
             client, file = self._client(batch), batch.file
             if not file:
                 file = self._uploaded(client, batch)
@@ -67,23 +67,27 @@ class BatchService:
         raise AssertionError("the last attempt returns or raises")
 
     def _take(self, batch: Batch) -> str:
-        found = self.look(batch)
-        if found.status not in ENDED:
-            self._store.note(batch, status=found.status)
+        """Keep what a batch has brought, if it has ended; return why the provider refused it, or somebody ended it."""
+        state = self.look(batch)
+        if state.status not in ENDED:
+            self._store.note(batch, status=state.status)
             return ""
         why = ""
-        if found.status in ("failed", "cancelled"):
-            errors = found.errors.data[:3] if found.errors and found.errors.data else []
-            words = (f"line {one.line}: {one.message}" if one.line else str(one.message) for one in errors)
+        if state.status in ("failed", "cancelled"):
+            errors = state.errors.data[:3] if state.errors and state.errors.data else []
+            words = (
+                f"line {error.line}: {error.message}" if error.line else str(error.message)
+                for error in errors
+            )
             why = redact("; ".join(words))[:300] or "no reason was given"
-        with _told(), TemporaryDirectory() as folder:
-            names = list(filter(None, (found.output_file_id, found.error_file_id)))
+        with _in_one_line(), TemporaryDirectory() as folder:
+            names = list(filter(None, (state.output_file_id, state.error_file_id)))
             paths = [Path(folder) / str(number) for number in range(len(names))]
             for name, path in zip(names, paths, strict=True):
                 with self._client(batch).files.with_streaming_response.content(name) as answer:
                     answer.stream_to_file(path)
-            self._store.end(batch, found.status, _lines(paths), why, key=self._sent_key or "")
-        return f"batch {batch.number} {found.status}: {why}" if why else ""
+            self._store.end(batch, state.status, _lines(paths), why, key=self._sent_key or "")
+        return f"batch {batch.number} {state.status}: {why}" if why else ""
 
     @property
     def _sent_key(self) -> str | None:
@@ -102,8 +106,8 @@ class BatchService:
 
     def _begun(self, client: openai.OpenAI, file: str) -> Any:
         """Return the batch of a file, if it was begun although nobody heard so."""
-        every = client.batches.list(limit=100)
-        return next((one for one in every if one.input_file_id == file), None)
+        batches = client.batches.list(limit=100)
+        return next((batch for batch in batches if batch.input_file_id == file), None)
 
 
 def _lines(paths: Sequence[Path]) -> Iterator[bytes]:
@@ -113,7 +117,8 @@ def _lines(paths: Sequence[Path]) -> Iterator[bytes]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _in_one_line() -> Iterator[None]:
+    """Say in one line what fails at the provider, without the key."""
     try:
         yield
     except (openai.OpenAIError, httpx.TransportError) as error:

@@ -65,8 +65,8 @@ def only_process(output: Path) -> Iterator[None]:
     """Keep other processes off the batches of an output."""
     with alone(batches_of(output) / "batches") as free:
         if not free:
-            said = f"another process is working on the batches of {output}"
-            raise CheckpointError(said, hint="wait until it has ended")
+            busy = f"another process is working on the batches of {output}"
+            raise CheckpointError(busy, hint="wait until it has ended")
         yield
 
 
@@ -109,22 +109,22 @@ class BatchStore(Database):
 
     def wants(self, request: Written) -> bool:
         """Take note that a request is asked for; return whether it still waits for its reply."""
-        told = (request.key, request.custom_id, request.base, _URL + request.path, request.model)
-        (row,) = self.all(
+        about = (request.key, request.custom_id, request.base, _URL + request.path, request.model)
+        ((waits, free),) = self.all(
             "INSERT INTO requests (key, custom_id, base, url, model, body, terms, round) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT value FROM about WHERE name = 'round')) "
             f"ON CONFLICT (key) DO UPDATE SET round = excluded.round RETURNING {_WAITS}, batch IS NULL",
-            *(*told, request.body, request.terms),
+            *(*about, request.body, request.terms),
         )
-        if all(row):  # it is sent as it is written now
+        if waits and free:  # it is sent as it is written now
             again = "UPDATE requests SET body = ?, terms = ? WHERE key = ?"
             self.all(again, request.body, request.terms, request.key)
-        return bool(row[0])
+        return bool(waits)
 
     def reply(self, request: Written) -> BatchReply:
         """Return the reply to a request that does not wait any more."""
-        asked = "SELECT status, terms, reply, error FROM requests WHERE key = ?"
-        ((status, terms, reply, error),) = self.all(asked, request.key)
+        query = "SELECT status, terms, reply, error FROM requests WHERE key = ?"
+        ((status, terms, reply, error),) = self.all(query, request.key)
         if reply is None:
             raise LMError(f"{_TRIES} batches brought no answer: {error}")
         return BatchReply(status=status, terms=terms, body=reply)
@@ -144,7 +144,7 @@ class BatchStore(Database):
     def cut(self, most: float, requests: int = MOST_REQUESTS, size_limit: int = MOST_BYTES) -> int:
         """Put what waits and is in no batch into new ones, ``most`` requests in all; return how many are left."""
         with self.together():
-            batch = self.one("SELECT coalesce(max(number), 0) FROM batches")
+            batch = self.first("SELECT coalesce(max(number), 0) FROM batches")
             lines, size, before = 0, 0, None
             asked = f"SELECT key, base, url, model, custom_id, length(body) AS length FROM requests WHERE {self._free}"
             for row in self.all(f"{asked} ORDER BY base, url, model, rowid"):
@@ -158,7 +158,7 @@ class BatchStore(Database):
                 lines, size = lines + 1, size + length
                 self.all("UPDATE requests SET batch = ? WHERE key = ?", batch, row["key"])
                 self.all("UPDATE batches SET requests = ? WHERE number = ?", lines, batch)
-            return int(self.one(f"SELECT count(*) FROM requests WHERE {self._free}"))
+            return int(self.first(f"SELECT count(*) FROM requests WHERE {self._free}"))
 
     @property
     def _free(self) -> str:
@@ -168,13 +168,13 @@ class BatchStore(Database):
     def pending(self) -> int:
         """How many requests that are wanted still wait for their replies."""
         return int(
-            self.one(f"SELECT count(*) FROM requests WHERE {_WAITS} AND round = ?", self.about["round"])
+            self.first(f"SELECT count(*) FROM requests WHERE {_WAITS} AND round = ?", self.about["round"])
         )
 
     @property
     def flying(self) -> int:
         """How many requests are in batches that have not ended."""
-        return int(self.one("SELECT count(*) FROM requests WHERE batch NOT NULL"))
+        return int(self.first("SELECT count(*) FROM requests WHERE batch NOT NULL"))
 
     def batches(self) -> list[Batch]:
         """Return all batches, in their order."""
@@ -214,18 +214,19 @@ class BatchStore(Database):
             )
 
     def _take(self, line: bytes, key: str) -> None:
+        """Keep the reply that a line of a batch's result holds, or why there is none; skip what is no such line."""
         try:
-            told = json.loads(line)
-            name, answer = told["custom_id"], told.get("response") or {}
+            result = json.loads(line)
+            name, answer = str(result["custom_id"]), result.get("response") or {}
             status, body = answer.get("status_code"), answer.get("body")
-            said = _shown(told.get("error") or body, key)
-        except (ValueError, KeyError, TypeError, AttributeError):
+            error = _shown(result.get("error") or body, key)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return
         if isinstance(status, int) and isinstance(body, dict) and not _again(status):
-            kept = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
-            self.all(kept, status, _shown(body, key).encode(), name)
+            keep = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
+            self.all(keep, status, _shown(body, key).encode(), name)
         else:
-            self.all("UPDATE requests SET error = ? WHERE custom_id = ?", redact(said)[:200], name)
+            self.all("UPDATE requests SET error = ? WHERE custom_id = ?", redact(error)[:200], name)
 
 
 def _shown(value: Any, key: str) -> str:

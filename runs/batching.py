@@ -93,7 +93,7 @@ class BatchRun:
     def waiting(self) -> bool:
         """Whether batches are under way, and none has ended since it was looked at last."""
         under_way = self.store.unended()
-        return bool(under_way) and all(self.service.look(one).status not in ENDED for one in under_way)
+        return bool(under_way) and all(self.service.look(batch).status not in ENDED for batch in under_way)
 
     def _pass(self, *, resume: bool) -> tuple[Summary, Amount]:
         """Judge the rows by what is there; return how far that came, and what all was spent so far."""
@@ -123,14 +123,14 @@ class BatchRun:
             for batch in self.store.unended():
                 if not batch.id:
                     self.service.advance(batch)
-        found = Collected(
+        collected = Collected(
             summary=summary,
             batches=tuple(self.store.batches()),
             pending=self.store.pending,
             unsent=unsent,
         )
-        self.store.tell({"done": found.done})
-        return found
+        self.store.tell({"done": collected.done})
+        return collected
 
     def _room(self, spent: Amount) -> float:
         """Return how many more requests the limits allow, besides those that are under way."""

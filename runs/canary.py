@@ -38,8 +38,8 @@ class Canary:
                 f"the model has drifted from {judge.name}: {drift}",
                 hint="find out what changed or compile again; --resume --on-drift warn judges the rows all the same",
             )
-        found = "the model has drifted" if drift.shown else "no drift of the model is shown"
-        self.tell(f"canary: {found}: {drift}")
+        outcome = "the model has drifted" if drift.shown else "no drift of the model is shown"
+        self.tell(f"canary: {outcome}: {drift}")
         return drift
 
 
@@ -57,15 +57,14 @@ def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Va
             f"the canary cannot be compared with the proof of {judge.name}: {', '.join(other.values())}",
             hint="leave out --canary, or ask as in the proof",
         )
-    found = sorted(
-        (case.id, case) for case in {case.id: case for case in cases}.values() if case.id in proven
-    )
-    if not found:
+    alike = {case.id: case for case in cases if case.id in proven}
+    if not alike:
         raise UsageError(
             f"none of the {len(proven)} rows of the sealed test of {judge.name} is in the canary's gold",
             hint="give the gold that it was compiled with: --canary-gold",
         )
-    return tuple((replace(case, gold=proven[name].gold), proven[name].predicted) for name, case in found)
+    rows = [(case, proven[name]) for name, case in sorted(alike.items())]
+    return tuple((replace(case, gold=row.gold), row.predicted) for case, row in rows)
 
 
 def _compared(drift: Drift, answer: Answer, gold: Values, then: Values, now: Values) -> Drift:
@@ -74,7 +73,7 @@ def _compared(drift: Drift, answer: Answer, gold: Values, then: Values, now: Val
         return sum(answer.scale.credit(wanted, value) for wanted, value in pairs if wanted is not None)
 
     def positive(values: Values) -> float:
-        return sum(answer.scale.probability({one: 1.0}) or 0.0 for one in values if one is not None)
+        return sum(answer.scale.probability({value: 1.0}) or 0.0 for value in values if value is not None)
 
     return drift.after(
         other=then != now,

@@ -53,8 +53,8 @@ def cluster() -> Iterator[int]:
 
 def judged_on_ray(works: Sequence[Work], folder: Path, *, on_row: Callable[[], None]) -> list[ShardEnd]:
     """Judge shards, each on a worker; signals stop them as they stop a run here. Return how each of them ended."""
-    with TemporaryDirectory(dir=folder.resolve(), prefix=".said-") as said:
-        fleet, meter = _Fleet(works, Path(said), on_row), Meter()
+    with TemporaryDirectory(dir=folder.resolve(), prefix=".signs-") as signs:
+        fleet, meter = _Fleet(works, Path(signs), on_row), Meter()
         try:
             with Stopping(meter):
                 fleet.wait()
@@ -68,53 +68,53 @@ def judged_on_ray(works: Sequence[Work], folder: Path, *, on_row: Callable[[], N
                 fleet.stop(again.signal or SIGINT)
         finally:
             fleet.kill()
-        return fleet.found
+        return fleet.ends
 
 
 class _Fleet:
-    """The workers of some shards."""
+    """The workers of some shards; ``signs`` is the folder in which they and the driver leave each other signs."""
 
-    def __init__(self, works: Sequence[Work], said: Path, on_row: Callable[[], None]) -> None:
+    def __init__(self, works: Sequence[Work], signs: Path, on_row: Callable[[], None]) -> None:
         self._ray: Any = import_module("ray")
-        self._said, self._on_row, self._signal, self._rows = said, on_row, SIGINT.value, 0
-        self._found: list[ShardEnd | None] = [None] * len(works)
-        judge = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge)
-        self._ends = {judge.remote(work, said / str(n), str(Path.cwd())): n for n, work in enumerate(works)}
+        self._signs, self._on_row, self._signal, self._rows = signs, on_row, SIGINT.value, 0
+        self._ends: list[ShardEnd | None] = [None] * len(works)
+        judge, here = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge), str(Path.cwd())
+        self._working = {judge.remote(work, signs / str(n), here): n for n, work in enumerate(works)}
 
     @property
-    def found(self) -> list[ShardEnd]:
+    def ends(self) -> list[ShardEnd]:
         """How each shard ended; those that had no time to say so were stopped."""
         stopped = StoppedError(f"stopped by {signal_name(self._signal)}", signal=self._signal)
-        return [found or stopped for found in self._found]
+        return [end or stopped for end in self._ends]
 
     def wait(self, until: float = float("inf")) -> None:
         """Wait until all shards have ended, or until a time, and count their rows."""
-        while self._ends and monotonic() < until:
-            ended, _ = self._ray.wait(list(self._ends), timeout=_LOOK)
-            rows = sum(file.stat().st_size for file in self._said.glob("*.rows"))
+        while self._working and monotonic() < until:
+            ended, _ = self._ray.wait(list(self._working), timeout=_LOOK)
+            rows = sum(file.stat().st_size for file in self._signs.glob("*.rows"))
             for _ in range(rows - self._rows):
                 self._on_row()
             self._rows = max(rows, self._rows)  # a worker that is begun anew counts from 0
-            for end in ended:
-                number = self._ends.pop(end)
+            for worker in ended:
+                number = self._working.pop(worker)
                 try:
-                    self._found[number] = self._ray.get(end)
+                    self._ends[number] = self._ray.get(worker)
                 except self._ray.exceptions.RayError:
                     died = f"the worker of shard {number + 1} died {_RETRIES + 1} times"
                     hint = "see Ray's logs for the reason, and add --resume"
-                    self._found[number] = JuristError(died, hint=hint)
+                    self._ends[number] = JuristError(died, hint=hint)
 
     def stop(self, signal: int) -> None:
         """Tell the workers to begin no further row."""
         self._signal = signal
-        part = self._said / f".{_STOP}"  # others see the file whole or not at all
+        part = self._signs / f".{_STOP}"  # others see the file whole or not at all
         part.write_text(str(int(signal)))
-        part.replace(self._said / _STOP)
+        part.replace(self._signs / _STOP)
 
     def kill(self) -> None:
         """End the workers that have not ended."""
-        for end in self._ends:
-            self._ray.cancel(end, force=True)
+        for worker in self._working:
+            self._ray.cancel(worker, force=True)
 
 
 def _judge(work: Work, own: Path, folder: str) -> ShardEnd:

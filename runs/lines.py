@@ -50,7 +50,7 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
             "text": text,
             **answer.unit_parts(value),
             **probabilities,
-            "votes": {answer.scale.text(one): count for one, count in votes.items()},
+            "votes": {answer.scale.text(voted): count for voted, count in votes.items()},
             "agreement": verdict.agreement[index],
         }
         units.append(unit)

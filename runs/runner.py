@@ -259,7 +259,7 @@ class _Rows:
         try:
             collect(self._all())
         except BudgetExhausted as stop:
-            counts.stopped = "; ".join(said for said in (str(stop), self.job.silence) if said)
+            counts.stopped = "; ".join(filter(None, (str(stop), self.job.silence)))
             counts.signal = stop.signal if isinstance(stop, StopRequested) else None
         except ModelError as error:
             if not counts.answered:

@@ -64,7 +64,7 @@ class Serving:
             raise ValueError("a case is a JSON object")
         hidden = self.hidden
         try:
-            case = self.loaded.judge.case({name: one for name, one in row.items() if name not in hidden})
+            case = self.loaded.judge.case({name: value for name, value in row.items() if name not in hidden})
         except GoldError as error:
             raise ValueError(error.message) from error
         try:
@@ -203,11 +203,11 @@ class _Front:
             asked = json.dumps(f"{scope['method']} {path}"[:200])  # a path may hold line breaks
             _LOG.info("%s %s %s %.0f ms", number, asked, status, 1000 * seconds)
 
-    def _bears(self, path: str, said: bytes) -> bool:
+    def _bears(self, path: str, authorization: bytes) -> bool:
         """Return whether a request may go on: what costs money, or tells what it cost, needs the token."""
         if not self._serving.token or path not in (_JUDGE, _BATCH, _METRICS):
             return True
-        scheme, _, token = said.partition(b" ")
+        scheme, _, token = authorization.partition(b" ")
         right = secrets.compare_digest(token.strip(), self._serving.token.encode())
         return scheme.lower() == b"bearer" and right
 
@@ -222,8 +222,8 @@ def _refused(request: Request, error: Any) -> JSONResponse:
     """Say what is wrong and where, and nothing of what was sent: it may hold what JSON cannot say, such as NaN."""
     from fastapi.responses import JSONResponse
 
-    said = [{name: one[name] for name in ("type", "loc", "msg")} for one in error.errors()]
-    return JSONResponse({"detail": said}, status_code=422)
+    detail = [{name: part[name] for name in ("type", "loc", "msg")} for part in error.errors()]
+    return JSONResponse({"detail": detail}, status_code=422)
 
 
 def _guarded(token: str) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class _Row:
         judge = self.serving.loaded.judge
         schema = handler.resolve_ref_schema(handler(judge.row_model.__pydantic_core_schema__))
         hidden = self.serving.hidden
-        fields = {name: one for name, one in schema["properties"].items() if name not in hidden}
+        fields = {name: field for name, field in schema["properties"].items() if name not in hidden}
         needed = [name for name in schema.get("required", ()) if name in fields]
         about = {"title": f"{judge.name} case", "description": f"What {judge.name} is given."}
         return {**schema, **about, "properties": fields, "required": needed}

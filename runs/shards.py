@@ -61,26 +61,26 @@ def join(shards: Sequence[Path], output: Path) -> int:
 
 def _check_all(shards: Sequence[Path]) -> None:
     """Refuse anything but each of n shards once."""
-    found = []
+    numbered = []
     for path in shards:
         named = _NAMED.search(path.name)
         if named is None:
             raise UsageError(f"{path} is not named as a shard", hint="give files such as out-1-of-4.jsonl")
         if not path.is_file():
             raise UsageError(f"{path} does not exist", hint="run that shard first")
-        found.append(Shard(int(named[1]), int(named[2])))
-    of = found[0].of
-    missing = [number for number in range(1, of + 1) if Shard(number, of) not in found]
+        numbered.append(Shard(int(named[1]), int(named[2])))
+    of = numbered[0].of
+    missing = [number for number in range(1, of + 1) if Shard(number, of) not in numbered]
     if missing:
         raise UsageError(f"shard {missing[0]} of {of} is missing", hint="name the files of all shards")
-    if len(found) != of:
+    if len(numbered) != of:
         raise UsageError("a shard is given twice, or is of another run", hint="name the file of each once")
 
 
 def _merged(shards: Iterable[Path]) -> Iterator[dict[str, Any]]:
     """Return all lines, in the order of the input."""
     last, run = (0, 0), None
-    for place, line in heapq.merge(*map(_placed, shards), key=lambda found: found[0]):
+    for place, line in heapq.merge(*map(_placed, shards), key=lambda placed: placed[0]):
         if place == last:
             raise UsageError(f"row {place[0]} is in two shards", hint="give the shards of one input")
         asked = {name: line.get(name) for name in OF_RUN}

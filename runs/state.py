@@ -66,7 +66,7 @@ class RunState(Database):
     @property
     def knows_old(self) -> bool:
         """Whether an earlier start said anything."""
-        return bool(self.one("SELECT 1 FROM verdicts WHERE NOT new LIMIT 1"))
+        return bool(self.first("SELECT 1 FROM verdicts WHERE NOT new LIMIT 1"))
 
     def see(self, rows: Iterable[Seen]) -> None:
         """Note rows of the input."""
@@ -91,11 +91,11 @@ class RunState(Database):
 
     def to_ask(self) -> int:
         """Return how many different cases there are to ask about, of the rows that were seen."""
-        asked = (
+        query = (
             "SELECT count(DISTINCT case_id) FROM seen WHERE case_id NOT IN "
             "(SELECT case_id FROM verdicts WHERE status != 'failed')"
         )
-        return int(self.one(asked))
+        return int(self.first(query))
 
     def _end(self) -> None:
         """Hand to the operating system what was kept since the last time."""

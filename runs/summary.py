@@ -167,7 +167,7 @@ class Summary:
         """What there is to say about samples and incomplete replies, for people."""
         answered = ", ".join(f"{name} {rows}" for name, rows in self.by.items() if name != PEOPLE)
         several = bool(self.several and self.agreement is not None)
-        said = {
+        lines = {
             f"answered by {answered or 'nobody'}; left to people: {self.by[PEOPLE]}": self.by,
             f"rows in which an input is empty, judged as they stand: {self.empty}": self.empty,
             f"{self.equal} rows answered by an equal one": self.equal,
@@ -179,4 +179,4 @@ class Summary:
             f"{self.reasked} replies left units out or labelled them twice; those were asked again": self.reasked,
             f"{self.extra} labels were for nothing that was asked": self.extra,
         }
-        return tuple(line for line, holds in said.items() if holds)
+        return tuple(line for line, holds in lines.items() if holds)

@@ -71,8 +71,8 @@ class Survey:
         """Refuse columns that no row has; all rows were read."""
         for name in names:
             if name not in self.columns:
-                said = f"no row has a column {name!r} besides what is judged"
-                raise UsageError(said, hint=choices(name, self.columns))
+                missing = f"no row has a column {name!r} besides what is judged"
+                raise UsageError(missing, hint=choices(name, self.columns))
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more, and none that were added meanwhile: nobody has counted these, or agreed to pay."""

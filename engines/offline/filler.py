@@ -29,7 +29,7 @@ _YEARS: Final = (-23, -17, -12, -9, -6, 4, 7, 11, 16)
 _FACTORS: Final = (0.4, 0.5, 0.6, 0.7, 1.3, 1.5, 1.8, 2.5)
 
 _LABEL: Final = re.compile(
-    r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d*)[ \t]*[:：]", re.I | re.M
+    r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d{0,2})[ \t]*[:：]", re.I | re.M
 )
 _PARTS: Final = {"问题": "query", "文章": "article", "回答": "response"}
 _CLAUSE: Final = re.compile(
@@ -73,15 +73,14 @@ def _words(text: str) -> dict[str, Any]:
 
 def gaps(document: str) -> list[Gap]:
     """Return what can be asked for in a document: values whose sentence says what it is about, and says them once."""
-    words, found = _words(document), list[Gap]()
+    words, every = _words(document), list[Gap]()
     kinds: tuple[Figure, ...] = ("year", "number")
     for text in (sentence.text for sentence in split(document)):
         if len(text) <= _LONGEST and "\n" not in text and not re.search(words["unclear"], text):
-            every = [(kind, match) for kind in kinds for match in re.finditer(words[kind], text)]
-            found += [
-                Gap(sentence=text, kind=kind, start=match.start(), text=match[0]) for kind, match in every
-            ]
-    return [gap for gap in found if letters(gap.text) not in letters(gap.question)]
+            for kind in kinds:
+                figures = re.finditer(words[kind], text)
+                every += [Gap(sentence=text, kind=kind, start=hit.start(), text=hit[0]) for hit in figures]
+    return [gap for gap in every if letters(gap.text) not in letters(gap.question)]
 
 
 def others(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:
@@ -103,8 +102,9 @@ def _amounts(figure: str, about: str) -> list[str]:
     most = 100.0 if re.search(r"per ?cent|%", about) else float("inf")
     made = [round(value * factor, places) for factor in _FACTORS]
     made += [value + step for step in (1, 2, 3)] if value < 10 and not places else []
-    kept = dict.fromkeys(one for one in made if 1 <= one <= most and one != value)
-    return [f"{one:,.{places}f}" if "," in figure else f"{one:.{places}f}" for one in kept]
+    amounts = dict.fromkeys(amount for amount in made if 1 <= amount <= most and amount != value)
+    form = f"{',' if ',' in figure else ''}.{places}f"
+    return [format(amount, form) for amount in amounts]
 
 
 def kind_of(question: str, answer: str) -> Figure | None:
@@ -126,10 +126,10 @@ _TYPES: Final[Mapping[Figure, str]] = {"year": "spatiotemporal", "number": "attr
 def _item(values: Inputs, manner: Manner) -> Values:
     """Write a question with its answer and the sentence that they come from."""
     document, title = max(values.values(), key=len, default=""), values.get("title", "").strip()
-    found = gaps(document)
-    if not found:
+    every = gaps(document)
+    if not every:
         return {}
-    gap = manner.rng.choice(found) if manner.temperature > 0 else found[0]
+    gap = manner.rng.choice(every) if manner.temperature > 0 else every[0]
     question = gap.question
     if title and letters(gap.text) not in letters(title):
         question = _words(document)["about"].format(title=title, question=question)
@@ -145,7 +145,8 @@ def _wrong_answers(values: Inputs, manner: Manner) -> Values:
 
 def _types(values: Inputs, manner: Manner) -> Values:
     """Name the type of each wrong answer, or of none, if one of them is of a kind that is not known."""
-    kinds = [kind_of(values.get("question", ""), one) for one in _listed(values["hallucinated_answers"])]
+    question, answers = values.get("question", ""), _listed(values["hallucinated_answers"])
+    kinds = [kind_of(question, answer) for answer in answers]
     return {"types": [_TYPES[kind] for kind in kinds if kind] if all(kinds) else []}
 
 
@@ -161,9 +162,8 @@ def _type_fits(values: Inputs, manner: Manner) -> Values:
 def _turn(values: Inputs, manner: Manner) -> Values:
     """Write a turn of a conversation: sentences of the reference that were not told yet, or that the user asks for."""
     reference, dialogue = values.get("reference", ""), values.get("dialogue", "")
-    lines = [
-        one.text for one in split(reference) if count_words(one.text) >= 4 and not one.text.startswith("#")
-    ]
+    texts = [sentence.text for sentence in split(reference)]
+    lines = [text for text in texts if count_words(text) >= 4 and not text.startswith("#")]
     low, high = _USUAL_LENGTH
     if wish := _LENGTH.search(values.get("length", "")):
         low, high = int(wish[1]), max(int(wish[1]), int(wish[2] or wish[1]))
@@ -222,7 +222,7 @@ def _creative_query(values: Inputs, manner: Manner) -> Values:
 
 def _article_query(values: Inputs, manner: Manner) -> Values:
     """Ask what an article tells, and answer with its first sentence, which leaves the others out."""
-    first = next((one.text for one in split(values["article"])), "")
+    first = next((sentence.text for sentence in split(values["article"])), "")
     return {"question": _of_language(values)["what_it_tells"], "response": first}
 
 
@@ -261,46 +261,43 @@ def missing_parts(query: str) -> list[str]:
 
 def conditions(query: str) -> list[Condition]:
     """Return the conditions of a query in its order: its command and the number in that, then each clause."""
-    asked, found = instruction_of(query), list[Condition]()
+    asked, every, open_clause = instruction_of(query), list[Condition](), "subject"
     for clause in _CLAUSE.finditer(asked):
         start, rest = clause.start(), clause[0]
-        if not found and (command := _COMMAND.match(rest.lstrip())):
+        if not every and (command := _COMMAND.match(rest.lstrip())):
             at = start + len(rest) - len(rest.lstrip())
-            found.append(Condition("action", command[0], at))
+            every.append(Condition("action", command[0], at))
             start, rest = at + command.end(), rest.lstrip()[command.end() :]
             if count := _COUNT.search(rest[:12]):
-                found.append(Condition("quantity", count[0], start + count.start()))
+                every.append(Condition("quantity", count[0], start + count.start()))
                 start, rest = start + count.end(), rest[count.end() :]
         words = rest.strip()
         if letters(words):
-            banned, counted = _BAN.search(words), _COUNT.search(words)
-            subject = "qualifier" if any(one.category == "subject" for one in found) else "subject"
-            category = "other" if banned else "quantity" if counted else subject
-            found.append(Condition(category, words, start + len(rest) - len(rest.lstrip())))
-    return found
+            category = "other" if _BAN.search(words) else "quantity" if _COUNT.search(words) else open_clause
+            open_clause = "qualifier" if category == "subject" else open_clause
+            every.append(Condition(category, words, start + len(rest) - len(rest.lstrip())))
+    return every
 
 
 def _query(values: Inputs, manner: Manner) -> Values:
     """Read a query: what it lacks, its conditions, whether it can be answered; reply only with what is missing."""
     query = values["query"]
     missing, words, every = missing_parts(query), _words(query), conditions(query)
-    anchors = {
-        name: [one.anchor for one in every if one.category in names] for name, names in _PARTS_OF.items()
-    }
-    asked = [
-        {"category": one.category, "anchor": one.anchor, "text": neutralise(one.anchor)} for one in every
+    constraints = [
+        {"category": category, "anchor": anchor, "text": neutralise(anchor)} for category, anchor, _ in every
     ]
     return {
-        **anchors,
+        "subject": [anchor for category, anchor, _ in every if category == "subject"],
+        "action": [anchor for category, anchor, _ in every if category == "action"],
+        "context": [],  # a place and a time are clauses like any other
         "missing": missing,
-        "constraints": [] if missing else asked,
+        "constraints": [] if missing else constraints,
         "answerable": bool(every) and not missing,
         "reason": ", ".join(f"the {part} is missing" for part in missing),
         "response": words["sorry"].format(parts=" and the ".join(missing)) if missing else words["unknown"],
     }
 
 
-_PARTS_OF: Final = {"subject": ("subject",), "action": ("action",), "context": ("location", "time")}
 _QUERY_FIELDS: Final = frozenset(
     {"missing", "subject", "action", "context", "constraints", "answerable", "response"}
 )

@@ -127,7 +127,7 @@ def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path, text: st
 def test_a_journal_that_cannot_be_written_ends_the_work(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j")
     assert journal._data
-    full = journal._data.one("PRAGMA page_count")
+    full = journal._data.first("PRAGMA page_count")
     journal._data.all(f"PRAGMA max_page_count = {full}")
     script = lambda request: reply("chat", factual=True) + " " * 9000  # noqa: E731
     inner = Scripted(script)

@@ -29,7 +29,7 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(tmp_path: Path) -> None:
         with data.together():
             data.all("INSERT INTO lines VALUES (?)", "after")
     with Database(tmp_path / "kept.sqlite", "") as data:
-        assert (data.one("SELECT count(*) FROM lines"), data.one("SELECT 1 WHERE 0")) == (2, None)
+        assert (data.first("SELECT count(*) FROM lines"), data.first("SELECT 1 WHERE 0")) == (2, None)
 
 
 @given(numbers=st.permutations(range(12)), came=st.integers(0, 12), none=st.sets(st.integers(0, 11)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jurist.engines.offline.filler import _LABEL
+from jurist.engines.offline.filler import _LABEL, conditions, missing_parts
 from jurist.engines.offline.objects import _clauses
 from jurist.engines.offline.request import _RANGE, _one_of
 from jurist.gold.documents import read_documents
@@ -33,6 +33,8 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
         ["one", "two", f"three{' ' * N}four"],
     ),
     ("labels", lambda: _LABEL.search("\n" * N + "Article 2 : x")["number"], "2"),  # type: ignore[index]
+    ("numbered labels", lambda: missing_parts("article 999999999999: a"), []),
+    ("bans", lambda: len(conditions("not a, " * N)), N),
     ("one of", lambda: _one_of("one of yes, no or" + " " * N + "maybe."), ("yes", "no", "maybe")),
     ("one of; parts", lambda: _one_of("one of yes;" + " " * N + "or no."), ("yes", "no")),
     ("digits", lambda: _RANGE.search("1" * N + " 2 to 3")[0], "2 to 3"),  # type: ignore[index]
