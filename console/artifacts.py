@@ -44,7 +44,7 @@ from .printing import Part, Result, Verbatim, write_text
 
 
 def store_named(options: StoreOptions) -> Store:
-    """Return the store, which must be there if it was named: of a misspelt one, nothing would be all that is said."""
+    """Return the store; refuse a folder that was named and does not exist, as it would only look empty."""
     named = options.store or os.environ.get("JURIST_STORE")
     if named and not Path(named).exists():
         raise ArtifactError(f"there is no folder {named}", hint="name the store with --store or JURIST_STORE")
@@ -224,7 +224,7 @@ def report(options: ReportOptions) -> Result:
     store = store_of(options)
     artifact = store.load(options.subject)
     if chosen := _cascade(artifact):
-        document = cascade_report(chosen, f"{str(artifact.card['created'])[:10]}")
+        document = cascade_report(chosen, str(artifact.card["created"]))
         return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)

@@ -65,46 +65,30 @@ def review(options: ReviewOptions) -> Result:
 def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
     """Serve the page until Ctrl-C; say how far people came, and how it becomes gold."""
     path = Path(options.output)
-    review = served(
-        gold,
-        lines,
-        path,
-        guideline=guideline_of(options.guideline, name, gold.judge),
-        rater=options.rater,
-        host=options.host,
-        port=options.port,
-    )
+    review = _served(gold, lines, options, _guideline(options.guideline, name, gold.judge))
     labels, differing = review.journal.labels(), review.differing().values()
-    named = sorted({label.rater for label in labels} - {RESOLVED})
-    left = sum(all(label.rater != RESOLVED for label in said) for said in differing)
-    body: list[Part] = [f"{len(labels)} labels of {len(named)} raters in {path}"]
+    raters = sorted({label.rater for label in labels} - {RESOLVED})
+    left = sum(all(label.rater != RESOLVED for label in of_unit) for of_unit in differing)
+    body: list[Part] = [f"{len(labels)} labels of {len(raters)} raters in {path}"]
     if differing:
         body.append(
             f"raters differ on {len(differing)} units, of which {left} are not resolved (at /resolve)"
         )
     then = f"jurist gold import {options.judge.partition('@')[0]} {name} {path} --merge reviewed --output NEW.jsonl"
-    data = {"labels": len(labels), "raters": named, "units": len(lines), "file": str(path)}
+    data = {"labels": len(labels), "raters": raters, "units": len(lines), "file": str(path)}
     return Result(
         data={**data, "differing": len(differing), "unresolved": left},
         body=body,
-        notes=[f"to make gold of them: {then}"] * bool(labels),
+        notes=[f"to make gold of them: {then}"] if labels else [],
     )
 
 
-def served(
-    gold: Gold,
-    lines: Sequence[SheetLine],
-    path: Path,
-    *,
-    guideline: str,
-    rater: str,
-    port: int,
-    host: str = "127.0.0.1",
-) -> Review:
+def _served(gold: Gold, lines: Sequence[SheetLine], options: ReviewOptions, guideline: str) -> Review:
     """Serve the page on which people label units until Ctrl-C; their labels go to a file.
 
     Several raters, and all at another address than this machine's, get a link each; it is printed nowhere.
     """
+    path, host, rater = Path(options.output), options.host, options.rater.strip()
     raters = [name.strip() for name in rater.split(",") if name.strip()]
     wrong = [name for name in raters if not RATER_NAME.fullmatch(name) or name == RESOLVED]
     linked = len(raters) > 1 or host not in ("127.0.0.1", "localhost")
@@ -115,13 +99,17 @@ def served(
     with alone(path) as free:
         if not free:
             raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
-        file, journal = path.with_suffix(".links"), LabelJournal(path)
-        tokens, rater = (_tokens(file, raters, host, port), "") if linked else ({}, rater.strip())
+        file = path.with_suffix(".links")
         review = Review(
-            gold=gold, lines=lines, journal=journal, guideline=guideline, rater=rater, tokens=tokens
+            gold=gold,
+            lines=lines,
+            journal=LabelJournal(path),
+            guideline=guideline,
+            rater="" if linked else rater,
+            tokens=_tokens(file, raters, host, options.port) if linked else {},
         )
         links = f", links of raters in {file}" if linked else ""
-        listen(review_page(review), host, port, f"{len(lines)} units, labels go to {path}{links}, at")
+        listen(review_page(review), host, options.port, f"{len(lines)} units, labels go to {path}{links}, at")
     return review
 
 
@@ -156,7 +144,7 @@ def _sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name:
     )
 
 
-def guideline_of(path: str | None, gold: str, judge: Judge) -> str:
+def _guideline(path: str | None, gold: str, judge: Judge) -> str:
     """Return how to label: a file's text, else the bundled set's guideline, else the basic prompt."""
     if path is not None:
         try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..cases import Case, Value
 from ..evaluation.classes import UNANSWERED
+from ..evaluation.rows import Row
 from ..keeping.artifact_card import rows_of
 from ..programs.answers.base import Answer
 from .document import Cases, Tone, text_of
@@ -32,53 +33,48 @@ def paired_cases(
     answer: Answer, proof: Sequence[Mapping[str, Any]], known: Mapping[str, Case], note: str = ""
 ) -> Cases:
     """Return the cases of a proof, the most telling first."""
-    units: Counter[str] = Counter()
-    cases = []
-    sides = [rows_of(answer, proof, system) for system in SYSTEMS]
-    for line, before, after in zip(proof, *sides, strict=True):
-        became = [
-            _became(answer, *unit)
-            for unit in zip(before.gold, before.predicted, after.predicted, strict=True)
-        ]
-        units.update(became)
-        sure = [_sure(answer, line[system]) for system in SYSTEMS]
-        case = known.get(after.id)
-        texts = answer.units(case.inputs) if case is not None else ("",) * len(after.gold)
-        # what is wanted of a generator is the same for every document, and nobody said it
-        gold = [None] * len(after.gold) if answer.scale.row_type is type(None) else after.gold
-        values = list(zip(gold, before.predicted, after.predicted, strict=True))
-        kinds = {*became, *(line[system]["status"] for system in SYSTEMS)} - {"right", "verdict"}
-        notes = []
-        for system in SYSTEMS:
-            shares = [share for share in line[system].get("agreement") or () if share is not None]
-            notes.append(note_json(system, line[system], sum(shares) / len(shares) if shares else None))
-        cases.append(
-            case_value(
-                after.id,
-                [name for name in _ORDER if name in kinds] or ["right"],
-                group=after.group,
-                source=case.source if case is not None else "",
-                inputs=[[name, text_of(value)] for name, value in case.inputs.items()] if case else (),
-                units=[
-                    # a single unit's text is one of the inputs, and stands there
-                    {
-                        "text": text if len(texts) > 1 else "",
-                        "gold": _text(answer, gold),
-                        "said": [_text(answer, value) for value in said],
-                        "names": [
-                            _name(answer, gold, ""),
-                            *(_name(answer, value, UNANSWERED) for value in said),
-                        ],
-                        "sure": shares,
-                        "became": kind,
-                    }
-                    for text, (gold, *said), *shares, kind in zip(texts, values, *sure, became, strict=True)
-                ],
-                notes=notes,
-            )
-        )
+    befores, afters = (rows_of(answer, proof, system) for system in SYSTEMS)
+    cases = [
+        _paired_case(answer, line, before, after, known.get(after.id))
+        for line, before, after in zip(proof, befores, afters, strict=True)
+    ]
+    units = Counter(unit["became"] for case in cases for unit in case["units"])
     cases.sort(key=lambda case: min(map(_ORDER.index, case["kinds"])))
     return Cases(systems=SYSTEMS, kinds=KINDS, units=units, cases=cases, note=note)
+
+
+def _paired_case(
+    answer: Answer, line: Mapping[str, Any], before: Row, after: Row, case: Case | None
+) -> dict[str, Any]:
+    """Return a line of a proof: of each unit what people and both prompts said, and what became of it."""
+    texts = answer.units(case.inputs) if case is not None else ("",) * len(after.gold)
+    sure = [_sure(answer, line[system]) for system in SYSTEMS]
+    units = []
+    for place, text in enumerate(texts):
+        gold, said = after.gold[place], (before.predicted[place], after.predicted[place])
+        # what is wanted of a generator is the same for every document, and nobody said it
+        people = None if answer.scale.row_type is type(None) else gold
+        units.append(
+            {
+                # a single unit's text is one of the inputs, and stands there
+                "text": text if len(texts) > 1 else "",
+                "gold": _text(answer, people),
+                "said": [_text(answer, value) for value in said],
+                "names": [_name(answer, people, ""), *(_name(answer, value, UNANSWERED) for value in said)],
+                "sure": [shares[place] for shares in sure],
+                "became": _became(answer, gold, *said),
+            }
+        )
+    kinds = {unit["became"] for unit in units} | {line[system]["status"] for system in SYSTEMS}
+    return case_value(
+        after.id,
+        [name for name in _ORDER if name in kinds - {"right"}] or ["right"],
+        group=after.group,
+        source=case.source if case is not None else "",
+        inputs=[[name, text_of(value)] for name, value in case.inputs.items()] if case else (),
+        units=units,
+        notes=[note_json(system, line[system]) for system in SYSTEMS],
+    )
 
 
 def _text(answer: Answer, value: Value | None) -> str:
@@ -92,17 +88,14 @@ def _name(answer: Answer, value: Value | None, none: str) -> str:
 
 def _sure(answer: Answer, line: Mapping[str, Any]) -> list[float | None]:
     """Return how sure each answer is, 0 to 1: by the probability of its side, or by the votes of several samples."""
-    scale, values = (
-        answer.scale,
-        [None if one is None else answer.scale.of_json(one) for one in line["values"]],
-    )
-    if line.get("probability"):
-        positive = [value is not None and scale.probability({value: 1.0}) == 1 for value in values]
-        return [
-            None if p is None else round(p if is_so else 1 - p, 3)
-            for p, is_so in zip(line["probability"], positive, strict=True)
-        ]
-    return list(line["agreement"]) if line["drawn"] > 1 else [None] * len(values)
+    if not line.get("probability"):
+        return list(line["agreement"]) if line["drawn"] > 1 else [None] * len(line["values"])
+    scale, sure = answer.scale, list[float | None]()
+    for said, probability in zip(line["values"], line["probability"], strict=True):
+        value = None if said is None else scale.of_json(said)
+        positive = value is not None and scale.probability({value: 1.0}) == 1
+        sure.append(None if probability is None else round(probability if positive else 1 - probability, 3))
+    return sure
 
 
 def _became(answer: Answer, gold: Value | None, before: Value | None, after: Value | None) -> str:
@@ -132,7 +125,7 @@ def case_value(
     return {**about, "inputs": list(inputs), "units": list(units), "notes": list(notes)}
 
 
-def note_json(system: str, line: Mapping[str, Any], agreement: float | None) -> dict[str, Any]:
+def note_json(system: str, line: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a system said of a whole case as JSON values for :class:`Cases`."""
     words = {name: line.get(name) or "" for name in ("reasoning", "error")}
-    return {"system": system, "status": line["status"], "agreement": agreement, **words}
+    return {"system": system, "status": line["status"], **words}

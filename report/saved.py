@@ -37,17 +37,14 @@ def saved_report(path: Path) -> Document:
     raise JuristError(f"{path} holds no lines of a run", hint="give the JSON lines that jurist run wrote")
 
 
-def cascade_report(data: Mapping[str, Any], about: str) -> Document:
-    """Return the report of a cascade, from its JSON; ``about`` says where that is from."""
-    named = data["artifact"] or " and ".join(one["judge"] for one in data["judges"])
+def cascade_report(data: Mapping[str, Any], created: str) -> Document:
+    """Return the report of a cascade that was kept, from its JSON: what is kept was shown to agree often enough."""
     return Document(
-        subject=named,
-        about=f"{data['cases']} labelled rows of {data['gold']}; {about}",
-        headline="It can ship: those who answer agree with people often enough"
-        if data["shown"]
-        else "No reason to ship it yet: it is not shown to agree with people often enough",
-        tone="good" if data["shown"] else "open",
-        lead=[f"It {data['words']}." if data["shown"] else f"{data['words'].capitalize()}."],
+        subject=data["artifact"],
+        about=f"{data['cases']} labelled rows of {data['gold']}; {created[:10]}",
+        headline="It can ship: those who answer agree with people often enough",
+        tone="good",
+        lead=[f"It {data['words']}."],
         sections=cascade_sections(data),
     )
 
@@ -93,25 +90,28 @@ def _judged(row: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> 
     texts = [[name, text_of(value)] for name, value in inputs.get(source, {}).items()]
     # a file that was changed meanwhile is not shown as what was judged
     same = all(any(unit["text"] in text for _, text in texts) for unit in row["units"])
-    units = [
-        {
-            "text": ""
-            if texts and same and len(row["units"]) == 1
-            else unit["text"],  # it is one of the inputs
-            "gold": "",
-            "said": [text_of(value) if (value := unit.get("label", unit.get("value"))) is not None else ""],
-            "became": "judged" if status == "verdict" else status,
-        }
-        for unit in row["units"]
-    ]
-    shares = [unit["agreement"] for unit in row["units"] if unit.get("agreement") is not None]
-    wavers = ["wavering"] if min(shares, default=1.0) < 1 else []
+    shown_above = bool(texts) and same and len(row["units"]) == 1  # the text of the unit is one of the inputs
+    units, shares = [], [1.0]
+    for unit in row["units"]:
+        value, agreement = unit.get("label", unit.get("value")), unit.get("agreement")
+        if agreement is not None:
+            shares.append(agreement)
+        units.append(
+            {
+                "text": "" if shown_above else unit["text"],
+                "gold": "",
+                "said": ["" if value is None else text_of(value)],
+                "sure": [agreement if row.get("drawn", 1) > 1 else None],
+                "became": "judged" if status == "verdict" else status,
+            }
+        )
+    answered = "wavering" if min(shares) < 1 else "judged"
     return case_value(
         str(row["id"]),
-        wavers or [status if status in ("abstained", "failed") else "judged"],
+        [status if status in ("abstained", "failed") else answered],
         group=str(row.get("group") or ""),
         source=source,
         inputs=texts if same else (),
         units=units,
-        notes=[note_json(row["judge"], row, min(shares, default=None))],
+        notes=[note_json(row["judge"], row)],
     )

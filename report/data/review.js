@@ -25,7 +25,6 @@
   const key = (name) => `jurist review ${about.judge} ${about.file} ${resolving ? "resolve" : about.fixed ? about.rater : ""} ${name}`;
   const read = (name, otherwise) => JSON.parse(localStorage.getItem(key(name)) ?? "null") ?? otherwise;
   const write = (name, value) => localStorage.setItem(key(name), JSON.stringify(value));
-  const text = (value) => (value && typeof value === "object" && "t" in value ? data.texts[value.t] : value);
   const label = (place) => own[place] || { label: "", category: "", reason: "", skipped: false };
   const has = (place) => Boolean(label(place).label || label(place).category);
   const filters = resolving
@@ -177,7 +176,7 @@
     find("#list ol").replaceChildren(...some.slice(0, shown).map((place) => {
       const { label: said, category, skipped } = label(place), one = data.units[place];
       const row = make("button", { type: "button" }, make("b", {}, `${place + 1}`), make("span", { class: "state" }, said || category || (skipped ? "skipped" : "–")),
-        make("span", { class: "text", dir: "auto" }, (one.criterion ? `${one.criterion}: ` : "") + text(one.text || one.pair[0]).slice(0, SPOKEN)));
+        make("span", { class: "text", dir: "auto" }, (one.criterion ? `${one.criterion}: ` : "") + (one.text || one.pair[0]).slice(0, SPOKEN)));
       row.addEventListener("click", () => { list(false); show(place); });
       return make("li", {}, row);
     }));
@@ -203,18 +202,18 @@
     at = Math.max(0, Math.min(data.units.length - 1, place));
     const one = data.units[at], [number, all] = one.of, said = told[at];
     const judged = one.pair
-      ? [make("div", { class: "pair" }, ...one.pair.map((side, which) => make("section", { "aria-label": "AB"[which] }, make("h2", {}, "AB"[which]), ...long(text(side), { class: "judged" }))))]
-      : long(text(one.text), { class: "judged" });
+      ? [make("div", { class: "pair" }, ...one.pair.map((side, which) => make("section", { "aria-label": "AB"[which] }, make("h2", {}, "AB"[which]), ...long(side, { class: "judged" }))))]
+      : long(one.text, { class: "judged" });
     unit.replaceChildren(
       make("p", { class: "where" }, [`${at + 1} of ${data.units.length}`, all > 1 ? `unit ${number} of ${all}` : "", filter === "all" ? "" : filter].filter(Boolean).join(" · ")),
       ...criteria(one),
       ...judged,
       ...(said ? [make("h2", {}, "What raters said"), make("ul", { class: "said" }, ...said.labels.map(({ rater: who, label: what, reason: why }) =>
         make("li", { dir: "auto" }, make("b", {}, `${who}: ${what}`), why ? ` – ${why}` : "")), ...(said.gold ? [make("li", {}, `gold before: ${said.gold}`)] : []))] : []),
-      ...one.inputs.filter(([, value]) => text(value) !== text(one.text)).flatMap(([name, value]) => [make("h2", {}, text(name)), ...long(text(value), { class: "text" })]));
+      ...one.inputs.filter(([, value]) => value !== one.text).flatMap(([name, value]) => [make("h2", {}, name), ...long(value, { class: "text" })]));
     unit.scrollTop = 0;
     offer(one);
-    find("#now").textContent = `${at + 1} of ${data.units.length}: ${one.criterion ? `${one.criterion}: ` : ""}${text(one.text || one.pair[0]).slice(0, SPOKEN)}`;
+    find("#now").textContent = `${at + 1} of ${data.units.length}: ${one.criterion ? `${one.criterion}: ` : ""}${(one.text || one.pair[0]).slice(0, SPOKEN)}`;
     write("at", one.unit);
     pressed();
   };

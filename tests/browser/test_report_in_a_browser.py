@@ -118,7 +118,6 @@ def cases(texts: list[str]) -> Document:
                 {
                     "system": "basic",
                     "status": "abstained",
-                    "agreement": None,
                     "reasoning": text,
                     "error": text,
                 }

@@ -44,6 +44,11 @@ def test_a_run(gold: Path) -> None:
     assert [dict(case["inputs"])["claim"] for case in cases["cases"]] == claims_of
     write_jsonl(gold, [{**row, "claim": "Something else."} for row in claims()])
     assert not any(case["inputs"] for case in page("r.jsonl")[1]["cases"])  # the file was changed meanwhile
+    # what was left to people is not hidden behind samples that differ
+    rows[0] |= {"status": "abstained", "drawn": 3, "units": [{**rows[0]["units"][0], "agreement": 0.5}]}
+    write_jsonl(Path("r.jsonl"), rows)
+    first = page("r.jsonl")[1]["cases"][0]
+    assert (first["kinds"], first["units"][0]["sure"]) == (["abstained"], [0.5])
 
 
 @pytest.mark.parametrize(
