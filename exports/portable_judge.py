@@ -106,33 +106,36 @@ class PortableJudge:
         rule = self.spec["parser"]["answer"]
         if "criteria" not in rule:
             return {self.spec["output_field"]: self.spec}
-        kept = [(*key.split(": ", 1), weight) for key, weight in (self.spec["weights"] or {}).items()]
-        found = {}
-        for name, one in rule["criteria"].items():
-            own = {label: weight for of, label, weight in kept if of == name} if kept else None
-            found[name] = {**self.spec["criteria"][name], "parser": {"answer": one}, "weights": own}
-        return found
+        # a weight stands under ``criterion: label``
+        weights = [(*key.split(": ", 1), weight) for key, weight in (self.spec["weights"] or {}).items()]
+        answers = {}
+        for name, reading in rule["criteria"].items():
+            own = {label: weight for of, label, weight in weights if of == name} if weights else None
+            answers[name] = {**self.spec["criteria"][name], "parser": {"answer": reading}, "weights": own}
+        return answers
 
     def inputs_of(self, given: Mapping[str, Any], output: Any = None) -> dict[str, Any]:
         """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged."""
-        names = [one["name"] for one in self.spec["inputs"]]
-        found = {name: given[name] for name in names if given.get(name) is not None}
+        names = [field["name"] for field in self.spec["inputs"]]
+        inputs = {name: given[name] for name in names if given.get(name) is not None}
         if output is not None and self.spec["judged"]:
-            found.setdefault(self.spec["judged"], output)
-        self._complete(found)
-        return found
+            inputs.setdefault(self.spec["judged"], output)
+        self._complete(inputs)
+        return inputs
 
     def _complete(self, inputs: Mapping[str, Any]) -> None:
-        missing = [one["name"] for one in self.spec["inputs"] if one["name"] not in inputs]
+        """Refuse a row that jurist would refuse: without an input, or with one of another kind."""
+        missing = [field["name"] for field in self.spec["inputs"] if field["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
-        for one in self.spec["inputs"]:
-            given, listed = inputs[one["name"]], one["name"] in self._lists
-            texts = given if listed else [given] if one["type"] == "text" else ()
+        for field in self.spec["inputs"]:
+            name, value = field["name"], inputs[field["name"]]
+            is_list = name in self._lists
+            texts = value if is_list else [value] if field["type"] == "text" else ()
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"the row's {one['name']} is no {'list of texts' if listed else 'text'}")
-            if one["filled"] and not given:
-                raise ValueError(f"the row's {one['name']} is empty")
+                raise ValueError(f"the row's {name} is no {'list of texts' if is_list else 'text'}")
+            if field["filled"] and not value:
+                raise ValueError(f"the row's {name} is empty")
 
     def through(self, client: Any, model: str, settings: Mapping[str, Any]) -> Complete:
         """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""
@@ -161,7 +164,7 @@ class PortableJudge:
             reply = complete(*request)
 
     async def ask_async(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Do the same with a function to be awaited."""
+        """Return the verdict as :meth:`ask` does, through a function to be awaited."""
         talk, reply = self.talk(inputs), None
         while True:
             try:

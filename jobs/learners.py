@@ -37,8 +37,10 @@ class Units:
         self.judge, self.cases, answer = judge, cases, judge.answer
         units = [answer.units(case.inputs) for case in cases]
         ends = np.cumsum([0, *map(len, units)]).tolist()
-        self.place = [range(start, end) for start, end in pairwise(ends)]  # the units of each case
-        self.case = [number for number, own in enumerate(self.place) for _ in own]  # the case of each unit
+        self.of_case = [range(start, end) for start, end in pairwise(ends)]  # the units of each case
+        self.case_of = [
+            number for number, own in enumerate(self.of_case) for _ in own
+        ]  # the case of each unit
         self.gold: list[Value | None] = [
             value
             for case, own in zip(cases, units, strict=True)
@@ -56,7 +58,7 @@ class Units:
     def words(self) -> list[list[list[list[str]]]]:
         """The words and pairs of words of each unit's texts; where a case is one unit, of its evidence too."""
         judged = [[_grams(text) for text in texts] for texts in self.judged]
-        alone = len(judged) == 1 and len(self.case) == len(self.cases) and any(self.evidence)
+        alone = len(judged) == 1 and len(self.case_of) == len(self.cases) and any(self.evidence)
         return [judged, [[_grams(text) for text in self.evidence]]] if alone else [judged]
 
     @cached_property
@@ -66,7 +68,7 @@ class Units:
         held = [(frozenset(words), frozenset(pairwise(words)), len(words)) for words in known]
         first, *second = [
             np.array(
-                [_overlap(_words(text), *held[case]) for text, case in zip(texts, self.case, strict=True)]
+                [_overlap(_words(text), *held[case]) for text, case in zip(texts, self.case_of, strict=True)]
             )
             for texts in self.judged
         ]
@@ -74,7 +76,7 @@ class Units:
 
     def groups(self, places: Places) -> list[str]:
         """Return the group of each of these units."""
-        return [self.cases[self.case[place]].group for place in places]
+        return [self.cases[self.case_of[place]].group for place in places]
 
 
 def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
@@ -107,7 +109,7 @@ def by_neighbours(units: Units, known: Places, asked: Places) -> list[Value]:
     usual = units.judge.answer.scale.usual(gold)[0]
     answers = []
     for near, score in zip(found.tolist(), scores.tolist(), strict=True):
-        values = [gold[one] for one, reached in zip(near, score, strict=True) if reached > 0]
+        values = [gold[number] for number, reached in zip(near, score, strict=True) if reached > 0]
         agreed = comparison.consensus(values) if values else usual
         answers.append(values[0] if agreed is None else agreed)
     return answers

@@ -151,7 +151,7 @@ class _Learning:
             replace(case, group=self.same.get(case.group, case.group)) for case in (*self.known, *self.asked)
         ]
         units, first = learners.Units(judge, every), len(self.known)  # ``first`` case that is asked about
-        open_units = [unit for of_case in units.place[first:] for unit in of_case]
+        open_units = [unit for of_case in units.of_case[first:] for unit in of_case]
         parts = [open_units]
         if not self.known:
             folds = learners.folds(units.groups(open_units), _PARTS, self.seed)
@@ -165,12 +165,12 @@ class _Learning:
                 labelled = [
                     unit
                     for unit, gold in enumerate(units.gold)
-                    if gold is not None and unit not in apart and (not first or units.case[unit] < first)
+                    if gold is not None and unit not in apart and (not first or units.case_of[unit] < first)
                 ]
                 if labelled:
                     values |= zip(part, learn[name](units, labelled, part), strict=True)
             if len(values) == len(open_units):
-                rows = [tuple(values[unit] for unit in of_case) for of_case in units.place[first:]]
+                rows = [tuple(values[unit] for unit in of_case) for of_case in units.of_case[first:]]
                 answered[name] = (words[judge.answer.scale.learned], rows)
         return answered
 

@@ -37,13 +37,13 @@ def label_shares(output: Path, judge: LoadedJudge) -> tuple[LabelShare, ...]:
         return ()
     positive = frozenset(value for value in scale.domain if scale.probability({value: 1.0}))
     named = ", ".join(scale.text(value) for value in scale.domain if value in positive)
-    asked = {f"positive: {named}": positive} if positive else {}
+    values_of = {f"positive: {named}": positive} if positive else {}
     if len(scale.domain) > 2 or not positive:
-        asked |= {scale.text(value): frozenset({value}) for value in scale.domain}
+        values_of |= {scale.text(value): frozenset({value}) for value in scale.domain}
     problem = _unproven(judge)
     return tuple(
         LabelShare(name=name, proof=_corrected(judge, counts, values, problem))
-        for name, values in asked.items()
+        for name, values in values_of.items()
     )
 
 
@@ -59,19 +59,23 @@ def _corrected(
     judge: LoadedJudge, counts: Counter[tuple[str, Value]], values: frozenset[Value], problem: str
 ) -> Prevalence:
     """Return the share of some values, corrected where there is no problem."""
-    hits: dict[str, tuple[int, int]] = {}
+    of_groups: dict[
+        str, tuple[int, int]
+    ] = {}  # group -> how many units have one of the values, and how many there are
     for (group, value), number in counts.items():
-        hit, of = hits.get(group, (0, 0))
-        hits[group] = hit + number * (value in values), of + number
+        hits, units = of_groups.get(group, (0, 0))
+        of_groups[group] = hits + number * (value in values), units + number
     answered = [
-        (row.group, truth, said)
+        (row.group, gold, predicted)
         for row in ([] if problem else proven_rows(judge))
-        for truth, said in zip(row.gold, row.predicted, strict=True)
-        if truth is not None and said is not None
+        for gold, predicted in zip(row.gold, row.predicted, strict=True)
+        if gold is not None and predicted is not None
     ]
     share = prevalence(
-        hits,
-        tallies((group, said in values) for group, truth, said in answered if truth in values),
-        tallies((group, said not in values) for group, truth, said in answered if truth not in values),
+        of_groups,
+        tallies((group, predicted in values) for group, gold, predicted in answered if gold in values),
+        tallies(
+            (group, predicted not in values) for group, gold, predicted in answered if gold not in values
+        ),
     )
     return replace(share, problem=problem) if problem else share

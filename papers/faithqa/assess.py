@@ -65,26 +65,30 @@ class QueryAssessment(Assessment):
     ) -> Assessed:
         """Return one model's responses with their marks and facts; one without a text has neither."""
         pairs = list(zip(self.questions, replies, strict=True))
-        cases = [self._case(one, text) if text else None for one, (text, _) in pairs]
-        given = [
+        cases = [self._case(question, text) if text else None for question, (text, _) in pairs]
+        responses = [
             Response(
-                question=one,
+                question=question,
                 text=text,
                 marks=marked.values if marked else (),
                 failed=failed or (marked is not None and marked.status == "failed"),
             )
-            for (one, (text, failed)), marked in zip(pairs, verdicts(judge, cases, on_step), strict=True)
+            for (question, (text, failed)), marked in zip(pairs, verdicts(judge, cases, on_step), strict=True)
         ]
         facts = replace(self.facts, context=judge.context)
-        # what is hallucinated about facts, and nothing else
-        wrong = [one.question.task == "fact" and one.score not in (None, TOP) for one in given]
-        about = [
-            {"query": one.question.query, "response": one.text, "group": one.question.id} for one in given
-        ]
-        asked = [facts.judge.case(row) if bad else None for row, bad in zip(about, wrong, strict=True)]
-        checked = zip(given, verdicts(facts, asked), strict=True)
-        responses = tuple(replace(one, facts=check.value) if check else one for one, check in checked)
-        return Assessed(model=model, responses=responses)
+        checked = []  # what is hallucinated about facts, and nothing else
+        for response in responses:
+            question, wrong = response.question, response.score not in (None, TOP)
+            row = {"query": question.query, "response": response.text, "group": question.id}
+            checked.append(facts.judge.case(row) if wrong and question.task == "fact" else None)
+        pairs_checked = zip(responses, verdicts(facts, checked), strict=True)
+        return Assessed(
+            model=model,
+            responses=tuple(
+                replace(response, facts=check.value) if check else response
+                for response, check in pairs_checked
+            ),
+        )
 
     def view(self, results: list[Assessed]) -> View:
         """Return the tables of all models."""
@@ -118,11 +122,11 @@ def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> t
     if per_cell is None:
         return questions
     cells: dict[tuple[str, ...], list[str]] = {}
-    for one in questions:
-        cells.setdefault((one.task, one.topic, one.difficulty), []).append(one.id)
+    for question in questions:
+        cells.setdefault((question.task, question.topic, question.difficulty), []).append(question.id)
     drawn = {
         name
         for cell, names in cells.items()
         for name in random.Random(f"{seed}/{cell}").sample(names, min(per_cell, len(names)))
     }
-    return tuple(one for one in questions if one.id in drawn)
+    return tuple(question for question in questions if question.id in drawn)

@@ -30,12 +30,12 @@ class Question(QueryRow):
     @property
     def lines(self) -> list[str]:
         """What a response has to do, a constraint each."""
-        return [line_of(one) for one in constraints_of(self.constraints)]
+        return [line_of(constraint) for constraint in constraints_of(self.constraints)]
 
     @property
     def categories(self) -> list[str]:
         """The constraints' categories."""
-        return [one.category for one in constraints_of(self.constraints)]
+        return [constraint.category for constraint in constraints_of(self.constraints)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +58,16 @@ class Response:
 
     def to_json(self) -> dict[str, Any]:
         """Return what was answered and how it was marked, as JSON values."""
-        about = {"id": self.question.id, "task": self.question.task, "query": self.question.query}
-        said = {"response": self.text, "marks": list(self.marks), "score": self.score, "facts": self.facts}
-        return {**about, **said, "constraints": self.question.lines}
+        return {
+            "id": self.question.id,
+            "task": self.question.task,
+            "query": self.question.query,
+            "response": self.text,
+            "marks": list(self.marks),
+            "score": self.score,
+            "facts": self.facts,
+            "constraints": self.question.lines,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +80,12 @@ class Assessed:
     @property
     def unusable(self) -> float:
         """The share of questions without a score, 0 to 1."""
-        return sum(one.score is None for one in self.responses) / len(self.responses)
+        return sum(response.score is None for response in self.responses) / len(self.responses)
 
     @property
     def failed(self) -> int:
         """On how many questions the machinery failed."""
-        return sum(one.failed for one in self.responses)
+        return sum(response.failed for response in self.responses)
 
 
 Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
@@ -96,36 +103,36 @@ class Breakdown:
 
     def of(self, model: Assessed) -> dict[str, dict[str, Share]]:
         """Return a model's shares: row -> column -> share, rows in the order of the tasks."""
-        given = [one for one in model.responses if one.question.task in self.tasks and one.score is not None]
-        cells: Iterator[Cell[tuple[int, str], str]] = (
-            (
-                one.question.group or one.question.id,
-                (self.tasks.index(one.question.task), " ".join((one.question.task, *row))),
-                column,
-                part,
-                whole,
-            )
-            for one, row, column, part, whole in self.counts(given)
-        )
+        scored = [
+            response
+            for response in model.responses
+            if response.question.task in self.tasks and response.score is not None
+        ]
+        cells = list[Cell[tuple[int, str], str]]()
+        for response, row, column, part, whole in self.counts(scored):
+            question = response.question
+            # sorted by the number of the task, and then by the row's words
+            place = (self.tasks.index(question.task), " ".join((question.task, *row)))
+            cells.append((question.group or question.id, place, column, part, whole))
         return {
-            name: {
+            words: {
                 column: share.of_scale(TOP) if column == "score" else share
-                for column, share in sorted(row.items())
+                for column, share in sorted(shares.items())
             }
-            for (_, name), row in sorted(breakdown(cells).items())
+            for (_, words), shares in sorted(breakdown(cells).items())
         }
 
     def to_json(self, model: Assessed) -> dict[str, Any]:
         """Return a model's shares as JSON values."""
-        found: dict[str, Any] = plain(self.of(model))
-        return found
+        shares: dict[str, Any] = plain(self.of(model))
+        return shares
 
     def table(self, models: Sequence[Assessed]) -> Table:
         """Return the shares of several models, each with how many it is of."""
         rows = [
-            [one.model, row, *(_cell(shown.get(name)) for name in self.columns)]
-            for one in models
-            for row, shown in self.of(one).items()
+            [model.model, row, *(_cell(shares.get(name)) for name in self.columns)]
+            for model in models
+            for row, shares in self.of(model).items()
         ]
         return table(f"{self.title}: share [95 %] (of)", ("model", "what", *self.columns), rows)
 
@@ -137,46 +144,47 @@ def _cell(share: Share | None) -> str:
 def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
     """Count by these properties of the query: Perfect, the score and, where they were checked, accurate facts."""
 
-    def counts(given: Sequence[Response]) -> Iterator[Count]:
-        for one in given:
-            row = [getattr(one.question, name) for name in names]
-            yield one, row, "perfect", float(one.score == TOP), 1.0
-            yield one, row, "score", one.score or 0.0, TOP
-            if one.facts:
-                yield one, row, "factual", float(one.facts == "accurate"), 1.0
+    def counts(scored: Sequence[Response]) -> Iterator[Count]:
+        for response in scored:
+            row = [getattr(response.question, name) for name in names]
+            yield response, row, "perfect", float(response.score == TOP), 1.0
+            yield response, row, "score", response.score or 0.0, TOP
+            if response.facts:
+                yield response, row, "factual", float(response.facts == "accurate"), 1.0
 
     return counts
 
 
-def _hallucinated(given: Sequence[Response]) -> Iterator[Count]:
-    for one in given:
-        for part in missing_of(one.question.constraints):
-            yield one, [one.question.topic], part, float(one.score != TOP), 1.0
+def _hallucinated(scored: Sequence[Response]) -> Iterator[Count]:
+    """Count responses that do not do all, by what is missing of the query."""
+    for response in scored:
+        for part in missing_of(response.question.constraints):
+            yield response, [response.question.topic], part, float(response.score != TOP), 1.0
 
 
-def _failures(given: Sequence[Response]) -> Iterator[Count]:
+def _failures(scored: Sequence[Response]) -> Iterator[Count]:
     """Count how hallucinated responses fail: their marks are notice, request and no invention."""
-    for one in given:
-        if one.score != TOP and missing_of(one.question.constraints):
-            notice, _, invention = (mark == "satisfied" for mark in one.marks)
+    for response in scored:
+        if response.score != TOP and missing_of(response.question.constraints):
+            notice, _, invention = (mark == "satisfied" for mark in response.marks)
             kind = "other" if notice and invention else "T1" if invention else "T2"
             for name in _FAILURES:
-                yield one, [one.question.topic], name, float(name == kind), 1.0
+                yield response, [response.question.topic], name, float(name == kind), 1.0
 
 
-def _violations(given: Sequence[Response]) -> Iterator[Count]:
+def _violations(scored: Sequence[Response]) -> Iterator[Count]:
     """Count each violated constraint in all rows of its task, so that the shares of a task sum to 1."""
-    found = [
-        (one, category, mark)
-        for one in given
-        for category, mark in zip(one.question.categories, one.marks, strict=True)
+    violated = [
+        (response, category, mark)
+        for response in scored
+        for category, mark in zip(response.question.categories, response.marks, strict=True)
         if mark in _VIOLATED
     ]
-    rows = {(one.question.task, category) for one, category, _ in found}
-    for one, category, mark in found:
-        for row in (name for task, name in rows if task == one.question.task):
+    rows = {(response.question.task, category) for response, category, _ in violated}
+    for response, category, mark in violated:
+        for row in (name for task, name in rows if task == response.question.task):
             for column in _VIOLATED:
-                yield one, [row], column, float((row, column) == (category, mark)), 1.0
+                yield response, [row], column, float((row, column) == (category, mark)), 1.0
 
 
 _FAILURES: Final = ("T1", "T2", "other")

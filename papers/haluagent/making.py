@@ -41,43 +41,49 @@ class Made:
 def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Made]:
     """Yield what becomes of each question, in their order; the same for the same questions and seed."""
     places, firsts = _balanced(seed), dict[Any, str]()
-    whole_texts = [f"{one.question} {one.correct_answer}" for one in questions]
-    for one, text, cluster in zip(questions, whole_texts, clusters(sketches(whole_texts)), strict=True):
+    texts = [f"{question.question} {question.correct_answer}" for question in questions]
+    for question, text, cluster in zip(questions, texts, clusters(sketches(texts)), strict=True):
         # A question about another year is another question.
-        first = firsts.setdefault((cluster, frozenset(numbers(text))), one.id)
-        if first != one.id:
-            yield Made(question=one, dropped=f"the question is a near-duplicate of {first}")
+        first = firsts.setdefault((cluster, frozenset(numbers(text))), question.id)
+        if first != question.id:
+            yield Made(question=question, dropped=f"the question is a near-duplicate of {first}")
             continue
-        texts = [one.correct_answer, *(wrong.text for wrong in one.hallucinated[:_WRONG])]
-        whole, same = len(texts) > _WRONG, any(alike(*pair) for pair in combinations(texts, 2))
-        place = next(places) if whole and not same else None
-        dropped = "no single-choice item: two options are near-duplicates" if whole and same else ""
-        yield Made(question=one, items=(*_items(one, place, seed),), dropped=dropped)
+        options = [question.correct_answer, *(wrong.text for wrong in question.hallucinated[:_WRONG])]
+        enough, same = len(options) > _WRONG, any(alike(*pair) for pair in combinations(options, 2))
+        place = next(places) if enough and not same else None
+        dropped = "no single-choice item: two options are near-duplicates" if enough and same else ""
+        yield Made(question=question, items=(*_items(question, place, seed),), dropped=dropped)
 
 
-def _items(one: Question, place: int | None, seed: int) -> Iterator[Item]:
+def _items(question: Question, place: int | None, seed: int) -> Iterator[Item]:
     """Yield the items of a question, a single-choice one if its correct option has a place."""
-    about = {"group": one.group, "topic": one.topic, "language": one.language, "question": one.question}
-    shared: dict[str, Any] = {**about, "type": one.primary}
-    wrong = next(wrong.text for wrong in one.hallucinated if wrong.type == one.primary)
+    shared: dict[str, Any] = {
+        **{name: getattr(question, name) for name in ("group", "topic", "language", "question")},
+        "type": question.primary,
+    }
+    wrong = next(wrong.text for wrong in question.hallucinated if wrong.type == question.primary)
     yield Generative(
-        id=f"{one.id}/generative",
-        correct_answer=one.correct_answer,
-        passage=one.passage,
+        id=f"{question.id}/generative",
+        correct_answer=question.correct_answer,
+        passage=question.passage,
         hallucinated_answer=wrong,
-        entity=one.title,
+        entity=question.title,
         **shared,
     )
     if place is not None:
-        ordered: list[tuple[str, str]] = [(answer.text, answer.type) for answer in one.hallucinated[:_WRONG]]
-        _rng(seed, one.id).shuffle(ordered)
-        ordered.insert(place, (one.correct_answer, "correct"))
+        ordered: list[tuple[str, str]] = [
+            (answer.text, answer.type) for answer in question.hallucinated[:_WRONG]
+        ]
+        _rng(seed, question.id).shuffle(ordered)
+        ordered.insert(place, (question.correct_answer, "correct"))
         options = {"options": [text for text, _ in ordered], "option_types": [kind for _, kind in ordered]}
         choice = {**options, "correct": LETTERS[place]}
-        yield Choice.model_validate({"id": f"{one.id}/single-choice", **choice, **shared})
-    false = _rng(seed, f"{one.id}/wrong").choice(one.hallucinated)
-    yield TrueFalse(id=f"{one.id}/true", answer=one.correct_answer, correct=True, **shared)
-    yield TrueFalse(id=f"{one.id}/false", answer=false.text, correct=False, **{**shared, "type": false.type})
+        yield Choice.model_validate({"id": f"{question.id}/single-choice", **choice, **shared})
+    false = _rng(seed, f"{question.id}/wrong").choice(question.hallucinated)
+    yield TrueFalse(id=f"{question.id}/true", answer=question.correct_answer, correct=True, **shared)
+    yield TrueFalse(
+        id=f"{question.id}/false", answer=false.text, correct=False, **{**shared, "type": false.type}
+    )
 
 
 def statistics(made: Sequence[Made]) -> dict[str, Any]:
