@@ -83,10 +83,8 @@ class Rejects:
         """Return the error to raise where no row may be bad: the first, and how many rows more are bad."""
         if self.first is None or self.count == 1:
             return self.first
-        first, rest = (
-            self.first,
-            f"{self.count} rows are bad: jurist gold check lists all, --rejects F.jsonl sets them aside",
-        )
+        first = self.first
+        rest = f"{self.count} rows are bad: jurist gold check lists all, --rejects F.jsonl sets them aside"
         hint = "; ".join(filter(None, [first.hint, rest]))
         return GoldError(first.reason, path=first.path, line=first.line, field=first.field, hint=hint)
 

@@ -47,23 +47,22 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
     program = state.apply(judge.basic())
     for _, predictor in program.named_predictors():
         predictor.lm, predictor.traces, predictor.train = None, [], []
+    unkept = ArtifactError(
+        f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
+        hint="give demonstrations made of text, numbers, lists and objects",
+    )
     try:
         wanted = json.loads(json.dumps(state.to_json()))
         data: dict[str, Any] = orjson.loads(orjson.dumps(program.dump_state()))
-    except (TypeError, ValueError):
-        data = {}
+    except (TypeError, ValueError) as error:
+        raise unkept from error
     for name in _entries(data):
-        if kept := wanted[name].get(_NEAREST):
-            data.get(name, data)[_NEAREST] = kept
-    if not data or json.dumps(_ordered(state_of(data).to_json())) != json.dumps(_ordered(wanted)):
-        raise ArtifactError(
-            f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
-            hint="give demonstrations made of text, numbers, lists and objects",
-        )
-    ordered: dict[str, Any] = _ordered(
-        {**data, "metadata": {"dependency_versions": get_dependency_versions()}}
-    )
-    return ordered
+        if rows := wanted[name].get(_NEAREST):
+            data.get(name, data)[_NEAREST] = rows
+    if json.dumps(_ordered(state_of(data).to_json())) != json.dumps(_ordered(wanted)):
+        raise unkept
+    whole = {**data, "metadata": {"dependency_versions": get_dependency_versions()}}
+    return dict(_ordered(whole))
 
 
 def state_of(data: Mapping[str, Any]) -> PromptState:
@@ -87,14 +86,15 @@ def compiled(judge: Judge, data: Mapping[str, Any]) -> dspy.Module:
         stored = entries[name]["signature"]["fields"]
         if [field["prefix"] for field in stored] != [field["prefix"] for field in fields]:
             raise ArtifactError(f"it was made for other fields than judge {judge.name} has", hint=_UNLIKE)
-    known = {
-        name: {key: value for key, value in one.items() if key != _NEAREST} for name, one in entries.items()
-    }
-    program.load_state(json.loads(json.dumps(known[_BARE] if isinstance(data.get("demos"), list) else known)))
+    known = json.loads(json.dumps(entries))
+    for entry in known.values():
+        entry.pop(_NEAREST, None)
+    program.load_state(known[_BARE] if isinstance(data.get("demos"), list) else known)
     return state.apply(program)
 
 
 def _ordered(value: Any, *, values_of_demo: bool = False) -> Any:
+    """Return a value with the keys of its objects sorted, but for those within a demonstration's values."""
     if isinstance(value, list):
         return [_ordered(item, values_of_demo=values_of_demo) for item in value]
     if not isinstance(value, dict):
@@ -105,12 +105,14 @@ def _ordered(value: Any, *, values_of_demo: bool = False) -> Any:
 
 
 def _entries(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return what a state file says of each predictor, by its name."""
     if isinstance(data.get("demos"), list):
         return {_BARE: {key: value for key, value in data.items() if key != "metadata"}}
     return {name: entry for name, entry in data.items() if name != "metadata"}
 
 
 def _prompt(entry: Mapping[str, Any]) -> PredictorPrompt:
+    """Return the prompt of one predictor; a file may come from anywhere, and holds nothing else."""
     unknown = sorted(set(entry) - _ENTRY_KEYS)
     if unknown or entry["lm"] is not None or entry["traces"] or entry["train"]:
         raise _not_a_state(f"it holds more than a prompt: {unknown or 'a model or traces'}")

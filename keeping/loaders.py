@@ -37,7 +37,7 @@ class CascadeJudge(LoadedJudge):
     @property
     def names(self) -> str:
         """The models of its judges."""
-        return ", ".join(dict.fromkeys(one.model.name for one in self.members))
+        return ", ".join(dict.fromkeys(member.model.name for member in self.members))
 
     @property
     def other_model(self) -> str:
@@ -47,23 +47,23 @@ class CascadeJudge(LoadedJudge):
     @property
     def questions(self) -> tuple[int, int]:
         """How often its judges are asked about a row: at least the first, at most all."""
-        samples = [one.sampling.samples for one in self.members]
+        samples = [member.sampling.samples for member in self.members]
         return samples[0], sum(samples)
 
     @property
     def models(self) -> tuple[Model, ...]:
         """All models that are asked."""
-        return tuple(dict.fromkeys(model for one in self.members for model in one.models))
+        return tuple(dict.fromkeys(model for member in self.members for model in member.models))
 
     def with_model(self, model: Model, *, draws: int = 1) -> "CascadeJudge":
         """Return it with how models are reached taken from one: who answers is part of the cascade."""
-        if not model.offline and model.name not in {one.model.name for one in self.members}:
+        if not model.offline and model.name not in {member.model.name for member in self.members}:
             raise UsageError(
                 f"{self.name} is a cascade, whose judges are asked with {self.names}",
                 hint="leave out the model, or choose a cascade with it: jurist cascade",
             )
         reached = {name: getattr(model, name) for name in _REACHED}
-        members = [replace(one, model=replace(one.model, **reached)) for one in self.members]
+        members = [replace(member, model=replace(member.model, **reached)) for member in self.members]
         return replace(self, members=tuple(members), model=members[-1].model)
 
     def asker(self) -> Asker:
@@ -71,17 +71,17 @@ class CascadeJudge(LoadedJudge):
         kept = self.artifact.about.cascade if self.artifact else None
         assert kept is not None
         shared = {name: getattr(self, name) for name in ("context", "contexts", "reach", "concurrency")}
-        askers = [as_member(replace(one, **shared)).asker() for one in self.members]
+        askers = [as_member(replace(member, **shared)).asker() for member in self.members]
         members = [
             Member(name=known.judge, asker=asker, trust=known.trusted)
             for known, asker in zip(kept.members, askers, strict=True)
         ]
-        last = {one.name: getattr(askers[-1], one.name) for one in fields(Asker)}
+        last = {field.name: getattr(askers[-1], field.name) for field in fields(Asker)}
         return CascadeAsker(**last, members=members, level=kept.level)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes its answers those of this cascade, as JSON values."""
-        return {**super().fingerprint(), "members": [one.fingerprint() for one in self.members]}
+        return {**super().fingerprint(), "members": [member.fingerprint() for member in self.members]}
 
     def stamp(self) -> dict[str, Any]:
         """Return what identifies it in its output."""
@@ -123,8 +123,8 @@ def load_judge(
     name = Name.of(reference, version, store, samples=samples, **asked)
     prompt = name.prompt(model.name if model else None)
     if prompt.artifact and prompt.artifact.about.cascade:
-        given = {"samples": samples, **asked, "verifier": verifier}
-        return _cascade(prompt, prompt.artifact, store, concurrency, given).with_model(model or Model())
+        settings = {"samples": samples, **asked, "verifier": verifier}
+        return _cascade(prompt, prompt.artifact, store, concurrency, settings).with_model(model or Model())
     # that there are no frozen steps is said before anything is asked
     verifier_of(prompt.judge, Model(), verifier)
     check_sampling(prompt.judge, prompt.wanted)
@@ -140,12 +140,12 @@ def load_judge(
 
 
 def _cascade(
-    prompt: Prompt, artifact: Artifact, store: Store, concurrency: int, given: Mapping[str, Any]
+    prompt: Prompt, artifact: Artifact, store: Store, concurrency: int, settings: Mapping[str, Any]
 ) -> CascadeJudge:
-    """Return a cascade with its judges, each as it was when the level was chosen."""
-    if name := next((name for name, value in given.items() if value is not None), ""):
-        said = f"{artifact.ref} is a cascade, whose judges keep their own {name}"
-        raise UsageError(said, hint="leave it out")
+    """Return a cascade with its judges, each as it was when the level was chosen; none takes other settings."""
+    if name := next((name for name, value in settings.items() if value is not None), ""):
+        message = f"{artifact.ref} is a cascade, whose judges keep their own {name}"
+        raise UsageError(message, hint="leave it out")
     assert artifact.about.cascade is not None
     members = tuple(_member(kept, store) for kept in artifact.about.cascade.members)
     context, model = CallContext.fresh(), members[-1].model

@@ -90,7 +90,7 @@ class LoadedJudge(Prompt):
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
-        named: the reference where it is not a judge's: a detector, which no other model replaces, a log, a member.
+        named: what it is called where that is no judge with a version: a log, or a member of a cascade.
         form_is_given: whether the user chose ``adapter``, so that another one is not tried.
         by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
@@ -260,12 +260,12 @@ class LoadedJudge(Prompt):
         return not fixed and self.adapter == ADAPTER and self.judge.role == "judge"
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
-        """Return the same judge for each model; once for one that is named with its own.
+        """Return the same judge for each model; a log, which no model answers for, once.
 
         Everything is asked ``draws`` times: repeats need a temperature at which draws differ, as samples do. A 0 that
         the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         """
-        return [self.with_model(one, draws=draws) for one in (models[:1] if self.named else models)]
+        return [self.with_model(model, draws=draws) for model in (models[:1] if self.named else models)]
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes its answers those of this judge, as JSON values."""
@@ -319,17 +319,20 @@ class JudgeModule(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Judge one row."""
-        return self._said(self.judge(**inputs))
+        return self._prediction(self.judge(**inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Judge one row inside a running event loop."""
-        return self._said(await self.judge.acall(**inputs))
+        return self._prediction(await self.judge.acall(**inputs))
 
-    def _said(self, verdict: Verdict) -> dspy.Prediction:
-        kind, said = self.judge.judge.answer, verdict.values if len(verdict.values) != 1 else verdict.value
-        each = kind.row_parts(verdict.values)["answers"] if kind.criteria else {kind.field: said}
-        answer = each if verdict.status == "verdict" or kind.criteria else dict.fromkeys(each)
-        return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **answer})
+    def _prediction(self, verdict: Verdict) -> dspy.Prediction:
+        answer = self.judge.judge.answer
+        if answer.criteria:
+            fields = answer.row_parts(verdict.values)["answers"]
+        else:
+            value = verdict.value if len(verdict.values) == 1 else verdict.values
+            fields = {answer.field: value if verdict.status == "verdict" else None}
+        return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **fields})
 
 
 def proven_rows(judge: LoadedJudge) -> list[Row]:

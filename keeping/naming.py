@@ -117,7 +117,8 @@ class Name:
             why = f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
             why += f"{ref} names it all the same; {proving} proves one"
         elif kept:
-            newest = [one for one in kept if one.shipped == kept[0].shipped][-1]  # one's own come first
+            # one's own come first, and of these the newest last
+            newest = [artifact for artifact in kept if artifact.shipped == kept[0].shipped][-1]
             why = f"no version of {judge} was shown to be better than its basic prompt, which is used; "
             why += f"{newest.ref} names a version"
         else:
@@ -142,10 +143,16 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
         path, attribute = file_of(name)
         return find(name if path is None else f"{store.file(path)}:{attribute}"), name
     except JudgeError:
-        kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
+        kept = sorted(
+            store.list(name), key=lambda artifact: (artifact.latest, artifact.version), reverse=True
+        )
         if not kept:
             raise
-        named = [one for one in kept if one.problem or one.about.definition or one.about.reference != name]
+        named = [
+            artifact
+            for artifact in kept
+            if artifact.problem or artifact.about.definition or artifact.about.reference != name
+        ]
         if not named:
             raise JudgeError(
                 f"{name}@{version or kept[0].version} was compiled from a judge that stands in no file",

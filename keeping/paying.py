@@ -207,6 +207,7 @@ class PaidJob:
             self.checkpoint.release()
 
 
+_ENDPOINTS = "endpoints.json"
 _REMEMBERED = 7 * 86400
 """Seconds for which an endpoint is not asked again for what it refused: a server may be made to take more."""
 
@@ -214,26 +215,21 @@ _REMEMBERED = 7 * 86400
 def _learnt() -> dict[str, tuple[str, float]]:
     """Return what jobs have learnt of endpoints not long ago, and when; nothing where that cannot be read."""
     with suppress(AttributeError, OSError, TypeError, ValueError):
-        kept = orjson.loads(_file().read_bytes()).items()
+        kept = orjson.loads(data_file(_ENDPOINTS).read_bytes()).items()
         since = time.time() - _REMEMBERED
-        return {place: (terms, then) for place, (terms, then) in kept if then > since}
+        return {address: (terms, then) for address, (terms, then) in kept if then > since}
     return {}
 
 
 def _remember(learnt: Mapping[str, str]) -> None:
     """Keep what a job has learnt, for the next; what was known before keeps its time."""
-    kept = _learnt()
-    new = {
-        place: (terms, time.time()) for place, terms in learnt.items() if kept.get(place, ("",))[0] != terms
-    }
+    kept, now = _learnt(), time.time()
+    new = {address: (terms, now) for address, terms in learnt.items() if kept.get(address, ("",))[0] != terms}
     if new:
         with suppress(OSError):  # without it the next job learns it again
-            _file().parent.mkdir(parents=True, exist_ok=True)
-            _file().write_bytes(orjson.dumps({**kept, **new}))
-
-
-def _file() -> Path:
-    return data_file("endpoints.json")
+            file = data_file(_ENDPOINTS)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(orjson.dumps({**kept, **new}))
 
 
 @contextmanager

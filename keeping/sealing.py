@@ -40,8 +40,8 @@ def canonical(value: Any, *, sort: bool = True) -> bytes:
 
 def lines(records: Iterable[Mapping[str, Any]]) -> bytes:
     """Return records as JSON lines. Raises what :func:`canonical` raises."""
-    texts = (json.dumps(dict(one), sort_keys=True, ensure_ascii=False, allow_nan=False) for one in records)
-    return "".join(text + "\n" for text in texts).encode("utf-8")
+    settings: Any = {"sort_keys": True, "ensure_ascii": False, "allow_nan": False}
+    return "".join(json.dumps(dict(record), **settings) + "\n" for record in records).encode("utf-8")
 
 
 def seal(

@@ -70,13 +70,13 @@ class Trust:
     def remember(self, hashes: Mapping[str, str], file: Path) -> None:
         """Keep hashes, unless they are kept; where nothing can be written, say so."""
         known = self._remembered()
-        new = [one for one in dict.fromkeys(hashes.values()) if one not in known]
+        new = [content for content in dict.fromkeys(hashes.values()) if content not in known]
         if not new:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
-                stream.writelines(f"{one}  {printable(str(file))}\n" for one in new)
+                stream.writelines(f"{content}  {printable(str(file))}\n" for content in new)
         except OSError as error:
             self.say(printable(f"{self.path}: {error.strerror}; that {file} is trusted is not remembered"))
 
