@@ -88,15 +88,10 @@ def response_format(prompt: Prompt) -> dict[str, Any]:
     """Return what an OpenAI-compatible endpoint takes that can hold replies to a schema; nothing but for JSON."""
     if prompt.adapter != "json":
         return {}
-    schema = {"name": "reply", "strict": True, "schema": reply_schema(prompt)}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
-
-
-def reply_schema(prompt: Prompt) -> dict[str, Any]:
-    """Return the JSON Schema of a reply, as jurist sends it to strict endpoints."""
     from ..engines.structure import schema_of
 
-    return schema_of(prompt.signature)
+    schema = {"name": "reply", "strict": True, "schema": schema_of(prompt.signature)}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 class MessagesExporter:

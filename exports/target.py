@@ -53,11 +53,6 @@ class Subject:
         }
 
     @property
-    def shown(self) -> bool:
-        """Whether its sealed test showed it to be better than its basic prompt."""
-        return (self.card.get("decision") or {}).get("verdict") == "better"
-
-    @property
     def proof(self) -> str:
         """What its sealed test decided, with the model and the day; or that nothing was proven."""
         words = (self.card.get("decision") or {}).get("words")
@@ -88,7 +83,7 @@ class Subject:
         limits = []
         if model := self.model_of_proof:
             limits = [f"{self.ref} was proven with {model}: its scores do not hold for other models"]
-        if not self.shown:
+        if (self.card.get("decision") or {}).get("verdict") != "better":
             limits.append(
                 f"{self.ref} was not shown to be better than its basic prompt" if self.card else self.proof
             )

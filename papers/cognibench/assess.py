@@ -152,13 +152,11 @@ class DialogueAssessment(Assessment):
     length: str = "between 40 and 200 words"  # how long an answer should be, as prompts say it
 
     def __post_init__(self) -> None:
-        """Refuse what assesses nothing."""
         super().__post_init__()
         check_judge(self.judge.judge)
 
     @property
     def asked(self) -> list[Case]:
-        """What every model is asked, prompt by prompt."""
         return [
             Case(
                 inputs={
@@ -199,7 +197,6 @@ class DialogueAssessment(Assessment):
         )
 
     def view(self, results: list[Assessed]) -> View:
-        """Return the shares of all models."""
         assert self.calibration is not None
         left_out = len(self.calibration.cases) - len(self.held_out)
         about = {"gold": self.calibration.name, "rows": len(self.held_out), "left_out": left_out}

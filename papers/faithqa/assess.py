@@ -40,12 +40,10 @@ class QueryAssessment(Assessment):
 
     @property
     def asked(self) -> list[Case]:
-        """What every model is asked, question by question."""
         return [Case(inputs={"query": one.query}, group=one.id) for one in self.questions]
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What else makes this the same job when it is started again, as JSON values."""
         return {
             **super().settings,
             "questions": [one.model_dump() for one in self.questions],
@@ -91,7 +89,6 @@ class QueryAssessment(Assessment):
         )
 
     def view(self, results: list[Assessed]) -> View:
-        """Return the tables of all models."""
         data = {
             "benchmark": self.benchmark,
             "queries": len(self.questions),

@@ -180,7 +180,6 @@ class ItemAssessment(Assessment):
     unanswered: Unanswered = "apart"
 
     def __post_init__(self) -> None:
-        """Refuse what assesses nothing."""
         super().__post_init__()
         check_compares(self.judge)
 
@@ -191,7 +190,6 @@ class ItemAssessment(Assessment):
 
     @property
     def asked(self) -> list[Case]:
-        """What every model is asked, item by item."""
         return [
             Case(inputs={"prompt": prompt_of(item)}, group=item.group or item.id, draw=place)
             for place, item in enumerate(self.items)
@@ -199,7 +197,6 @@ class ItemAssessment(Assessment):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What else makes this the same job when it is started again, as JSON values."""
         return {**super().settings, "items": [item.id for item in self.items]}
 
     def judged(
@@ -219,7 +216,6 @@ class ItemAssessment(Assessment):
         return Assessed(model=model, replies=tuple(text for text, _ in replies), found=found, rates=counted)
 
     def view(self, results: list[Assessed]) -> View:
-        """Return the rates of all models."""
         assert self.calibration is not None
         data = {
             "benchmark": self.benchmark,
