@@ -4,7 +4,7 @@ from ..errors import UsageError, choices
 from ..programs.plugins import Registry
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter, variables
-from .portable_file import PythonFile
+from .portable_file import PYTHON
 from .portable_judge import filled
 from .scorers import SCORERS
 from .target import Exporter, Prompt, Subject, prompt_of
@@ -23,7 +23,7 @@ __all__ = [
 _ALL: tuple[Exporter, ...] = (
     MessagesExporter(),
     MarkdownExporter(),
-    PythonFile(),
+    PYTHON,
     *SCORERS,
 )
 

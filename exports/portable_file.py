@@ -7,7 +7,7 @@ import inspect
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from string import Template
@@ -17,6 +17,7 @@ from typing import Any
 from ..errors import UsageError
 from ..evaluation.votes import majority
 from ..programs.answers.portable import TYPED
+from ..text.tables import table
 from .messages import contents, inputs_of, response_format
 from .target import Prompt, Subject, planned, prompt_of, shown_rows
 
@@ -46,16 +47,16 @@ _READ_BY = {
 
 
 class PortableFile:
-    """A file of Python source."""
+    """A file of Python source, as an entry of a table in ``data/`` says it."""
 
-    name: str  # the word after ``--to``
     suffix = ".py"
-    limits: tuple[str, ...] = ()  # what it cannot hold of any judge, in words
-    # its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments
-    about: str
-    imports: str = ""  # what its code needs
-    # what stands last; ``$inputs`` is their names, ``$settings`` those of the request
-    code: str
+    shared_limits: tuple[str, ...] = ()  # what no file of its kind can hold, in words
+
+    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
+        self.name, self.imports, self.code = name, entry.get("imports", "").strip(), entry["code"]
+        note = textwrap.fill(entry["note"], 110)
+        self.about = f"Needs {entry['needs']}.\n\n    {entry['usage']}\n\n{note}"
+        self.limits = (*self.shared_limits, *([entry["limit"]] if "limit" in entry else []))
 
     def render(self, subject: Subject) -> str:
         """Return the source."""
@@ -230,34 +231,5 @@ def _import_lines(nodes: Sequence[ast.stmt]) -> str:
     )
 
 
-class PythonFile(PortableFile):
-    """One file with the prompt, the parser and the vote; dependency-free."""
-
-    name = "python"
-    limits = ("what the client raises (quota, network) is the caller's to handle and retry",)
-    about = """Needs Python 3.11 and no package but a client.
-
-    judge(OpenAI(), "gpt-4.1-mini", $call)
-
-Any client with OpenAI's ``chat.completions.create`` will do. The verdict has ``status`` ("verdict", or "abstained"
-where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a label that is not positive, the first of a pair, or
-the top of the scale), ``votes``, ``errors`` (why replies were unusable) and ``artifact``. What the client raises is
-not caught here."""
-    code = '''def judge(
-    client: Any, model: str, *, settings: Mapping[str, Any] | None = None, **inputs: Any
-) -> dict[str, Any]:
-    """Return the verdict on one row.
-
-    Args:
-        client: such as openai.OpenAI(), with or without base_url.
-        model: the name that it knows.
-        settings: for the request, over $settings; None leaves one out.
-        inputs: $inputs.
-    """
-    return _JUDGE.ask(_JUDGE.through(client, model, settings or {}), inputs)
-
-
-def messages(**inputs: Any) -> list[dict[str, str]]:
-    """Return the messages that are sent first for one row; of a pair, in its own order."""
-    return _JUDGE.messages(inputs)
-'''
+PYTHON = PortableFile("python", table(__package__, "python"))
+"""The file for whoever has no framework."""

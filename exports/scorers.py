@@ -5,14 +5,9 @@ proven inside a prompt that is not, and read the reply in another way. So a file
 framework is one more entry of ``data/frameworks.toml``.
 """
 
-import textwrap
-import tomllib
-from collections.abc import Mapping
-from importlib import resources
-from typing import Any
-
 from ..errors import UsageError
 from ..programs.answers.portable import is_number
+from ..text.tables import table
 from .portable_file import PortableFile
 from .target import Subject
 
@@ -25,12 +20,7 @@ _LIMITS = (
 class ScorerFile(PortableFile):
     """A file with a scorer of a framework, for judges whose verdict is a number from 0 to 1."""
 
-    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
-        self.name, self.imports, self.code = name, entry.get("imports", "").strip(), entry["code"]
-        self.about = "\n\n".join(
-            [f"Needs {entry['needs']}.", f"    {entry['usage']}", textwrap.fill(entry["note"], 110)]
-        )
-        self.limits = (*_LIMITS, entry["limit"]) if "limit" in entry else _LIMITS
+    shared_limits = _LIMITS
 
     def render(self, subject: Subject) -> str:
         """Return the source; refuse a judge whose verdict is no number."""
@@ -46,5 +36,4 @@ class ScorerFile(PortableFile):
         return super().render(subject)
 
 
-_TABLE = (resources.files(__package__ or "") / "data" / "frameworks.toml").read_text(encoding="utf-8")
-SCORERS = tuple(ScorerFile(name, entry) for name, entry in tomllib.loads(_TABLE).items())
+SCORERS = tuple(ScorerFile(name, entry) for name, entry in table(__package__, "frameworks").items())
