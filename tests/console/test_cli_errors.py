@@ -171,6 +171,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "required: --gold", "evaluate fect:basic"),
     (1, "/proc/self/mem: the file cannot be read", "run fect:basic --input /proc/self/mem --output o"),
     (2, "No space left", f"{TO} /dev/full"),
+    (2, "is not UTF-8; name another output", f"{TO} o\udcff"),
     # a canary, a server, batches
     *((2, "add --canary", f"{RUN} {option}") for option in ("--on-drift stop", "--canary-gold gold.jsonl")),
     (2, "needs a token", "serve fect:basic --host 0.0.0.0"),

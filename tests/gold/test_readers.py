@@ -122,6 +122,13 @@ BROKEN = {
 }
 
 
+def test_a_line_that_never_ends_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jurist.gold.files._CELL", 2 * 1024**2)
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": "' + "x" * 3 * 1024**2)
+    with pytest.raises(GoldError, match=r"rows\.jsonl:2: the line has more than 2 MiB; write one row per line"):
+        read(tmp_path / "rows.jsonl")
+
+
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_file_says_where_and_what_to_do(kind: str, tmp_path: Path) -> None:
     data, line, said = BROKEN[kind]

@@ -139,6 +139,8 @@ def test_a_token_is_asked_for(said: str, code: int) -> None:
     given = {"authorization": said.encode()} if said else {}
     found = ask(application(serving), "/judge", ROW, host="judge.example", **given)  # type: ignore[arg-type]
     assert found.status_code == code
+    unread = ask(application(serving), "/judge", b"{", host="judge.example", **given)  # type: ignore[arg-type]
+    assert unread.status_code == (422 if code == 200 else 401)  # asked for before the body
 
 
 def test_limits_hold_over_all_requests(serve: Callable[..., Any]) -> None:
