@@ -2,6 +2,7 @@
 //
 //     node benchmarks/screenshots.mjs report.html docs/images/report              # report-1280.png and report-390.png
 //     node benchmarks/screenshots.mjs report.html case '#kind=broken' whole  # at an address in it, of all its height
+//     node benchmarks/screenshots.mjs http://127.0.0.1:8000/ docs/images/review   # of jurist review
 //
 // Chromium is driven through a pipe, so that nothing needs to be installed beside it and Node.
 import { spawn } from "node:child_process";
@@ -43,7 +44,7 @@ for (const width of [1280, 390]) {
   for (const domain of ["Page", "Runtime", "Log"]) await tell(`${domain}.enable`);
   await tell("Emulation.setDeviceMetricsOverride", { width, height: width > 500 ? 860 : 844, deviceScaleFactor: 1, mobile: width < 500 });
   const loaded = new Promise((done) => heard.set("Page.loadEventFired", done));
-  await tell("Page.navigate", { url: pathToFileURL(resolve(page)).href + address });
+  await tell("Page.navigate", { url: (page.startsWith("http") ? page : pathToFileURL(resolve(page)).href) + address });
   await loaded;
   await new Promise((done) => setTimeout(done, 600)); // cases are unpacked by the page's script
   const { result } = await tell("Runtime.evaluate", { expression: "document.documentElement.scrollWidth" });

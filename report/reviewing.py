@@ -101,7 +101,8 @@ class Review:
             "choices": ["A", "B", *choices[2:]] if pair else choices,
             "expects": answer.scale.expects,
             "noun": answer.scale.noun,
-            "reasons": CATEGORIES[:-1],  # not "unknown"
+            # a sentiment and a relation are what claims about conversations are ambiguous in; none is "unknown"
+            "reasons": CATEGORIES[:-1] if self.gold.judge.bundled == "fect-mini" else ("other",),
         }
         guideline = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.guideline)
         return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}

@@ -238,8 +238,8 @@
     }))];
   };
 
-  const button = (group, value, mark, act) => {
-    const made = make("button", { type: "button", value, "aria-pressed": "false" }, value, ...(mark ? [" ", make("kbd", {}, mark)] : []));
+  const button = (group, value, mark, act, text = value) => {
+    const made = make("button", { type: "button", value, "aria-pressed": "false" }, text, ...(mark ? [" ", make("kbd", {}, mark)] : []));
     made.addEventListener("click", act);
     find(group).append(made);
   };
@@ -277,8 +277,9 @@
   rater.value = about.fixed || resolving ? about.rater : read("rater", about.rater);
   rater.readOnly = about.fixed || resolving;
   if (rater.value !== about.rater) await enter();
-  find(".reasons").append("ambiguous: ");
-  about.reasons.forEach((why) => button(".reasons", why, why[0], () => step({ category: label(at).category === why ? "" : why, skipped: false })));
+  const alone = about.reasons.length === 1;
+  if (!alone) find(".reasons").append("ambiguous: ");
+  about.reasons.forEach((why) => button(".reasons", why, why[0], () => step({ category: label(at).category === why ? "" : why, skipped: false }), alone ? "ambiguous" : why));
   Object.keys(filters).forEach((name) => button(".filters", name, "", () => { filter = name; shown = LISTED; listed(); }));
   const skip = () => step({ label: "", category: "", skipped: !label(at).skipped }, () => { if (label(at).skipped) open(); });
   const acts = { "#undo": undo, "#clear": () => choose(""), "#skip": skip, "#back": () => move(-1), "#next": () => move(1), "#open": open, "#all": () => list(),
