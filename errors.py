@@ -155,14 +155,13 @@ def choices(name: str, names: Iterable[str], other: str = "") -> str:
     close = difflib.get_close_matches(name, known, n=1)
     if close and len(known) > _MANY:
         return f"did you mean {close[0]}?"
-    return (
-        f"did you mean {close[0]}? " if close else ""
-    ) + f"use one of {', '.join(known)}{other and ', '}{other}"
+    meant = f"did you mean {close[0]}? " if close else ""
+    return f"{meant}use one of {', '.join(filter(None, (*known, other)))}"
 
 
 def near_file(path: Path, pattern: str) -> str:
     """Return ``did you mean F?`` for a file that is not there, if one beside it is called nearly so; else nothing."""
-    close = difflib.get_close_matches(path.name, [one.name for one in path.parent.glob(pattern)], n=1)
+    close = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob(pattern)], n=1)
     return f"did you mean {path.with_name(close[0])}?" if close else ""
 
 

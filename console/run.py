@@ -101,7 +101,7 @@ def _on_ray(
         begin([path for path in (output, *paths) if path.is_file()])
         with _kept(folder, paths):
             found = judged_on_ray([partial(judge_shard, one, output) for one in own], folder, on_row=on_row)
-            # where one could not be judged, the others were stopped because of it
+            # first that a shard could not be judged at all, then that some were stopped
             errors = [one for one in found if isinstance(one, JuristError)]
             for error in sorted(errors, key=lambda one: isinstance(one, StoppedError))[:1]:
                 if not isinstance(error, StoppedError) or error.signal is None:

@@ -54,12 +54,12 @@ class Evidence:
 
     def coverage(self, wanted: Collection[str]) -> float:
         """Return the idf-weighted share of ``wanted`` that the text holds, in [0, 1]."""
-        total = found = 0.0
+        total = covered = 0.0
         for term in sorted(wanted):
             weight = self.weight(term)
             total += weight
-            found += weight if term in self.places else 0.0
-        return found / total if total else 0.0
+            covered += weight if term in self.places else 0.0
+        return covered / total if total else 0.0
 
     def best(self, wanted: Collection[str]) -> tuple[float, int]:
         """Return (coverage by the best single sentence, its index); (0, -1) when none shares a term."""
@@ -94,8 +94,8 @@ def _speakers(text: str) -> Iterable[_Spoken]:
             line = line[match.end() :]
         for sentence in sentences(line):
             for start in range(0, len(sentence), _MAX_SENTENCE):
-                said = sentence[start : start + _MAX_SENTENCE]
-                yield side, said, terms(said)
+                piece = sentence[start : start + _MAX_SENTENCE]
+                yield side, piece, terms(piece)
 
 
 @lru_cache(maxsize=128)
@@ -104,7 +104,7 @@ def index_evidence(text: str) -> Evidence:
     spoken = list(_speakers(text))
     whole = _index(spoken)
     for side in ("customer", "agent"):
-        own = [one for one in spoken if one[0] == side]
+        own = [line for line in spoken if line[0] == side]
         if own and len(own) < len(spoken):
             whole.parts[side] = _index(own)
     return whole
@@ -113,10 +113,10 @@ def index_evidence(text: str) -> Evidence:
 def _index(spoken: list[_Spoken]) -> Evidence:
     places: dict[str, list[int]] = defaultdict(list)
     pairs: set[tuple[str, str]] = set()
-    for number, (_, _, found) in enumerate(spoken):
-        for term in set(found):
+    for number, (_, _, held) in enumerate(spoken):
+        for term in set(held):
             places[term].append(number)
-        pairs.update(pairwise(found))
+        pairs.update(pairwise(held))
     text = "\n".join(sentence for _, sentence, _ in spoken)
     return Evidence(
         lines=[sentence for _, sentence, _ in spoken],

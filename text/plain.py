@@ -12,11 +12,11 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return plain_fields(value)
     if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: plain(part) for key, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def plain_fields(result: Any, *without: str) -> dict[str, Any]:
     """Return the fields of a frozen dataclass as plain JSON types, but for those that are named."""
-    names = (one.name for one in fields(result) if one.name not in without)
+    names = (field.name for field in fields(result) if field.name not in without)
     return {name: plain(getattr(result, name)) for name in names}

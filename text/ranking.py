@@ -27,21 +27,25 @@ def words(text: str) -> list[str]:
     return _ANY_WORD.findall(text.lower())
 
 
+def letters(text: str) -> str:
+    """Return the letters and digits of a text, without case, width, and anything between them."""
+    return _BETWEEN.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
 def folded(text: str) -> str:
-    """Return the letters and digits of a text, folded; of a text without any, the text itself in NFKC."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return _BETWEEN.sub("", plain) or plain
+    """Return the letters and digits of a text; of a text without any, the text itself in NFKC."""
+    return letters(text) or unicodedata.normalize("NFKC", text).casefold()
 
 
-def near(one: str, two: str) -> bool:
+def near(first: str, second: str) -> bool:
     """Whether texts of letters and digits are near copies by their shingles; never if one is twice as long."""
-    short, long = sorted(map(len, (one, two)))
-    if one == two or short < max(SHORT, long / 2):
-        return one == two
-    first, second = (
-        {text[at : at + SHINGLE] for at in range(len(text) - SHINGLE + 1)} for text in (one, two)
+    short, long = sorted(map(len, (first, second)))
+    if first == second or short < max(SHORT, long / 2):
+        return first == second
+    mine, theirs = (
+        {text[at : at + SHINGLE] for at in range(len(text) - SHINGLE + 1)} for text in (first, second)
     )
-    return len(first & second) >= ALIKE * len(first | second)
+    return len(mine & theirs) >= ALIKE * len(mine | theirs)
 
 
 class Ranking:
@@ -88,11 +92,11 @@ class Ranking:
     def _index(self) -> dict[str, list[tuple[int, int, float]]]:
         """Word -> place, how often it stands there, and how much longer than the mean that row is."""
         counted = [Counter(self._words_of(row)) for row in self.rows]
-        mean = sum(one.total() for one in counted) / max(1, len(counted)) or 1.0
+        mean = sum(counts.total() for counts in counted) / max(1, len(counted)) or 1.0
         index: dict[str, list[tuple[int, int, float]]] = {}
-        for place, one in enumerate(counted):
-            for word, count in one.items():
-                index.setdefault(word, []).append((place, count, one.total() / mean))
+        for place, counts in enumerate(counted):
+            for word, count in counts.items():
+                index.setdefault(word, []).append((place, count, counts.total() / mean))
         return index
 
     @cached_property

@@ -65,18 +65,18 @@ def pieces(text: str, opening: str) -> Iterator[str]:
     """Return each outermost JSON structure of a text that begins with one of the brackets in ``opening``."""
     depth = start = 0
     quoted = False
-    for found in _MARK.finditer(text):
-        mark = found.group()
+    for hit in _MARK.finditer(text):
+        mark = hit[0]
         if quoted:
             quoted = mark != '"'
         elif mark == '"':
             quoted = depth > 0
         elif mark in "{[" and (depth or mark in opening):
-            start, depth = start if depth else found.start(), depth + 1
+            start, depth = start if depth else hit.start(), depth + 1
         elif mark in "}]" and depth:
             depth -= 1
             if not depth:
-                yield text[start : found.end()]
+                yield text[start : hit.end()]
     if depth:
         raise ValueError("its JSON has no end")
 
@@ -94,13 +94,13 @@ def decode(text: str) -> Any:
 
 
 def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return name -> value."""
-    found: dict[str, Any] = {}
+    """Return name -> value. Raises ``ContradictionError`` for a name with two different values."""
+    values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found and not same(found[name], value):
+        if name in values and not same(values[name], value):
             raise ContradictionError(f"{name!r} is given twice, with different values")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) -> list[tuple[str, str]]:
@@ -118,29 +118,29 @@ def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) 
         sections[-1][1].append(line)
         if (missed := _NEAR_HEADER.fullmatch(stripped)) and missed[1] in short:
             near[missed[1]] = after if near.get(missed[1], after) == after else ""
-    found = [(name, "\n".join(said).strip()) for name, said in sections if name in names]
-    exact = {name for name, _ in found}
-    return [*found, *((name, said) for name, said in near.items() if said and name not in exact)]
+    exact = [(name, "\n".join(lines).strip()) for name, lines in sections if name in names]
+    known = {name for name, _ in exact}
+    return [*exact, *((name, line) for name, line in near.items() if line and name not in known)]
 
 
 def json_fields(text: str, names: Collection[str]) -> list[tuple[str, Any]]:
     """Return name and value of each key of the JSON objects in a reply, in order, of the names that count."""
-    objects = map(decode, pieces(text, "{"))
-    return [pair for one in objects if isinstance(one, dict) for pair in one.items() if pair[0] in names]
+    objects = filter(lambda value: isinstance(value, dict), map(decode, pieces(text, "{")))
+    return [(name, value) for fields in objects for name, value in fields.items() if name in names]
 
 
-def choice(given: Any, allowed: Collection[Any]) -> Any:
-    """Return the one of the allowed values that a reply says."""
-    if isinstance(given, str):
-        text = given.strip()
+def choice(raw: Any, allowed: Collection[Any]) -> Any:
+    """Return the one of the allowed values that a reply says, as text or as data."""
+    if isinstance(raw, str):
+        text = raw.strip()
         if quoted := _CHOICE.fullmatch(text):
             text = quoted[1] or quoted[3] or ""
             text = text.strip("\"'") if quoted[1] else text
-        given = text if text in allowed else data(text)
-    for one in allowed:
-        if same(one, given):
-            return one
-    raise ValueError(f"{str(given)[:100]!r} is none of {', '.join(map(str, allowed))}")
+        raw = text if text in allowed else data(text)
+    for value in allowed:
+        if same(value, raw):
+            return value
+    raise ValueError(f"{str(raw)[:100]!r} is none of {', '.join(map(str, allowed))}")
 
 
 def data(text: str) -> Any:
@@ -150,10 +150,10 @@ def data(text: str) -> Any:
     except ContradictionError:
         raise
     except ValueError:
-        found = list(pieces(text, "{["))
-    if len(found) > 1:
+        structures = list(pieces(text, "{["))
+    if len(structures) > 1:
         raise ValueError("it holds several JSON values")
-    return decode(found[0]) if found else text.strip()
+    return decode(structures[0]) if structures else text.strip()
 
 
 def _as_json(token: re.Match[str]) -> str:
@@ -162,6 +162,6 @@ def _as_json(token: re.Match[str]) -> str:
     return _WORDS.get(token[0], "" if token[0] == "," else token[0])
 
 
-def same(one: Any, two: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Whether two values are equal and of one type: 1 is not True."""
-    return bool(one == two) and isinstance(one, bool) == isinstance(two, bool)
+    return bool(first == second) and isinstance(first, bool) == isinstance(second, bool)

@@ -92,14 +92,14 @@ def locate(text: str, sentences: Sequence[str]) -> tuple[tuple[int, int], ...]:
 
     Empty if they do not all stand in it in their order.
     """
-    found, place = [], 0
+    spans, end = [], 0
     for sentence in sentences:
-        start = text.find(sentence, place)
+        start = text.find(sentence, end)
         if start < 0:
             return ()
-        place = start + len(sentence)
-        found.append((start, place))
-    return tuple(found)
+        end = start + len(sentence)
+        spans.append((start, end))
+    return tuple(spans)
 
 
 @lru_cache(maxsize=1)
@@ -143,10 +143,10 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _line_cuts(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
     """Where sentences end inside a line, and where the line ends."""
-    found = _stripped(text, start, end)
-    if found is None:
+    line = _stripped(text, start, end)
+    if line is None:
         return
-    start, end = found
+    start, end = line
     yield start
     yield end
     marker = _MARKER.match(text, start, end)

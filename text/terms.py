@@ -107,8 +107,8 @@ def numbers(text: str) -> set[str]:
 def number_words(text: str) -> set[str]:
     """Return the numbers written in words (one to twelve, Chinese digits) as digits."""
     lowered = text.lower()
-    found = {NUMBER_WORDS[word] for word in re.findall(r"[a-z]+", lowered) if word in NUMBER_WORDS}
-    return found | {NUMBER_WORDS[ch] for ch in set(lowered) if ch in NUMBER_WORDS}
+    figures = {NUMBER_WORDS[word] for word in re.findall(r"[a-z]+", lowered) if word in NUMBER_WORDS}
+    return figures | {NUMBER_WORDS[ch] for ch in set(lowered) if ch in NUMBER_WORDS}
 
 
 def latin_names(text: str) -> set[str]:
@@ -116,7 +116,7 @@ def latin_names(text: str) -> set[str]:
     # In Chinese text every Latin word counts, because it is nearly always a name there.
     if is_cjk(text):
         return {m.group().lower() for m in re.finditer(r"[A-Za-z][\w-]+", text)}
-    found = set()
+    names = set()
     for match in _NAME.finditer(text):
         before = text[max(0, match.start() - 3) : match.start()].rstrip()
         opens = (
@@ -126,8 +126,8 @@ def latin_names(text: str) -> set[str]:
         )
         word = match.group().lower().replace("’", "'").removesuffix("'s")
         if (not opens or match.group().isupper()) and word not in STOP_WORDS and len(word) > 1:
-            found.add(word)
-    return found
+            names.add(word)
+    return names
 
 
 def sentences(text: str) -> list[str]:

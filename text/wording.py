@@ -53,12 +53,6 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def letters(text: str) -> str:
-    """Return the text's letters and digits, without case, width, and anything between them."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(character for character in plain if character.isalnum())
-
-
 def strings(value: Any) -> Iterator[str]:
     """Yield the texts in a JSON value, in their order; numbers as text."""
     if isinstance(value, Mapping):

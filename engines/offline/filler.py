@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...text.evidence import index_evidence, term_set
+from ...text.ranking import letters
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import neutralise, numbers
-from ...text.wording import count_words, is_chinese, letters
+from ...text.wording import count_words, is_chinese
 from .decisions import Manner
 from .request import Ask, Kind
 

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from ...text.wording import letters
+from ...text.ranking import letters
 
 Letter: TypeAlias = Literal["A", "B", "C", "D"]
 T = TypeVar("T")

@@ -26,11 +26,11 @@ from ...signatures.haluagent import (
     WriteHallucinations,
     WriteQuestion,
 )
-from ...text.ranking import near
+from ...text.ranking import letters, near
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import content_terms, numbers
-from ...text.wording import WORDS, chinese_share, count_words, is_chinese, letters, passages
+from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
 from ..frozen import verifier
 from ..generator import Generator
 from ..stepwise import Making, Steps, Stepwise

@@ -23,9 +23,10 @@ from jurist.signatures.haluagent import (
     WriteHallucinations,
     WriteQuestion,
 )
+from jurist.text.ranking import letters
 from jurist.text.sentences import split
 from jurist.text.terms import numbers
-from jurist.text.wording import count_words, letters
+from jurist.text.wording import count_words
 
 DOCUMENTS = [row for _, row in read("haluagent-docs").rows]
 FOUND = [(row, gap) for row in DOCUMENTS for gap in gaps(row["text"])]

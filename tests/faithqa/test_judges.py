@@ -24,7 +24,7 @@ from jurist.programs.faithqa.judges import (
 )
 from jurist.programs.faithqa.scoring import anchored, lines_of, parse_lines
 from jurist.signatures.faithqa import Category, Constraint
-from jurist.text.wording import letters
+from jurist.text.ranking import letters
 
 QUERY = "Name three rivers in Peru in at most 12 words."
 NAME = {"category": "action", "anchor": "Name", "text": "it names something"}
