@@ -22,7 +22,7 @@ from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.evaluation.rows import Row
-from jurist.evaluation.votes import Sampling, majority
+from jurist.evaluation.votes import Sampling, more_than_half
 from jurist.gold.goldset import Gold
 from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
@@ -120,7 +120,7 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     rows = [(f"Auto-labelling (threshold = {votes})", "full", votes) for votes in range(1, samples + 1)]
     rows += [
         ("- Sampling (1 draw)", "single", 1),
-        ("- CFP (one sentence a call)", "basic", majority(samples)),
+        ("- CFP (one sentence a call)", "basic", more_than_half(samples)),
     ]
     comparison = closed(COGNIBENCH.answer).scale
     texts = {case.id: case.inputs["sentences"] for case in split.test}

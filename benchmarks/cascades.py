@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from jurist.evaluation.cascade import Said, Step, Trust, chosen, crossed, steps, trust_in
+from jurist.evaluation.cascade import Step, SureAnswer, Trust, chosen, crossed, steps, trust_in
 from jurist.gold.goldset import Gold
 
 AGREE, RISK = 0.9, 0.1
@@ -29,7 +29,7 @@ JUDGES = {
     "one by guess (.58), dear (.96)": ([0.2, 1.8], 0.0),
     "two weak ones (.79, .82)": ([0.8, 0.9], 0.0),
 }
-Judged = tuple[list[list[Said]], list[list[bool]], list[str]]
+Judged = tuple[list[list[SureAnswer]], list[list[bool]], list[str]]
 
 
 def judged(skills: Sequence[float], lean: float, rows: int, size: int, random: np.random.Generator) -> Judged:
@@ -37,7 +37,7 @@ def judged(skills: Sequence[float], lean: float, rows: int, size: int, random: n
     group = np.arange(rows) // size
     shared = random.normal(size=group[-1] + 1)[group] * (size > 1)
     hard = np.exp(0.35 * (shared + random.normal(size=rows) * (0.5 if size > 1 else 1.1)))
-    truth, said, right = random.random(rows) < 0.4, list[list[Said]](), list[list[bool]]()
+    truth, said, right = random.random(rows) < 0.4, list[list[SureAnswer]](), list[list[bool]]()
     for place, skill in enumerate(skills):
         sees = np.where(truth, skill, -skill) + random.normal(size=rows) * hard + lean * (place == 0)
         sure = 1 / (1 + np.exp(-1.5 * np.abs(sees)))

@@ -38,7 +38,7 @@ Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit
 
 @dataclass(frozen=True, kw_only=True)
 class PairAgreement:
-    """Two of the raters."""
+    """How far two raters agree on the units that both labelled."""
 
     first: str
     second: str
@@ -49,10 +49,10 @@ class PairAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelAgreement:
-    """One label against all others."""
+    """How far raters agree on one label, held against all others."""
 
     label: str
-    given: Mapping[str, int]
+    given: Mapping[str, int]  # rater -> units to which they gave it
     specific: Estimate
     alpha: Estimate
 
@@ -85,7 +85,7 @@ def rater_agreement(
     closed = comparison is None or bool(comparison.domain)
     alike = np.eye(len(labels))
     if comparison is not None and not closed:
-        alike = np.array([[comparison.similarity(one, two) for two in labels] for one in labels])
+        alike = np.array([[comparison.similarity(first, second) for second in labels] for first in labels])
     return Agreement(
         raters=tuple(ratings),
         raw=_similarity(counts, group, alike),
@@ -181,7 +181,9 @@ def encode_ratings(
     values = comparison.domain if comparison is not None else ()
     if not values:  # numbers by size, labels by their letters
         seen = {value for given in ratings.values() for value in given if value is not None}
-        values = tuple(sorted(seen, key=lambda one: one if isinstance(one, int | float) else str(one)))
+        values = tuple(
+            sorted(seen, key=lambda value: value if isinstance(value, int | float) else str(value))
+        )
     code_of: dict[Value | None, int] = {None: MISSING, **{value: code for code, value in enumerate(values)}}
     codes = np.array([[code_of[value] for value in given] for given in ratings.values()], dtype=np.int64).T
     if not ((codes != MISSING).sum(axis=1) >= 2).any():
@@ -199,7 +201,7 @@ class RaterScore:
     rater: str
     measured: Measured
     units: int
-    left_out: int
+    left_out: int  # units that nobody else labelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +210,7 @@ class Ceiling:
 
     metric: str
     raters: tuple[RaterScore, ...]
-    mean: Mapping[str, Estimate]
+    mean: Mapping[str, Estimate]  # metric -> the mean over the raters
 
 
 def human_ceiling(
@@ -245,6 +247,7 @@ def _rows(
     groups: Sequence[str],
     comparison: Scale,
 ) -> list[Row]:
+    """Return the units of a rater, held against what the others stand for."""
     rows = []
     for unit, (value, group) in enumerate(zip(ratings[rater], groups, strict=True)):
         others = [given[unit] for name, given in ratings.items() if name != rater]

@@ -19,24 +19,22 @@ def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[
     """
     from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
-    said, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
-    places, both = np.clip(np.ceil(said * BINS).astype(int) - 1, 0, BINS - 1), 0 < gold.sum() < gold.size
-    bins = [
-        {
-            "low": place / BINS,
-            "high": (place + 1) / BINS,
-            "said": float(said[places == place].mean()),
-            "found": float(gold[places == place].mean()),
-            "units": int((places == place).sum()),
-        }
-        for place in np.unique(places).tolist()
-    ]
+    likely, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
+    range_of = np.clip(np.ceil(likely * BINS).astype(int) - 1, 0, BINS - 1)
+    bins, apart = [], 0.0
+    for number in np.unique(range_of).tolist():
+        inside = range_of == number
+        units, mean, share = int(inside.sum()), float(likely[inside].mean()), float(gold[inside].mean())
+        ends = {"low": number / BINS, "high": (number + 1) / BINS}
+        bins.append({**ends, "said": mean, "found": share, "units": units})
+        apart += units * abs(mean - share)
+    both_sides = 0 < gold.sum() < gold.size
     return {
         "units": gold.size,
         "positive": int(gold.sum()),
-        "ece": sum(one["units"] * abs(one["said"] - one["found"]) for one in bins) / gold.size,
-        "brier": float(brier_score_loss(gold, said)),
-        "auc": float(roc_auc_score(gold, said)) if both else None,
-        "average_precision": float(average_precision_score(gold, said)) if both else None,
+        "ece": apart / gold.size,
+        "brier": float(brier_score_loss(gold, likely)),
+        "auc": float(roc_auc_score(gold, likely)) if both_sides else None,
+        "average_precision": float(average_precision_score(gold, likely)) if both_sides else None,
         "bins": bins,
     }

@@ -21,7 +21,7 @@ from scipy.stats import beta
 from .intervals import over_groups
 from .metrics import mean
 
-Said: TypeAlias = tuple[str, float] | None
+SureAnswer: TypeAlias = tuple[str, float] | None
 """What a judge says of a row, and how sure it is, 0 to 1: its probability, or its share of the votes."""
 LEVELS = tuple(round(0.995 - 0.01 * step, 3) for step in range(50))
 """Probabilities of agreeing with people from which on a judge may answer, the strictest first."""
@@ -39,7 +39,7 @@ class Trust:
     slope: float  # on the logit of how sure it is
     labels: Mapping[str, float]  # label -> what is added where the judge says it
 
-    def of(self, said: Said) -> float:
+    def of(self, said: SureAnswer) -> float:
         """Return the probability, 0 without an answer."""
         if said is None:
             return 0.0
@@ -52,11 +52,11 @@ class Trust:
         return asdict(self)
 
 
-def trust_in(said: Sequence[Said], right: Sequence[bool]) -> Trust:
+def trust_in(said: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     """Return what answers and whether people gave the same teach of a judge."""
     from sklearn.linear_model import LogisticRegression
 
-    known = [(*one, good) for one, good in zip(said, right, strict=True) if one is not None]
+    known = [(*answer, good) for answer, good in zip(said, right, strict=True) if answer is not None]
     labels = sorted({label for label, _, _ in known})
     sure = logit(np.clip([share for _, share, _ in known], _SURE, 1 - _SURE))
     named = [[float(label == own) for own in labels] for label, _, _ in known]
@@ -71,18 +71,20 @@ def trust_in(said: Sequence[Said], right: Sequence[bool]) -> Trust:
     )
 
 
-def crossed(said: Sequence[Said], right: Sequence[bool], groups: Sequence[str], seed: int = 0) -> list[float]:
+def crossed(
+    said: Sequence[SureAnswer], right: Sequence[bool], groups: Sequence[str], seed: int = 0
+) -> list[float]:
     """Return how probable it is, of each row, that the judge agrees, by rows of other groups alone."""
     names = sorted(set(groups))
     fold = dict(zip(names, np.random.default_rng(seed).permutation(len(names)) % FOLDS, strict=True))
-    found = [0.0] * len(said)
+    probable = [0.0] * len(said)
     for number in range(FOLDS):
         others = [place for place, group in enumerate(groups) if fold[group] != number]
         trust = trust_in([said[place] for place in others], [right[place] for place in others])
         for place, group in enumerate(groups):
             if fold[group] == number:
-                found[place] = trust.of(said[place])
-    return found
+                probable[place] = trust.of(said[place])
+    return probable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +165,6 @@ def fewest(agree: float, risk: float) -> int:
     return math.ceil(math.log(risk) / math.log(agree))
 
 
-def chosen(found: Sequence[Step], agree: float) -> Step | None:
+def chosen(tested: Sequence[Step], agree: float) -> Step | None:
     """Return the last level that was shown to agree enough; ``None`` without any."""
-    return next((step for step in reversed(found) if step.bound >= agree), None)
+    return next((step for step in reversed(tested) if step.bound >= agree), None)

@@ -1,8 +1,8 @@
 """Items that a generator wrote: how many of them pass their checks, and each check's own rate.
 
-The validation rate is the share of the wanted items on which every check says yes (HaluAgent section 3.2; "Overall"
-in its Table 3), and ``NAME_rate`` that of the items on which one check does (the other columns). An item that was
-not written passes no check. What is wanted is always yes, so documents need no labels.
+The validation rate is the share of the wanted items on which every check says yes (HaluAgent section 3.2; "Overall" in
+its Table 3), and ``NAME_rate`` that of the items on which one check does (the other columns). An item that was not
+written passes no check. What is wanted is always yes, so documents need no labels.
 """
 
 import json
@@ -22,9 +22,9 @@ from .scale import SHOWN, Lack, Scale
 from .units import Floats
 from .votes import Sampling
 
-Said: TypeAlias = Literal["yes", "no", "uncertain", "unusable"]
+CheckWord: TypeAlias = Literal["yes", "no", "uncertain", "unusable"]
 """What a check says of an item; ``unusable`` is a verifier's reply that says none of the three."""
-_SAID: Final[tuple[Any, ...]] = get_args(Said)
+_WORDS: Final[tuple[Any, ...]] = get_args(CheckWord)
 
 
 class Check(pydantic.BaseModel, frozen=True):
@@ -35,7 +35,7 @@ class Check(pydantic.BaseModel, frozen=True):
         reason: why, in words that a proposer can use.
     """
 
-    verdict: Said
+    verdict: CheckWord
     reason: str = ""
 
     @classmethod
@@ -47,7 +47,7 @@ class Check(pydantic.BaseModel, frozen=True):
         if hasattr(given, "get"):  # a mapping or a prediction
             given, reason = given.get("verdict"), str(given.get("reason") or "")[:SHOWN]
         word = ("no", "yes")[given] if isinstance(given, bool) else str(given).strip().lower()
-        if word in _SAID:
+        if word in _WORDS:
             return cls.model_validate({"verdict": word, "reason": reason})
         return cls(verdict="unusable", reason=reason or f"the verdict was {given!r}"[:SHOWN])
 
@@ -60,7 +60,7 @@ class CheckedItem:
     checks: tuple[Check, ...]  # what each check says, in the scale's order
 
     @property
-    def verdicts(self) -> tuple[Said, ...]:
+    def verdicts(self) -> tuple[CheckWord, ...]:
         """What each check says, without reasons."""
         return tuple(check.verdict for check in self.checks)
 
@@ -131,9 +131,9 @@ class CheckedItems(Scale):
 
     def similarity(self, gold: Items, value: Items) -> float:
         """The share of the verdicts that are the same, in [0, 1]."""
-        one, two = ([word for item in items for word in item.verdicts] for items in (gold, value))
-        same = sum(first == second for first, second in zip(one, two, strict=False))
-        return same / max(len(one), len(two), 1)
+        wanted, words = ([word for item in items for word in item.verdicts] for items in (gold, value))
+        same = sum(first == second for first, second in zip(wanted, words, strict=False))
+        return same / max(len(wanted), len(words), 1)
 
     def wrong(self, gold: Items) -> Items:
         return ()
@@ -161,21 +161,22 @@ class CheckedItems(Scale):
 
     def of_json(self, data: Any) -> Value:
         try:
-            return tuple(self.item(one["item"], one["checks"]) for one in data)
+            return tuple(self.item(entry["item"], entry["checks"]) for entry in data)
         except (TypeError, KeyError, ValueError) as error:
             raise ValueError(f"these are no checked items: {error}") from error
 
     def to_json(self, value: Value | None) -> Any:
         if value is None:
             return None
-        named = [(item, zip(self.checks, item.checks, strict=True)) for item in items_of(value)]
         return [
             {
                 "item": item.data,
-                "checks": {name: one.model_dump() for name, one in each},
+                "checks": {
+                    name: own.model_dump() for name, own in zip(self.checks, item.checks, strict=True)
+                },
                 "passed": item.passed,
             }
-            for item, each in named
+            for item in items_of(value)
         ]
 
     def text(self, value: Value) -> str:

@@ -16,11 +16,9 @@ from .units import encode
 class ClassScores:
     """One class against the rest."""
 
-    label: str  # its name
-    # answered and unanswered units that have it in gold. precision, recall, f1: over the answered units,
-    # with intervals and bounds
-    gold: int
-    precision: Score
+    label: str
+    gold: int  # units that have it in gold, answered or not
+    precision: Score  # this and the others are over the answered units
     recall: Score
     f1: Score
 

@@ -68,10 +68,12 @@ class ClosedLabels(Scale):
 
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
-        alone = {label: ClosedLabels(self.labels, {label}) for label in self.labels if len(self.labels) > 1}
+        against_rest = {
+            label: ClosedLabels(self.labels, {label}) for label in self.labels if len(self.labels) > 1
+        }
         return {
-            label: {name: confusion_metric(f"{name}_{label}", one, of) for name, of in CONFUSED.items()}
-            for label, one in alone.items()
+            label: {name: confusion_metric(f"{name}_{label}", sides, of) for name, of in CONFUSED.items()}
+            for label, sides in against_rest.items()
         }
 
     def right(self, gold: Label, value: Label) -> bool:
@@ -89,11 +91,6 @@ class ClosedLabels(Scale):
 
     def consensus(self, values: Sequence[Label]) -> Label | None:
         return majority(values)
-
-    @property
-    def negative(self) -> frozenset[Label]:
-        """The labels that are not positive."""
-        return frozenset(self.labels) - self.positive
 
     @property
     def uses_threshold(self) -> bool:
@@ -178,7 +175,7 @@ class ClosedLabels(Scale):
             return super().check_part(cases)
         known = {value for case in cases for value in case.known}
         said = f"all {self.noun}s are {' or '.join(sorted(map(str, known)))}"
-        for side, name in ((self.positive, "positive"), (self.negative, "negative")):
+        for side, name in ((self.positive, "positive"), ({*self.labels} - self.positive, "negative")):
             if not known & side:
                 return Lack(what=name, noun=self.noun, said=said, wanted=" or ".join(sorted(side)))
         return None

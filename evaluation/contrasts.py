@@ -95,8 +95,8 @@ def contrast(
     alpha: float = 0.05,
 ) -> Contrast:
     """Compare two contenders, each a name and its rows of every repeat. Not corrected; see :func:`corrected`."""
-    units, found = encode(comparison, *second[1], *first[1]), resolve(metric, comparison)
-    paired = compare_pair(units, found, seed=seed, tested=alpha / 2.0)
+    units = encode(comparison, *second[1], *first[1])
+    paired = compare_pair(units, resolve(metric, comparison), seed=seed, tested=alpha / 2.0)
     return Contrast(
         **vars(paired),
         first=first[0],
@@ -106,7 +106,7 @@ def contrast(
     )
 
 
-def by_criterion(
+def contrasts_by_criterion(
     first: tuple[str, Sequence[Sequence[Row]]],
     second: tuple[str, Sequence[Sequence[Row]]],
     comparison: Scale,
@@ -125,15 +125,15 @@ def by_criterion(
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """Return the contrasts with Holm's correction over all of them."""
-    adjusted = holm({str(number): one.p for number, one in enumerate(contrasts)})
+    adjusted = holm({str(number): contrast.p for number, contrast in enumerate(contrasts)})
     steps = sorted(range(len(contrasts)), key=lambda number: contrasts[number].p)
     return tuple(
         replace(
-            one,
+            contrast,
             p_holm=adjusted[str(number)],
-            tested=one.alpha / 2.0 / (len(contrasts) - steps.index(number)),
+            tested=contrast.alpha / 2.0 / (len(contrasts) - steps.index(number)),
         )
-        for number, one in enumerate(contrasts)
+        for number, contrast in enumerate(contrasts)
     )
 
 
@@ -182,7 +182,7 @@ def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
         ]
         modal = [max(votes, default=0) for votes in units]
         agreement.append(statistics.fmean(modal) / count)
-        agreeing = statistics.fmean(sum(one * (one - 1) for one in votes) for votes in units)
+        agreeing = statistics.fmean(sum(same * (same - 1) for same in votes) for votes in units)
         pairwise.append(agreeing / (count * (count - 1)))
         unanimous.append(min(modal) == count)
     return Consistency(

@@ -104,9 +104,9 @@ class CriteriaScale(Scale):
 
     def cell(self, given: str) -> Any:
         """What a text such as ``grounded: true`` says, as a row has it."""
-        name, _, said = given.partition(":")
-        known = self.scales[name].cell(said.strip()) if name in self.scales else None
-        return None if known is None else {name: known}
+        name, _, text = given.partition(":")
+        value = self.scales[name].cell(text.strip()) if name in self.scales else None
+        return None if value is None else {name: value}
 
     def of_json(self, data: Any) -> Rated:
         if not isinstance(data, Mapping) or len(data) != 1 or not (data.keys() <= self.scales.keys()):
@@ -139,14 +139,14 @@ class CriteriaScale(Scale):
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether that holds of the criterion that votes are of; before any vote, only with no sample left."""
-        own = self._by_criterion(votes).items()
-        return left == 0 or any(self.scales[name].is_decided(one, left, sampling) for name, one in own)
+        cast = self._by_criterion(votes).items()
+        return left == 0 or any(self.scales[name].is_decided(own, left, sampling) for name, own in cast)
 
     def _by_criterion(self, votes: Mapping[Any, Any]) -> dict[str, dict[Any, Any]]:
-        found: dict[str, dict[Any, Any]] = {}
+        by_name: dict[str, dict[Any, Any]] = {}
         for value, count in votes.items():
-            found.setdefault(value.criterion, {})[value.value] = count
-        return found
+            by_name.setdefault(value.criterion, {})[value.value] = count
+        return by_name
 
     @property
     def has_probabilities(self) -> bool:
@@ -184,14 +184,12 @@ class CriteriaScale(Scale):
     def rows(self, name: str, rows: Sequence[Row]) -> list[Row]:
         """Rows with what people and the judge said of one criterion alone."""
         place = list(self.scales).index(name)
-        each = [
-            [None if value is None else value.value for value in (row.gold[place], row.predicted[place])]
-            for row in rows
-        ]
-        return [
-            replace(row, gold=(gold,), predicted=(said,))
-            for row, (gold, said) in zip(rows, each, strict=True)
-        ]
+
+        def own(values: Values) -> Values:
+            value = values[place]
+            return (None if value is None else value.value,)
+
+        return [replace(row, gold=own(row.gold), predicted=own(row.predicted)) for row in rows]
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         for name, scale in self.scales.items():
@@ -205,22 +203,21 @@ class CriteriaScale(Scale):
         return [Rated(name, value) for name, values in each.items() for value in values]
 
     def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:
-        own, said = self.scales[gold.criterion], None if value is None else value.value
-        return f"{gold.criterion}: " + own.feedback(
-            text.removeprefix(f"{gold.criterion}: "), gold.value, said
-        )
+        name, judged = f"{gold.criterion}: ", None if value is None else value.value
+        return name + self.scales[gold.criterion].feedback(text.removeprefix(name), gold.value, judged)
 
     def truth(self, text: str, gold: Rated) -> str:
-        own = text.removeprefix(f"{gold.criterion}: ")
-        return f"{gold.criterion}: " + self.scales[gold.criterion].truth(own, gold.value)
+        name = f"{gold.criterion}: "
+        return name + self.scales[gold.criterion].truth(text.removeprefix(name), gold.value)
 
 
 def _own_weights(name: str, sampling: Sampling) -> Sampling:
     """Return a sampling with the weights of one criterion's labels alone; they are kept under ``criterion: label``."""
     if sampling.weights is None:
         return sampling
-    said = {tuple(key.split(": ", 1)): weight for key, weight in sampling.weights.items()}
-    return replace(sampling, weights={label: weight for (of, label), weight in said.items() if of == name})
+    prefix = f"{name}: "
+    own = {key.removeprefix(prefix): w for key, w in sampling.weights.items() if key.startswith(prefix)}
+    return replace(sampling, weights=own)
 
 
 def _own(name: str, values: Sequence[Rated]) -> list[Value]:
@@ -292,17 +289,14 @@ def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]
         cut = [(metric, units_of(criterion, criteria, units)) for criterion, metric in parts.items()]
         labelled = [(metric, own) for metric, own in cut if len(own.gold)] or cut[:1]
         several = [metric.statistics(own) for metric, own in labelled]
-        ends = np.cumsum([0, *(one.sums[0].shape[1] for one in several)])
+        widths = [own.sums[0].shape[1] for own in several]
+        columns = [slice(*ends) for ends in pairwise(np.cumsum([0, *widths]))]
 
         def value(sums: Floats) -> Floats:
-            places = (slice(*ends_of) for ends_of in pairwise(ends))
-            return np.asarray(
-                np.mean(
-                    [one.of(sums[..., place]) for one, place in zip(several, places, strict=True)], axis=0
-                )
-            )
+            values = [own.of(sums[..., its]) for own, its in zip(several, columns, strict=True)]
+            return np.asarray(np.mean(values, axis=0))
 
-        tables = zip(*(one.sums for one in several), strict=True)
+        tables = zip(*(own.sums for own in several), strict=True)
         return Statistics(
             [hstack(each, format="csr") if any(map(issparse, each)) else np.hstack(each) for each in tables],
             value,
@@ -311,11 +305,11 @@ def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]
     return Metric(
         name=name,
         statistics=statistics,
-        low=min(one.low for one in each),  # people may have labelled that criterion alone
-        high=max(one.high for one in each),
+        low=min(metric.low for metric in each),  # people may have labelled that criterion alone
+        high=max(metric.high for metric in each),
         higher_is_better=each[0].higher_is_better,
-        draws=min(one.draws for one in each),
-        divisible=all(one.divisible for one in each),
+        draws=min(metric.draws for metric in each),
+        divisible=all(metric.divisible for metric in each),
     )
 
 

@@ -29,12 +29,11 @@ from ..cases import Value
 from ..errors import JuristError
 from .intervals import Estimate, Ranged, estimated, t_quantile
 from .metrics import mean
-from .paired import POWER, fewest_groups, sign_test
+from .paired import POWER, Verdict, fewest_groups, sign_test
 from .rows import Row, tally
 from .scale import Scale
 
 Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval
-Verdict = Literal["better", "worse", "not shown to be better"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +146,7 @@ class Flips:
 
 
 def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = str) -> Flips:
-    """Count what changed."""
+    """Count the answers that differ from gold, which is what the judge said of the text as it is."""
     counted = [row for row in rows if row.labelled and not row.failed]
     if not counted:
         raise JuristError(
@@ -158,17 +157,17 @@ def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = 
     every, flipped = Counter[str](), Counter[str]()
     for row in counted:
         pairs = [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
-        changed = [credit(comparison, before, value) < 1.0 for before, value in pairs]
+        changed = [credit(comparison, before, after) < 1.0 for before, after in pairs]
         names = [named(before) for before, _ in pairs]
         every.update(names)
         flipped.update(compress(names, changed))
         changed_cases.append(any(changed))
-        shifts.append(fmean(1.0 - comparison.credit(before, value) for before, value in pairs))
+        shifts.append(fmean(1.0 - comparison.credit(before, after) for before, after in pairs))
     table = np.column_stack([changed_cases, np.ones(len(counted))])
     return Flips(
         cases=len(counted),
         flipped=sum(changed_cases),
-        silenced=sum(tally([row]).units.abstained > 0 for row in counted),
+        silenced=tally(counted).cases.abstained,
         failed=sum(row.failed for row in rows),
         rate=estimated(table, np.array([row.group for row in counted]), mean),
         shift=fmean(shifts),

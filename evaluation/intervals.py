@@ -165,6 +165,7 @@ def metric_interval(units: Units, metric: Metric) -> Interval:
 
 
 def _left(units: Units, metric: Metric) -> tuple[Floats, Jackknife]:
+    """Return the values of a metric without each group, and the standard error that they give."""
     left = metric.resampled(units, leaving_out(units.groups))
     return left, Jackknife.of(metric.of(units), left, metric.counted(units))
 
@@ -174,11 +175,11 @@ def difference_of(units: Units, metric: Metric) -> Jackknife:
     filled, half = units.worst, len(units.predicted) // 2
     sides = filled.sets(slice(half)), filled.sets(slice(half, None))
     (left, first), (other, second) = (_left(side, metric) for side in sides)
-    found = Jackknife.of(second.value - first.value, other - left, metric.counted(filled))
+    gap = Jackknife.of(second.value - first.value, other - left, metric.counted(filled))
     if math.isinf(metric.high - metric.low):
-        return found
+        return gap
     apart = [_left(side.apart, metric)[1] for side in sides]
-    return replace(found, padding=_padding(apart, (first, second), metric))
+    return replace(gap, padding=_padding(apart, (first, second), metric))
 
 
 def _padding(apart: Sequence[Jackknife], whole: Sequence[Jackknife], metric: Metric) -> float:
@@ -208,11 +209,11 @@ def over_groups(sums: Floats, of: Ratio) -> Jackknife:
 
 def estimated(per_unit: NDArray[Any], group: NDArray[Any], of: Ratio, *, low: float = 0.0) -> Estimate:
     """A ratio of sums of tables (N, ...), one a unit, with its interval by group; it lies in [``low``, 1]."""
-    names, place = np.unique(group, return_inverse=True)
+    names, numbers = np.unique(group, return_inverse=True)
     sums = np.zeros((len(names), *per_unit.shape[1:]))
-    np.add.at(sums, place, per_unit)
-    found = over_groups(sums, of)
-    return Estimate(value=found.value, interval=found.within(low, 1.0))
+    np.add.at(sums, numbers, per_unit)
+    ratio = over_groups(sums, of)
+    return Estimate(value=ratio.value, interval=ratio.within(low, 1.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,14 +235,15 @@ class Share(Ranged):
         count, of = (float(total) for total in table.sum(axis=0))
         if not of:
             return cls(count=count, of=of, groups=0)
-        found = over_groups(table, mean)
-        ends = found.within(0.0, most) if len(table) > 1 else None
+        ratio = over_groups(table, mean)
+        ends = ratio.within(0.0, most) if len(table) > 1 else None
         low, high = (ends.low, ends.high) if ends else (None, None)
-        return cls(value=found.value, low=low, high=high, count=count, of=of, groups=len(table))
+        return cls(value=ratio.value, low=low, high=high, count=count, of=of, groups=len(table))
 
     def of_scale(self, most: float) -> "Share":
         """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
-        value, low, high = (None if one is None else one * most for one in (self.value, self.low, self.high))
+        numbers = (self.value, self.low, self.high)
+        value, low, high = (None if number is None else number * most for number in numbers)
         return replace(self, value=value, low=low, high=high, of=self.of / most)
 
 

@@ -1,7 +1,7 @@
 """One judge on one set of rows: every metric with its clustered interval, and what was not answered.
 
-Nothing is silently defaulted: a value is over the units that are labelled and answered, its bounds say how
-far the missing ones could move it, and the objective counts them as wrong.
+Nothing is silently defaulted: a value is over the units that are labelled and answered, its bounds say how far the
+missing ones could move it, and the objective counts them as wrong.
 """
 
 from collections import Counter
@@ -84,10 +84,10 @@ def measure(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Measu
 
 
 def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: Scale) -> Measured:
-    """Do the same for encoded rows, of several repeats if there are."""
+    """Score encoded rows, of several repeats if there are, on every metric that is shown, and on ``metric``."""
     return Measured(
         metric=resolve(metric, comparison).name,
-        scores={one.name: score(units, one) for one in shown_metrics(comparison, metric)},
+        scores={shown.name: score(units, shown) for shown in shown_metrics(comparison, metric)},
         counts=counts,
     )
 
@@ -96,27 +96,27 @@ def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) 
     """The metric with every abstained or failed unit counted as wrong: what optimizers select on."""
     # A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving none
     # where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
-    units, found = encode(comparison, rows), resolve(metric, comparison)
-    return found.oriented(found.of(units.worst))
+    units, own = encode(comparison, rows), resolve(metric, comparison)
+    return own.oriented(own.of(units.worst))
 
 
 _MOST = 0.95  # the largest share of one answer that nothing is said of
 
 
-def narrow(
+def lopsided(
     name: str, rows: Sequence[Row], comparison: Scale, text: Callable[[Value], str] = str
 ) -> tuple[str, ...]:
     """Return what tells of a judge that answers nearly always the same, or never gives a class that gold has."""
     units = [
-        (gold, said)
+        (gold, judged)
         for row in rows
-        for gold, said in zip(row.gold, row.predicted, strict=True)
-        if gold is not None and said is not None
+        for gold, judged in zip(row.gold, row.predicted, strict=True)
+        if gold is not None and judged is not None
     ]
     if len(units) < 2:
         return ()
-    given, people = Counter(said for _, said in units), Counter(gold for gold, _ in units)
-    value, count = given.most_common(1)[0]
+    people, answers = (Counter(side) for side in zip(*units, strict=True))
+    value, count = answers.most_common(1)[0]
     if count > _MOST * len(units):
         return (
             f"{name} gives one answer, {text(value)}, to {count} of {len(units)} units ({count / len(units):.0%}), "
@@ -124,12 +124,18 @@ def narrow(
         )
     if not comparison.classes:
         return ()
-    classes, gold = (
-        Counter(one for value in said.elements() for one in ((value,) if isinstance(value, str) else value))
-        for said in (given, people)  # a value is of one class, or a set of them
-    )
+    judged_so, labelled_so = _by_class(answers), _by_class(people)
     return tuple(
-        f"{name} never answers {one}, which people gave to {gold[one]} of {len(units)} units"
-        for one in comparison.classes
-        if gold[one] and not classes[one]
+        f"{name} never answers {label}, which people gave to {labelled_so[label]} of {len(units)} units"
+        for label in comparison.classes
+        if labelled_so[label] and not judged_so[label]
     )
+
+
+def _by_class(values: Counter[Value]) -> Counter[str]:
+    """Count the units of each class; a value is of one class, or a set of them."""
+    counts = Counter[str]()
+    for value, units in values.items():
+        for label in (value,) if isinstance(value, str) else value:
+            counts[label] += units
+    return counts

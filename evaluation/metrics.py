@@ -60,9 +60,9 @@ class Counted:
     def added(cls, several: Sequence["Counted"]) -> Self:
         """Return how much each group counts for the mean of several values of the same quotients."""
         return cls(
-            each=np.sum([one.each for one in several], axis=0),
-            top=np.all([one.top for one in several], axis=0),
-            bottom=np.all([one.bottom for one in several], axis=0),
+            each=np.sum([counted.each for counted in several], axis=0),
+            top=np.all([counted.top for counted in several], axis=0),
+            bottom=np.all([counted.bottom for counted in several], axis=0),
         )
 
     @property
@@ -71,7 +71,7 @@ class Counted:
         return float(_effective(self.each.sum(axis=1)))
 
     def those(self, places: Bools) -> tuple[float, ...]:
-        """The same of each of some quotients."""
+        """The groups of equal weight that say as much as those of each of some quotients do."""
         return tuple(_effective(self.each[:, places]).tolist())
 
 
@@ -134,7 +134,7 @@ def precision(sums: Floats) -> tuple[Floats, Floats]:
 
 @Ratio
 def f1(sums: Floats) -> tuple[Floats, Floats]:
-    """The harmonic mean of precision and recall, likewise."""
+    """The harmonic mean of precision and recall, from sums (..., 3) of hits, gold and found."""
     return 2.0 * sums[..., 0], sums[..., 1] + sums[..., 2]
 
 
@@ -167,8 +167,8 @@ class Metric:
 
     def each(self, units: Units) -> list[float]:
         """Its value over the answered units of each answer set."""
-        found = self.statistics(units)
-        return [float(found.of(_total(sums))) for sums in found.sums]
+        by_group = self.statistics(units)
+        return [float(by_group.of(_total(sums))) for sums in by_group.sums]
 
     def of(self, units: Units) -> float:
         """The mean of :meth:`each`."""
@@ -180,9 +180,9 @@ class Metric:
 
     def counted(self, units: Units) -> Counted:
         """How much each group counts: see :meth:`Ratio.counted`; else by its answered units."""
-        found = self.statistics(units)
-        if isinstance(found.of, Ratio):
-            return Counted.added([found.of.counted(sums) for sums in found.sums])
+        by_group = self.statistics(units)
+        if isinstance(by_group.of, Ratio):
+            return Counted.added([by_group.of.counted(sums) for sums in by_group.sums])
         answered = units.answered.mean(axis=0)
         each = np.bincount(units.group, weights=answered, minlength=units.groups).astype(np.float64)
         neither = np.zeros(1, dtype=np.bool_)
@@ -190,21 +190,19 @@ class Metric:
 
     def resampled(self, units: Units, weights: Ints) -> Floats:
         """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
-        found = self.statistics(units)
-        each = ([found.of(some) for some in _slices(weights, sums)] for sums in found.sums)
+        by_group = self.statistics(units)
+        each = ([by_group.of(some) for some in _slices(weights, sums)] for sums in by_group.sums)
         return np.asarray(np.mean([np.concatenate(values) for values in each], axis=0))
 
     def swapped(self, units: Units, swaps: Bools) -> Floats:
         """Second minus first, shape (S,), after exchanging their answers in the groups of swaps (S, G)."""
-        found = self.statistics(units)
-        half = len(found.sums) // 2
+        by_group = self.statistics(units)
+        half, of = len(by_group.sums) // 2, by_group.of
         differences = []
-        for one, two in zip(found.sums[:half], found.sums[half:], strict=True):
-            left, right = _total(one), _total(two)
-            moved = _slices(swaps, two - one)
-            differences.append(
-                np.concatenate([found.of(right - some) - found.of(left + some) for some in moved])
-            )
+        for first, second in zip(by_group.sums[:half], by_group.sums[half:], strict=True):
+            left, right = _total(first), _total(second)
+            moved = _slices(swaps, second - first)
+            differences.append(np.concatenate([of(right - some) - of(left + some) for some in moved]))
         return np.asarray(np.mean(differences, axis=0))
 
 
@@ -240,7 +238,7 @@ def pair_sums(
     def statistics_of(units: Units) -> Statistics:
         pairs = units.pairs[1]
         table = np.array([vector(*pair) for pair in pairs], dtype=np.float64).reshape(len(pairs), size)
-        return Statistics([np.asarray(one @ table) for one in _pair_tables(units)], of)
+        return Statistics([np.asarray(counts @ table) for counts in _pair_tables(units)], of)
 
     return statistics_of
 
@@ -284,11 +282,11 @@ def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
         return float(value)
 
     def values(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
-        found = []
+        each = []
         for row in counts:
-            chosen = np.repeat(np.arange(len(gold)), np.rint(row).astype(np.int64)).tolist()
-            found.append(value_of([gold[i] for i in chosen], [said[i] for i in chosen]) if chosen else 0.0)
-        return np.array(found)
+            pairs = np.repeat(np.arange(len(gold)), np.rint(row).astype(np.int64)).tolist()
+            each.append(value_of([gold[i] for i in pairs], [said[i] for i in pairs]) if pairs else 0.0)
+        return np.array(each)
 
     return Metric(
         name=f"custom_{name}" if name in taken else name,

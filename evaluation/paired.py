@@ -53,6 +53,7 @@ class McNemar:
 
 
 Direction: TypeAlias = Literal["better", "worse"]
+Verdict: TypeAlias = Literal["better", "worse", "not shown to be better"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,13 +147,13 @@ class Paired:
 
     metric: str
     higher_is_better: bool
-    before: float
-    after: float
-    gap: Jackknife
-    limit: float
+    before: float  # the metric of the first system, missing answers counted as wrong
+    after: float  # and that of the second
+    gap: Jackknife  # of their difference
+    limit: float  # how large a difference can be
     mcnemar: McNemar | None
     permutation: Permutation
-    tested: float
+    tested: float  # the one-sided level
 
     @property
     def difference(self) -> float:
@@ -229,7 +230,7 @@ def limits(groups: int, alpha: float) -> str:
 
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:
-    """Compare two systems."""
+    """Compare two systems, the first and the second half of the answer sets, at a one-sided level, ``tested``."""
     filled, half = units.worst, len(units.predicted) // 2
     right = units.right if half == 1 else None
     test = None
@@ -264,9 +265,11 @@ class Gains:
 
     units: int
     groups: int
-    alpha: float
-    least: float
-    likely: float | None
+    alpha: float  # the one-sided level
+    least: float  # no smaller gain can be shown
+    likely: (
+        float | None
+    )  # such a gain is shown with a power of .8; ``None`` if even the largest may be missed
 
     def __str__(self) -> str:
         """One line for people."""

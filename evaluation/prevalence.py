@@ -1,13 +1,13 @@
 """How often something is so, when a judge that errs said how often: corrected by its known errors.
 
-A judge with sensitivity Se and specificity Sp finds, among units of which a
-share p is positive, the share q = p Se + (1 - p)(1 - Sp). Rogan and Gladen (1978) solve that for p. All three inputs
-are estimates here, and all three are clustered (sentences of one dialogue are not independent), so the interval
-inverts a test, as Fieller's does: it holds every p for which q differs from p Se + (1 - p)(1 - Sp) by no more than its
-standard error allows, the uncertainty of Se and Sp included. Unlike a delta-method interval it
-grows without bound as the judge approaches a coin. Counts are adjusted as by Agresti and Coull (q) and by one success
-in two (Se, Sp), at their effective sample sizes, so that a judge without an error in 20 cases does not pass for a
-perfect one. The quantile is Student's t, with one degree of freedom less than the smaller number of groups.
+A judge with sensitivity Se and specificity Sp finds, among units of which a share p is positive, the share q = p Se +
+(1 - p)(1 - Sp). Rogan and Gladen (1978) solve that for p. All three inputs are estimates here, and all three are
+clustered (sentences of one dialogue are not independent), so the interval inverts a test, as Fieller's does: it holds
+every p for which q differs from p Se + (1 - p)(1 - Sp) by no more than its standard error allows, the uncertainty of Se
+and Sp included. Unlike a delta-method interval it grows without bound as the judge approaches a coin. Counts are
+adjusted as by Agresti and Coull (q) and by one success in two (Se, Sp), at their effective sample sizes, so that a
+judge without an error in 20 cases does not pass for a perfect one. The quantile is Student's t, with one degree of
+freedom less than the smaller number of groups.
 
 What it takes for granted: the judge errs on the units at hand as often as on those it was measured on. Where no share
 from 0 to 1 is within the error, that is refuted, and there is no correction. Of several labels each is held against
@@ -44,15 +44,16 @@ class Prevalence(Ranged):
 
 def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
     """Count (group, hit) pairs by group."""
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for group, hit in items:
-        hits, of = found.get(group, (0, 0))
-        found[group] = hits + int(hit), of + 1
-    return found
+        hits, of = counts.get(group, (0, 0))
+        counts[group] = hits + int(hit), of + 1
+    return counts
 
 
 def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
     """Correct the share that a judge found."""
+    # the shares found: of all units, of positive ones, and what was left out of others
     found, right, spared = _Rate(apparent), _Rate(sensitivity), _Rate(specificity)
     measured = Prevalence(
         raw=found.value,

@@ -8,17 +8,15 @@ openings these add up to alpha, so the best of many looks is not taken for more 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from ..errors import UsageError, plural
 from .criteria import Criterion, by_criterion
 from .measured import Measured, measure_units
-from .paired import Paired, compare_pair
+from .paired import Paired, Verdict, compare_pair
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve
 from .units import encode
-
-Verdict = Literal["better", "worse", "not shown to be better"]
 
 
 def level_of(alpha: float, openings: int) -> float:
@@ -112,6 +110,7 @@ class Decision(Paired):
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
+        criteria = {name: criterion.to_card() for name, criterion in self.criteria.items()}
         return {
             "verdict": self.verdict,
             "words": self.words,
@@ -137,12 +136,7 @@ class Decision(Paired):
             "units": self.counts.units.labelled,
             "cases": self.counts.cases.labelled,
             "groups": self.groups,
-            **(
-                {"criteria": {name: one.to_card() for name, one in each}}
-                if (each := self.criteria.items())
-                else {}
-            ),
-        }
+        } | ({"criteria": criteria} if criteria else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,22 +178,20 @@ def prove(
     """Compare basic and compiled on the same held-out rows."""
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
-    tested, own = level_of(alpha, openings), resolve(metric, comparison)
+    tested, own_metric = level_of(alpha, openings), resolve(metric, comparison)
     units = encode(comparison, basic, compiled)
-    before, after = (
-        measure_units(units.sets(slice(place, place + 1)), tally(rows), metric, comparison)
-        for place, rows in enumerate((basic, compiled))
-    )
+    before = measure_units(units.sets(slice(1)), tally(basic), metric, comparison)
+    after = measure_units(units.sets(slice(1, None)), tally(compiled), metric, comparison)
     over_constant = None
     if constant is not None:
         answer, rows = constant
-        pair = compare_pair(encode(comparison, rows, compiled), own, seed=seed, tested=tested)
+        pair = compare_pair(encode(comparison, rows, compiled), own_metric, seed=seed, tested=tested)
         over_constant = Constant(**vars(pair), answer=answer)
     return Proof(
         basic=before,
         compiled=after,
         decision=Decision(
-            **vars(compare_pair(units, own, seed=seed, tested=tested)),
+            **vars(compare_pair(units, own_metric, seed=seed, tested=tested)),
             alpha=alpha,
             right_means=comparison.right_means,
             counts=before.counts,

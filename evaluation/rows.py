@@ -1,7 +1,7 @@
 """What evaluation sees of a judge's work: one frozen row per case, and the honest count of what is missing.
 
-It knows nothing of judges, models or files, and does not import numpy. A unit is what carries one answer: a
-sentence of a response, or the single claim of a case.
+It knows nothing of judges, models or files, and does not import numpy. A unit is what carries one answer: a sentence of
+a response, or the single claim of a case.
 """
 
 from collections import Counter
@@ -69,18 +69,18 @@ def tally(rows: Sequence[Row]) -> Tally:
     """Count units and cases by what happened to them; repeats of a case count each time."""
     units, cases = Counter[str](), Counter[str]()
     for row in rows:
+        missing = "failed" if row.failed else "abstained"
         states = [
-            "unlabelled"
-            if gold is None
-            else ("answered" if said is not None else "failed" if row.failed else "abstained")
-            for gold, said in zip(row.gold, row.predicted, strict=True)
+            "unlabelled" if gold is None else missing if judged is None else "answered"
+            for gold, judged in zip(row.gold, row.predicted, strict=True)
         ]
         units.update(states)
         cases[next((state for state in _STATES if state in states), "unlabelled")] += 1
-    both = [
-        Counts(total=found.total(), **{state: found[state] for state in _STATES}) for found in (units, cases)
-    ]
-    return Tally(units=both[0], cases=both[1])
+    return Tally(units=_counts(units), cases=_counts(cases))
+
+
+def _counts(by_state: Counter[str]) -> Counts:
+    return Counts(total=by_state.total(), **{state: by_state[state] for state in _STATES})
 
 
 def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 from ..cases import Case, Value, Values
 from ..errors import UsageError
 from .metrics import Metric, ValueFunction, own_metric
-from .votes import Sampling, majority
+from .votes import Sampling, more_than_half
 
 Learned: TypeAlias = Literal["label", "number", "members"]
 """What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
@@ -23,7 +23,7 @@ SHOWN: Final = 300
 """Characters of a unit's text that feedback quotes."""
 _USUAL = 10  # frequent values among which the best constant answer is looked for
 _NAMED = 60  # characters of a value that the name of a constant answer shows
-_SIZES = ("none", "one", "several")
+SIZES = ("none", "one", "several")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +40,8 @@ class Scale(ABC):
     """Base of all scales. Values are hashable, one for each unit of a case."""
 
     noun: str = "label"  # what a value is called
-    default: (
-        str  # the metric that is used unless another is asked for: one in which no constant answer does well
-    )
+    # the metric that is used unless another is asked for: one in which no constant answer does well
+    default: str
     learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
 
@@ -51,11 +50,11 @@ class Scale(ABC):
     @property
     @abstractmethod
     def metrics(self) -> Mapping[str, Metric]:
-        """Those that fit, by name."""
+        """The metrics that fit, by name."""
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Those that a comparison of judges shows beside the tested one."""
+        """The metrics that a comparison of judges shows beside the tested one."""
         return ("f1", "precision", "recall")
 
     @property
@@ -179,7 +178,7 @@ class Scale(ABC):
         ):  # a sample may have any probability
             return left == 0
         if not self.domain:  # of values without number, what most samples give is the outcome
-            return max(votes.values(), default=0) >= majority(sampling.samples)
+            return max(votes.values(), default=0) >= more_than_half(sampling.samples)
         # Votes pull one way each: what all of the samples left cannot change together, fewer of them cannot either.
         now = self.combine(votes, sampling)
         return all(
@@ -194,7 +193,7 @@ class Scale(ABC):
         cast = sum(votes.values())
         if value is None or not cast:
             return None
-        return sum(self.credit(value, one) * count for one, count in votes.items()) / cast
+        return sum(self.credit(value, other) * count for other, count in votes.items()) / cast
 
     def spread(self, votes: Mapping[str, float]) -> float:
         """How far votes (by :meth:`text`) differ: 0 if all are the same, 1 at most."""
@@ -238,7 +237,7 @@ class Scale(ABC):
         return [value for value, _ in Counter(known).most_common(_USUAL)]
 
     def constants(self, known: Sequence[Any]) -> Mapping[str, Value]:
-        """The same by what they are called."""
+        """The values of :meth:`usual` by what they are called: ``always "send"``."""
         return {f"always {self._named(value)}": value for value in self.usual(known)}
 
     def _named(self, value: Value) -> str:
@@ -269,11 +268,11 @@ class Scale(ABC):
         return {}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """The same for people."""
+        """The sums of a run in words."""
         parts = []
         for name, value in self.totals(sums).items():
             if isinstance(value, Mapping):
-                each = ", ".join(f"{key} {_short(one)}" for key, one in value.items())
+                each = ", ".join(f"{key} {_short(count)}" for key, count in value.items())
                 parts.append(f"{name.replace('_', ' ')}: {each}")
             elif value is not None:
                 parts.append(f"{name.replace('_', ' ')} {_short(value)}")
@@ -290,7 +289,7 @@ class Members(Scale):
     learned: ClassVar[Learned] = "members"
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        return [_SIZES[min(2, len(case.known[0]))] if case.known else "unlabelled" for case in cases]
+        return [SIZES[min(2, len(case.known[0]))] if case.known else "unlabelled" for case in cases]
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

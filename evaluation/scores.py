@@ -76,8 +76,8 @@ class Scores(Scale):
                 pair_means(lambda gold, value: value - gold),
                 {**described, "low": -width, "high": width},
             ),
+            "within_deviation": (pair_counts(_within_deviation), described),
         }
-        table["within_deviation"] = (pair_counts(_within_deviation), described)
         if self.whole:
             table["accuracy"] = (self._within(0.0), {})
         if self.whole or width > 2:
@@ -93,8 +93,9 @@ class Scores(Scale):
         return pair_means(lambda gold, value: abs(gold - value) ** power, empty)
 
     def _moments(self, gold: float, value: float) -> tuple[float, ...]:
-        one, two = ((number - self.low) / (self.high - self.low) for number in (gold, value))
-        return 1.0, one, two, one * one, two * two, one * two
+        """Return the terms of quadratic kappa's sums, of gold and value on a scale from 0 to 1."""
+        own, other = ((number - self.low) / (self.high - self.low) for number in (gold, value))
+        return 1.0, own, other, own * own, other * other, own * other
 
     def _within(self, most: float) -> Any:
         near = most + 1e-9 * (self.high - self.low)
@@ -225,9 +226,9 @@ def _within_deviation(counts: Floats, gold: list[Any], said: list[Any]) -> Float
 def _spearman(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
     """Pearson's correlation of mid-ranks, under counts (B, P) of pairs."""
     total = counts.sum(axis=-1, keepdims=True)
-    one, two = (_ranks(counts, values) - (total + 1.0) / 2.0 for values in (gold, said))
-    above = (counts * one * two).sum(axis=-1)
-    below = np.sqrt((counts * one**2).sum(axis=-1) * (counts * two**2).sum(axis=-1))
+    own, other = (_ranks(counts, values) - (total + 1.0) / 2.0 for values in (gold, said))
+    above = (counts * own * other).sum(axis=-1)
+    below = np.sqrt((counts * own**2).sum(axis=-1) * (counts * other**2).sum(axis=-1))
     return np.clip(quotient(above, np.where(below > 1e-9, below, 0.0)), -1.0, 1.0)
 
 

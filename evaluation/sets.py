@@ -37,9 +37,9 @@ from scipy.optimize import linear_sum_assignment
 from ..cases import Label, Value
 from ..errors import JuristError, UsageError
 from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
-from .scale import SHOWN, Members, distinct
+from .scale import SHOWN, SIZES, Members, distinct
 from .units import Floats
-from .votes import Sampling, majority, named_vote
+from .votes import Sampling, more_than_half, named_vote
 
 Set: TypeAlias = tuple[Label, ...]
 _ROUNDING = 1e-9
@@ -197,8 +197,8 @@ def _balanced_accuracy(sums: Floats) -> tuple[Floats, Floats]:
 
 
 def _example_f1(gold: Set, value: Set) -> float:
-    both, one, two = _hits(gold, value)
-    return 2.0 * both / (one + two) if one + two else 1.0
+    both, known, named = _hits(gold, value)
+    return 2.0 * both / (known + named) if known + named else 1.0
 
 
 Objects: TypeAlias = tuple[Any, ...]
@@ -252,20 +252,23 @@ class ObjectSets(Members):
     def _sums(self, gold: Objects, value: Objects | _Wrong) -> tuple[float, float, float]:
         if isinstance(value, _Wrong):
             return 0.0, float(len(gold)), float(value.count)
-        pairs = self.match(gold, value)
-        return sum(similarity for _, _, similarity in pairs), float(len(gold)), float(len(value))
+        return (
+            sum(similarity for _, _, similarity in self.match(gold, value)),
+            float(len(gold)),
+            float(len(value)),
+        )
 
     def match(self, gold: Objects, value: Objects) -> list[tuple[int, int, float]]:
         """Return the best assignment: (place in gold, place in the answer, similarity above 0), by place in gold."""
         known = self._known.get((gold, value))
         if known is not None or not gold or not value:
             return known or []
-        table = np.array([[self.same(one, two) for two in value] for one in gold], dtype=np.float64)
+        table = np.array([[self.same(own, other) for other in value] for own in gold], dtype=np.float64)
         if not ((table >= 0.0) & (table <= 1.0)).all():
             raise JuristError("the similarity of two objects is not in [0, 1]", hint="correct its function")
         rows, columns = linear_sum_assignment(table, maximize=True)
-        found = zip(rows.tolist(), columns.tolist(), table[rows, columns].tolist(), strict=True)
-        return self._known.setdefault((gold, value), [entry for entry in found if entry[2] > 0.0])
+        pairs = zip(rows.tolist(), columns.tolist(), table[rows, columns].tolist(), strict=True)
+        return self._known.setdefault((gold, value), [pair for pair in pairs if pair[2] > 0.0])
 
     @cached_property
     def _known(self) -> dict[tuple[Objects, Objects], list[tuple[int, int, float]]]:
@@ -276,8 +279,8 @@ class ObjectSets(Members):
         """F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""
         if not gold and not value:
             return 1.0
-        matched, one, two = self._sums(gold, value)
-        return 2.0 * matched / (one + two)
+        matched, known, named = self._sums(gold, value)
+        return 2.0 * matched / (known + named)
 
     def wrong(self, gold: Objects) -> _Wrong:
         return _Wrong(max(1, len(gold)))
@@ -305,17 +308,18 @@ class ObjectSets(Members):
         if not isinstance(data, list | tuple):
             raise ValueError(f"no list of objects {data!r}"[:200])
         try:
-            each = [
-                self.model.model_validate(
-                    one.model_dump(mode="json") if isinstance(one, pydantic.BaseModel) else one
-                )
-                for one in data
-            ]
+            plain = (
+                item.model_dump(mode="json") if isinstance(item, pydantic.BaseModel) else item
+                for item in data
+            )
+            objects = [self.model.model_validate(item) for item in plain]
         except pydantic.ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"]))
             raise ValueError(f"no {self.model.__name__}: {place}: {first['msg']}") from error
-        texts = (json.dumps(one.model_dump(mode="json"), sort_keys=True, ensure_ascii=False) for one in each)
+        texts = (
+            json.dumps(item.model_dump(mode="json"), sort_keys=True, ensure_ascii=False) for item in objects
+        )
         return tuple(sorted(set(texts)))
 
     def to_json(self, value: Any) -> Any:
@@ -325,7 +329,7 @@ class ObjectSets(Members):
         return json.dumps(self.to_json(value), ensure_ascii=False)
 
     def category(self, value: Any) -> str:
-        return ("none", "one", "several")[min(2, len(value))]
+        return SIZES[min(2, len(value))]
 
     def truth(self, text: str, gold: Any) -> str:
         named = "".join(f"\n- {one}" for one in gold) or " none"
@@ -335,9 +339,9 @@ class ObjectSets(Members):
         if value is None:
             return f"{self.truth(text, gold)}\njudged unusable"
         alike = [pair for pair in self.match(gold, value) if pair[2] == 1.0]
-        missing = [one for place, one in enumerate(gold) if place not in {pair[0] for pair in alike}]
-        extra = [one for place, one in enumerate(value) if place not in {pair[1] for pair in alike}]
-        lines = [f"- missing: {one}" for one in missing] + [f"- not named by people: {one}" for one in extra]
+        known, named = {pair[0] for pair in alike}, {pair[1] for pair in alike}
+        lines = [f"- missing: {item}" for place, item in enumerate(gold) if place not in known]
+        lines += [f"- not named by people: {item}" for place, item in enumerate(value) if place not in named]
         return "\n".join([f"{self.truth(text, gold)}\njudged:", *lines])
 
     def task_words(self) -> str:
@@ -349,13 +353,13 @@ class ObjectSets(Members):
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         """The set that more than half of the samples give, else the one most similar to all; ``None`` of too few."""
-        given, needed = list(Counter(votes).elements()), majority(sampling.samples)
+        given, needed = list(Counter(votes).elements()), more_than_half(sampling.samples)
         if len(given) < needed:
             return None
         whole = next((value for value, count in votes.items() if count >= needed), None)
         if whole is not None:
             return whole
-        return max(given, key=lambda one: sum(self.similarity(one, other) for other in given))
+        return max(given, key=lambda value: sum(self.similarity(value, other) for other in given))
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}

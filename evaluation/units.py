@@ -144,20 +144,20 @@ def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
                 continue
             gold.append(codes.setdefault(truth, len(codes)))
             groups.append(rows[0].group)
-            for row, said in zip(rows, predicted, strict=True):
+            for row, answers in zip(rows, predicted, strict=True):
                 answer = row.predicted[unit]
-                said.append(MISSING if answer is None else codes.setdefault(answer, len(codes)))
+                answers.append(MISSING if answer is None else codes.setdefault(answer, len(codes)))
     if not gold:
         raise JuristError(f"none of the {len(first)} rows has a labelled unit", hint="score labelled rows")
     seen = list(codes)
     for code in dict.fromkeys(gold):
         codes.setdefault(kind.wrong(seen[code]), len(codes))
-    names = {name: place for place, name in enumerate(dict.fromkeys(groups))}
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(groups))}
     return Units(
         kind=kind,
         values=tuple(codes),
         gold=np.array(gold, dtype=np.int64),
         predicted=np.array(predicted, dtype=np.int64),
-        group=np.array([names[name] for name in groups], dtype=np.int64),
-        groups=len(names),
+        group=np.array([numbers[name] for name in groups], dtype=np.int64),
+        groups=len(numbers),
     )

@@ -1,21 +1,18 @@
 """From several samples to one verdict: thresholds, majorities, and when they are undecided.
 
-DSPy's ``majority`` normalises labels as text and drops the word "a"; these
-rules compare labels as they are. With ``k`` samples and a threshold ``t`` a unit
-is positive when at least ``t`` samples say so, negative when at least
-``k - t + 1`` do, and otherwise, when unusable replies leave both open,
-abstained. CogniBench (section 3.2) uses k = 5 and a majority; its appendix A.9
-varies the threshold.
+DSPy's ``majority`` normalises labels as text and drops the word "a"; these rules compare labels as they are. With ``k``
+samples and a threshold ``t`` a unit is positive when at least ``t`` samples say so, negative when at least
+``k - t + 1`` do, and otherwise, when unusable replies leave both open, abstained. CogniBench (section 3.2) uses k = 5
+and a majority; its appendix A.9 varies the threshold.
 
-Samples are drawn one after the other, so drawing can stop when no unit's outcome
-can change any more, whatever the samples not yet drawn would say
-(``is_decided`` of a scale): the decisions are those of all ``k``.
+Samples are drawn one after the other, so drawing can stop when no unit's outcome can change any more, whatever the
+samples not yet drawn would say (``is_decided`` of a scale): the decisions are those of all ``k``.
 """
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal
 
 from ..arguments.groups import SamplingOptions
@@ -52,8 +49,10 @@ class Sampling(SamplingOptions):
                 raise UsageError(
                     f"{given!r} is no number of samples or votes", hint="give one without quotes"
                 )
-        if self.samples < 1:
-            raise UsageError(f"{self.samples} samples give no verdict", hint="ask for 1 or more")
+        if self.samples < 1 or not isinstance(self.samples, Integral):
+            raise UsageError(
+                f"{self.samples} samples give no verdict", hint="ask for 1 or more, a whole number"
+            )
         needed = self.needed
         if not (0 < needed < 1 or (1 <= needed <= self.samples and needed == int(needed))):
             raise UsageError(
@@ -81,7 +80,7 @@ class Sampling(SamplingOptions):
     @property
     def needed(self) -> float:
         """The votes needed for a positive verdict, or the probability."""
-        return majority(self.samples) if self.threshold is None else self.threshold
+        return more_than_half(self.samples) if self.threshold is None else self.threshold
 
     @property
     def fewest(self) -> int:
@@ -89,12 +88,12 @@ class Sampling(SamplingOptions):
         return self.samples if self.by_probability else int(min(self.needed, self.samples - self.needed + 1))
 
 
-def majority(samples: int) -> int:
+def more_than_half(samples: int) -> int:
     """Return the smallest number of votes that is more than half of ``samples``."""
     return samples // 2 + 1
 
 
-def tally(samples: Sequence[Values], unit: int) -> dict[Any, int]:
+def count_votes(samples: Sequence[Values], unit: int) -> dict[Any, int]:
     """Return value -> votes for one unit over all samples; unusable answers give no vote."""
     return dict(Counter(value for sample in samples if (value := sample[unit]) is not None))
 
@@ -110,11 +109,10 @@ def decide(
 ) -> Label | None:
     """Return the verdict of one unit, or ``None`` if the votes leave it open.
 
-    Within the side that wins, the label with the most votes is taken; equal
-    counts go to the label that comes first in ``order``. A vote for a label that is
-    not in ``order`` is no vote. A threshold below 1 is a share of the votes, or, where ``votes`` are
-    probabilities, of these: then samples without a usable answer leave nothing open. With ``weights`` the label
-    with the most votes, each times its weight, is taken, whatever its side.
+    Within the side that wins, the label with the most votes is taken; equal counts go to the label that comes first in
+    ``order``. A vote for a label that is not in ``order`` is no vote. A threshold below 1 is a share of the votes, or,
+    where ``votes`` are probabilities, of these: then samples without a usable answer leave nothing open. With
+    ``weights`` the label with the most votes, each times its weight, is taken, whatever its side.
     """
     if weights is not None:
         shares = {label: votes.get(label, 0) * weights.get(label, 1) for label in order}
@@ -150,12 +148,12 @@ def number_within(low: float, high: float, whole: bool, given: Any) -> int | flo
 def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
     """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
     given = sorted(value for value, count in votes.items() for _ in range(count))
-    return given[(len(given) - 1) // 2] if len(given) >= majority(samples) else None
+    return given[(len(given) - 1) // 2] if len(given) >= more_than_half(samples) else None
 
 
 def most_preferred(votes: Mapping[Any, int], labels: Sequence[Any], samples: int, undecided: Any) -> Any:
     """Return the label with the most votes, ``undecided`` where several have; ``None`` unless most are usable."""
-    if sum(votes.values()) < majority(samples):
+    if sum(votes.values()) < more_than_half(samples):
         return None
     most = max(votes.values())
     ahead = [label for label in labels if votes.get(label, 0) == most]

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import UsageError
-from ..evaluation.votes import majority
+from ..evaluation.votes import more_than_half
 from ..programs.answers.portable import TYPED
 from ..text.tables import table
 from .messages import contents, inputs_of, response_format
@@ -115,7 +115,8 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
         "repeatable": judge.answer.repeatable,
         "samples": subject.samples,
-        "threshold": (subject.card.get("thresholds") or {}).get("threshold") or majority(subject.samples),
+        "threshold": (subject.card.get("thresholds") or {}).get("threshold")
+        or more_than_half(subject.samples),
         "weights": (subject.card.get("thresholds") or {}).get("weights"),
     }
 
@@ -184,7 +185,7 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     from . import portable_judge
 
     own = [import_module(f"..{path}", __package__) for path in carried]
-    functions: tuple[Callable[..., object], ...] = (votes.majority, votes.sides_of, votes.decide)
+    functions: tuple[Callable[..., object], ...] = (votes.more_than_half, votes.sides_of, votes.decide)
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
     functions += (base.member, base.by_number)
     return bundle(imports, escaping, ranking, replies, *functions, portable, flows, *own, portable_judge)

@@ -16,13 +16,13 @@ from ..evaluation.contrasts import (
     Consistency,
     Contrast,
     Spread,
-    by_criterion,
     consistency,
     contrast,
+    contrasts_by_criterion,
     corrected,
     spread,
 )
-from ..evaluation.measured import Measured, Score, measure, measure_units, narrow
+from ..evaluation.measured import Measured, Score, lopsided, measure, measure_units
 from ..evaluation.rows import Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
@@ -150,7 +150,7 @@ class Comparing(Experiment):
         # two-sided; what several tests need is corrected later, together
         level: dict[str, Any] = {"seed": self.seed, "alpha": 2.0 * self.look.level}
         whole = contrast(rows, other, judge.metric, judge.comparison, **level)
-        return [whole, *by_criterion(rows, other, judge.comparison, **level)]
+        return [whole, *contrasts_by_criterion(rows, other, judge.comparison, **level)]
 
 
 def _contender(answers: Answers, judge: Judge) -> Contender:
@@ -258,7 +258,7 @@ class Evaluating(Experiment):
             by=dict(Counter(verdict.by for verdict in own.verdicts if verdict.by)),
             warnings=(
                 *([own.other_form] if own.other_form else []),
-                *narrow(own.judge.name, rows, judge.comparison, judge.answer.scale.text),
+                *lopsided(own.judge.name, rows, judge.comparison, judge.answer.scale.text),
             ),
         )
 

@@ -10,7 +10,7 @@ from ..cases import Case
 from ..engines.models import held_by
 from ..evaluation.agreement import Ceiling
 from ..evaluation.calibration import calibrate
-from ..evaluation.measured import narrow
+from ..evaluation.measured import lopsided
 from ..evaluation.proof import Proof, prove
 from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
@@ -168,7 +168,7 @@ def proven(
     warnings = [
         warning
         for name, own in rows.items()
-        for warning in narrow(name, own, judge.comparison, judge.answer.scale.text)
+        for warning in lopsided(name, own, judge.comparison, judge.answer.scale.text)
     ]
     counted: dict[str, Any] = {
         **proof.to_card(),

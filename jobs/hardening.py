@@ -198,7 +198,7 @@ def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> 
     answer, said = judge.answer, [value for value in verdict.values if value is not None]
     wanted = min(work.known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
     values = tuple(value and judge.comparison.wrong(value) for value in verdict.values)
-    fields = judge.said(values if answer.criteria else (wanted,) * len(verdict.values), case.inputs)
+    fields = judge.as_reply(values if answer.criteria else (wanted,) * len(verdict.values), case.inputs)
     reply = fields if answer.criteria else fields[answer.field]
     names = {
         "wanted": answer.scale.text(wanted),

@@ -13,7 +13,7 @@ from ..evaluation.paired import fewest_groups, gains, limits
 from ..evaluation.proof import level_of
 from ..evaluation.scale import Scale
 from ..evaluation.units import Ints
-from ..evaluation.votes import Sampling, majority
+from ..evaluation.votes import Sampling, more_than_half
 from ..gold.copies import near_rows
 from ..gold.goldset import Gold
 from ..gold.splits import Split
@@ -104,7 +104,7 @@ def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, samp
         for kind in ("input", "output")
         for name, field in getattr(predictor.signature, f"{kind}_fields").items()
     ]
-    usual = sampling.needed == majority(sampling.samples)
+    usual = sampling.needed == more_than_half(sampling.samples)
     votes = "" if usual else f"{sampling.needed:g} of {sampling.samples}"
     votes = votes if sampling.weights is None else sampling.rule
     return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]

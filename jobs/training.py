@@ -89,7 +89,7 @@ def _messages(loaded: LoadedJudge, predictor: dspy.Predict, case: Case) -> Messa
     judge, signature, adapter = loaded.judge, predictor.signature, adapter_named(loaded.adapter)
     assert case.gold is not None
     asked: list[Any] = adapter.format(signature, predictor.demos, judge.prompt_values(case.inputs))
-    fields = judge.said(case.gold, case.inputs)
+    fields = judge.as_reply(case.gold, case.inputs)
     reply = adapter.format_assistant_message_content(signature, fields).strip()
     try:
         again = judge.read(dspy.Prediction(**adapter.parse(signature, reply)), case.inputs)

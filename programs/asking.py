@@ -1,9 +1,8 @@
 """Asking a judge: one case or many, with samples and votes, into verdicts.
 
-This is the one place where a program meets a model, for compiling, proving and
-running alike. Within a sample, units that the reply leaves out or labels twice
-are asked for once more, alone; what is still missing then is abstained. An error
-that every row would meet, such as a wrong key, ends the work.
+This is the one place where a program meets a model, for compiling, proving and running alike. Within a sample, units
+that the reply leaves out or labels twice are asked for once more, alone; what is still missing then is abstained. An
+error that every row would meet, such as a wrong key, ends the work.
 """
 
 from collections import Counter
@@ -24,7 +23,7 @@ from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.journal import Answer
 from ..engines.ledger import Spend
 from ..errors import JudgeError, ModelError, UsageError
-from ..evaluation.votes import Probabilities, Sampling, Stopping, tally
+from ..evaluation.votes import Probabilities, Sampling, Stopping, count_votes
 from ..text.replies import ContradictionError
 from .answers.base import Reading
 from .frozen import frozen_steps_by
@@ -58,10 +57,10 @@ def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Ver
     unread = list[list[Verdict]]()
     for form in forms:
         verdicts = ask(form)
-        unread.append([one for one in verdicts if one.status == "abstained"])
+        unread.append([verdict for verdict in verdicts if verdict.status == "abstained"])
         if 2 * len(unread[-1]) <= len(verdicts):
-            said = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
-            return form, f"{said}: asked with --adapter json from now on" if len(unread) > 1 else ""
+            why = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
+            return form, f"{why}: asked with --adapter json from now on" if len(unread) > 1 else ""
     chat, as_json = map(len, unread)
     raise ModelError(
         f"of the first {len(verdicts)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
@@ -100,42 +99,42 @@ class _Samples:
         self.error = self.error or reading.problem
 
     def votes(self, units: int) -> tuple[dict[Any, int], ...]:
-        values = [one.values for one in self.readings]
-        return tuple(tally(values, unit) for unit in range(units))
+        values = [reading.values for reading in self.readings]
+        return tuple(count_votes(values, unit) for unit in range(units))
 
     def probabilities(self, has_probabilities: Sequence[bool]) -> tuple[dict[Any, float], ...]:
         """Return label -> probability of each unit, to six digits: the mean over the samples that have a label for it.
 
         A sample whose tokens say nothing counts as its vote; a unit without probabilities has none.
         """
-        found = []
-        for unit, likely in enumerate(has_probabilities):
-            shares = [
-                (one.probabilities[unit] if one.probabilities else {}) or {one.values[unit]: 1.0}
-                for one in self.readings
-                if likely and one.values[unit] is not None
+        means = []
+        for unit, has_some in enumerate(has_probabilities):
+            each = [
+                (reading.probabilities[unit] if reading.probabilities else {}) or {reading.values[unit]: 1.0}
+                for reading in self.readings
+                if has_some and reading.values[unit] is not None
             ]
             sums = Counter[Any]()
-            for share in shares:
-                sums.update(share)
-            found.append({label: round(total / len(shares), 6) for label, total in sums.items()})
-        return tuple(found)
+            for shares in each:
+                sums.update(shares)
+            means.append({label: round(total / len(each), 6) for label, total in sums.items()})
+        return tuple(means)
 
     def facts(self) -> dict[str, Any]:
         """Return what a verdict says of them, but for the votes."""
-        counts = Counter[str]()
-        for one in self.readings:
-            counts.update(one.counts)
+        counts, readings = Counter[str](), self.readings
+        for reading in readings:
+            counts.update(reading.counts)
         return {
-            "samples": tuple(one.values for one in self.readings),
-            "reasoning": next((one.reasoning for one in self.readings if one.reasoning), ""),
-            "inconsistent": sum(one.inconsistent for one in self.readings),
+            "samples": tuple(reading.values for reading in readings),
+            "reasoning": next((reading.reasoning for reading in readings if reading.reasoning), ""),
+            "inconsistent": sum(reading.inconsistent for reading in readings),
             "error": self.error,
             "drawn": len(self.texts),
             "identical": len(self.texts) > 1 and bool(self.texts[0]) and len(set(self.texts)) == 1,
             "reasked": self.reasked,
-            "extra": sum(one.extra for one in self.readings),
-            "duplicated": sum(one.duplicated for one in self.readings) + self.contradictions,
+            "extra": sum(reading.extra for reading in readings),
+            "duplicated": sum(reading.duplicated for reading in readings) + self.contradictions,
             "counts": dict(counts),
         }
 
@@ -177,10 +176,10 @@ class Asker:
         return verdicts
 
     async def ask_async(self, cases: Sequence[Case], on_verdict: OnVerdict | None = None) -> list[Verdict]:
-        """Do the same inside a running event loop."""
+        """Judge cases inside a running event loop; see :meth:`ask_all`."""
 
-        async def one(place: tuple[int, Case]) -> Verdict:
-            index, case = place
+        async def ask_one(numbered: tuple[int, Case]) -> Verdict:
+            index, case = numbered
             verdict = await self.judged(case)
             if on_verdict is not None:
                 on_verdict(index, verdict)
@@ -188,7 +187,7 @@ class Asker:
             return verdict
 
         with self.ready():
-            return await together(list(enumerate(cases)), one, concurrency=self.concurrency)
+            return await together(list(enumerate(cases)), ask_one, concurrency=self.concurrency)
 
     def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> "Asker":
         """Return what asks another model once in place of its own: to see what is sent, and what that takes."""
@@ -250,7 +249,9 @@ class Asker:
         readings, gathered = list[Reading](), Gathered()
         for inputs in answer.asks(case.inputs):
             with gathered:
-                readings.append(judge.read(await self._call(judge.prompt_values(inputs)), inputs, _told()))
+                readings.append(
+                    judge.read(await self._call(judge.prompt_values(inputs)), inputs, _token_shares())
+                )
         gathered.end()
         reading = answer.join(readings)
         missing = reading.missing
@@ -311,28 +312,25 @@ class Asker:
         return self._verdict(case, len(reading.values), log, Spend())
 
     def _verdict(self, case: Case, units: int, log: _Samples, usage: Spend) -> Verdict:
-        said, answer = log.facts(), self.judge.answer
+        facts, answer = log.facts(), self.judge.answer
         if log.failed:
             nothing = (None,) * units
             return Verdict(
-                id=case.id, status="failed", values=nothing, agreement=nothing, usage=usage, **said
+                id=case.id, status="failed", values=nothing, agreement=nothing, usage=usage, **facts
             )
-        said |= {
+        has_some = [answer.scale_of(unit).has_probabilities for unit in range(units)]
+        facts |= {
             "votes": log.votes(units),
-            "probabilities": log.probabilities(
-                [answer.scale_of(unit).has_probabilities for unit in range(units)]
-            )
-            if answer.scale.has_probabilities
-            else (),
-            "measured": sum(any(one.probabilities) for one in log.readings),
-            "saved": self.sampling.samples - said["drawn"],
+            "probabilities": log.probabilities(has_some) if answer.scale.has_probabilities else (),
+            "measured": sum(any(reading.probabilities) for reading in log.readings),
+            "saved": self.sampling.samples - facts["drawn"],
         }
-        return Verdict(id=case.id, usage=usage, **(said | self._decided(said)))
+        return Verdict(id=case.id, usage=usage, **(facts | self._decided(facts)))
 
-    def _decided(self, said: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the votes or probabilities in what was said give under this asker's threshold."""
-        answer, votes = self.judge.answer, said["votes"]
-        shares = said["probabilities"] if self.sampling.by_probability else ()
+    def _decided(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the votes or probabilities among the facts of a verdict give under this asker's threshold."""
+        answer, votes = self.judge.answer, facts["votes"]
+        shares = facts["probabilities"] if self.sampling.by_probability else ()
         values = tuple(
             answer.scale.combine(likely or counted, self.sampling)
             for likely, counted in zip_longest(shares, votes, fillvalue=_NO_SHARES)
@@ -342,14 +340,14 @@ class Asker:
             "status": status,
             "values": values,
             "agreement": tuple(answer.scale.agreement(*pair) for pair in zip(votes, values, strict=True)),
-            "error": "" if status == "verdict" else said["error"] or _unusable(values, said),
+            "error": "" if status == "verdict" else facts["error"] or _unusable(values, facts),
         }
 
     @property
     def _context(self) -> CallContext | None:
         """What the channels of this job share; ``None`` for a model that was not connected by us."""
-        found: CallContext | None = getattr(getattr(self.lm, "_engine_spec", None), "context", None)
-        return found
+        context: CallContext | None = getattr(getattr(self.lm, "_engine_spec", None), "context", None)
+        return context
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
@@ -365,9 +363,10 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
     return calls + (calls // _AGAIN if judge.answer.repeatable else 0)
 
 
-def _told() -> Mapping[str, Sequence[Mapping[str, float]]]:
+def _token_shares() -> Mapping[str, Sequence[Mapping[str, float]]]:
     """Return what the tokens of the answer say; nothing where several calls of the program have its fields."""
-    calls = [one.probabilities for one in current_draw.get().answers or () if one.probabilities]
+    answers = current_draw.get().answers or ()
+    calls = [answer.probabilities for answer in answers if answer.probabilities]
     return calls[0] if len(calls) == 1 else {}
 
 
@@ -379,8 +378,8 @@ def _unreadable(bad: AdapterParseError) -> str:
     return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
 
 
-def _unusable(values: Values, said: Mapping[str, Any]) -> str:
+def _unusable(values: Values, facts: Mapping[str, Any]) -> str:
     error = f"no usable label for {values.count(None)} of {len(values)} units"
-    if not said["inconsistent"]:
+    if not facts["inconsistent"]:
         return error
-    return f"{error}; {said['inconsistent']} of {len(said['samples'])} answers contradict themselves"
+    return f"{error}; {facts['inconsistent']} of {len(facts['samples'])} answers contradict themselves"

@@ -8,12 +8,12 @@ import dspy
 
 from ..cases import Case
 from ..engines.ledger import Spend
-from ..evaluation.cascade import Said, Trust
+from ..evaluation.cascade import SureAnswer, Trust
 from .asking import Asker
 from .verdicts import PEOPLE, Verdict
 
 
-def said_by(asker: Asker, verdict: Verdict) -> Said:
+def said_by(asker: Asker, verdict: Verdict) -> SureAnswer:
     """Return what a verdict on one unit says, and how sure it is: by its tokens, else by its votes."""
     (value,) = verdict.values
     if value is None:

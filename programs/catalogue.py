@@ -1,8 +1,8 @@
 """The built-in judges and generators, those of plug-ins, and a user's own from a Python file.
 
-``find("fect")`` and ``find("path/to/file.py:judge")`` both return a
-:class:`~jurist.programs.judge.Judge`, ``find("dialogue")`` and ``find("path/to/file.py:generator")`` a
-:class:`~jurist.programs.generator.Generator`, which is one too.
+``find("fect")`` and ``find("path/to/file.py:judge")`` both return a :class:`~jurist.programs.judge.Judge`,
+``find("dialogue")`` and ``find("path/to/file.py:generator")`` a :class:`~jurist.programs.generator.Generator`, which is
+one too.
 """
 
 import difflib
@@ -44,14 +44,14 @@ JUDGES: tuple[Judge, ...] = (
 CATALOGUE: Registry[Judge] = Registry(
     {judge.name: judge for judge in JUDGES},
     group="jurist.judges",
-    fits=lambda found: isinstance(found, Judge),
+    fits=lambda loaded: isinstance(loaded, Judge),
     what="judge",
 )
 """Every judge by name, those of plug-ins too."""
 GENERATORS: Registry[Generator] = Registry(
-    {one.name: one for one in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)},
+    {generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)},
     group="jurist.generators",
-    fits=lambda found: isinstance(found, Generator),
+    fits=lambda loaded: isinstance(loaded, Generator),
     what="generator",
 )
 """Every generator by name, those of plug-ins too."""

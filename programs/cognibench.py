@@ -1,11 +1,9 @@
 """The judges of every sentence of a response (CogniBench), what labels imply, and the detector (CogniDet).
 
-One label per sentence says everything: whether it is hallucinated (section 2.2:
-invented, misleading or speculative), its type, and, for cognitive statements,
-its tier. How strict an application needs its answers to be says what counts as
-hallucinated: ``rational`` suits entertainment, ``grounded`` assistants,
-``irrefutable`` decisions about people's health, money or rights. What falls below
-the chosen test is a hallucination; an invented fact is one under all three.
+One label per sentence says everything: whether it is hallucinated (section 2.2: invented, misleading or speculative),
+its type, and, for cognitive statements, its tier. How strict an application needs its answers to be says what counts as
+hallucinated: ``rational`` suits entertainment, ``grounded`` assistants, ``irrefutable`` decisions about people's
+health, money or rights. What falls below the chosen test is a hallucination; an invented fact is one under all three.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -98,7 +96,7 @@ class CogniBenchRow(pydantic.BaseModel):
         response = data.get("response")
         if not isinstance(response, str) or not response.strip():
             return data
-        return {**data, "sentences": [one.text for one in split(response)]}
+        return {**data, "sentences": [sentence.text for sentence in split(response)]}
 
     @pydantic.model_validator(mode="after")
     def _same_length(self) -> Self:
@@ -122,10 +120,8 @@ class _Dialogue(pydantic.BaseModel):
     @pydantic.field_validator("turns")
     @classmethod
     def _alternate(cls, turns: list[Turn]) -> list[Turn]:
-        roles = [turn.role for turn in turns]
-        if roles != ["user", "assistant"] * (len(turns) // 2) or not all(
-            one.content.strip() for one in turns
-        ):
+        in_turn = [turn.role for turn in turns] == ["user", "assistant"] * (len(turns) // 2)
+        if not in_turn or not all(turn.content.strip() for turn in turns):
             raise ValueError("the user and the assistant take turns, and each says something")
         return turns
 

@@ -26,7 +26,7 @@ from .state import PromptState
 
 _TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
 _ANSWERS: Mapping[str, type[Answer]] = {
-    one.__name__: one for one in (OneLabel, Score, LabelSet, Preference, Criteria)
+    kind.__name__: kind for kind in (OneLabel, Score, LabelSet, Preference, Criteria)
 }
 _BOUNDS = {
     annotated_types.Ge: "ge",
@@ -51,8 +51,8 @@ _UNTYPED = "IS_TYPE_UNDEFINED"
 
 def definition_of(judge: Judge) -> dict[str, Any] | None:
     """Return a plain judge as JSON values, from which :func:`defined` makes the same again; ``None`` of another."""
-    given = (judge.rows, judge.to_case, judge.expand, judge.demonstrations)
-    if type(judge) is not Judge or callable(judge.metric) or any(one is not None for one in given):
+    functions = (judge.rows, judge.to_case, judge.expand, judge.demonstrations)
+    if type(judge) is not Judge or callable(judge.metric) or functions != (None,) * len(functions):
         return None
     program = next((name for name, kind in _PROGRAMS.items() if type(judge.basic()) is kind), None)
     answer, signature = judge.answer, judge.signature
@@ -78,14 +78,10 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
 def defined(data: Mapping[str, Any]) -> Judge:
     """Return the judge of a definition."""
     try:
-        fields = [{**_FIELD, **one} for one in data["fields"]]
-        signature = make_signature(
-            {one["name"]: _made_field(one) for one in fields},
-            data["instructions"],
-            data["signature"],
-        )
+        fields = {field["name"]: _made_field({**_FIELD, **field}) for field in data["fields"]}
+        signature = make_signature(fields, data["instructions"], data["signature"])
         # versions of 2026 kept their strictness by name; it follows from the labels
-        answer = {name: _given(value) for name, value in data["answers"].items() if name != "strictness"}
+        answer = {name: _setting(value) for name, value in data["answers"].items() if name != "strictness"}
         settings: dict[str, Any] = {
             name: tuple(value) if name in _TUPLES and value is not None else value
             for name, value in data["settings"].items()
@@ -117,9 +113,9 @@ def _asks(judge: Judge) -> list[Any]:
     """Return what the predictors of a judge are: their settings, prompts and fields."""
     program = judge.basic()
     fields = [
-        (name, one.config, key, info.annotation, info.metadata, info.is_required(), _about(info))
-        for name, one in program.named_predictors()
-        for key, info in one.signature.fields.items()
+        (name, predictor.config, key, info.annotation, info.metadata, info.is_required(), _about(info))
+        for name, predictor in program.named_predictors()
+        for key, info in predictor.signature.fields.items()
     ]
     return [PromptState.of(program), fields]
 
@@ -159,7 +155,7 @@ def _written(kind: Any) -> Any:
     if origin is list:
         return {"list": _written(inner[0])}
     if origin in (Union, types.UnionType):
-        return {"any": [_written(one) for one in inner]}
+        return {"any": [_written(option) for option in inner]}
     raise TypeError(f"{kind} is no plain type")
 
 
@@ -176,7 +172,7 @@ def _type(data: Any) -> Any:
 
 
 def _settings_of(answer: Answer) -> dict[str, Any]:
-    return {one.name: _plain(getattr(answer, one.name)) for one in dataclasses.fields(answer)}
+    return {item.name: _plain(getattr(answer, item.name)) for item in dataclasses.fields(answer)}
 
 
 def _plain(value: Any) -> Any:
@@ -186,22 +182,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return {"set": sorted(value)}
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if _ANSWERS.get(type(value).__name__) is type(value):
         return {"answer": {type(value).__name__: _settings_of(value)}}
     if isinstance(value, Mapping):
-        return {"map": {str(key): _plain(one) for key, one in value.items()}}
+        return {"map": {str(key): _plain(item) for key, item in value.items()}}
     raise TypeError(f"{value!r:.80} is no data")
 
 
-def _given(data: Any) -> Any:
-    """Return the setting of an answer that :func:`_plain` gave."""
+def _setting(data: Any) -> Any:
+    """Return the setting of an answer that :func:`_plain` wrote."""
     if isinstance(data, list):
-        return tuple(_given(one) for one in data)
+        return tuple(_setting(item) for item in data)
     if not isinstance(data, dict):
         return data
     ((kind, inner),) = data.items()
     if kind == "answer":
         ((name, settings),) = inner.items()
-        return _ANSWERS[name](**{key: _given(one) for key, one in settings.items()})
-    return frozenset(inner) if kind == "set" else {key: _given(one) for key, one in inner.items()}
+        return _ANSWERS[name](**{key: _setting(item) for key, item in settings.items()})
+    return frozenset(inner) if kind == "set" else {key: _setting(item) for key, item in inner.items()}

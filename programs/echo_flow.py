@@ -25,8 +25,9 @@ def echo_then_labels(
     lines = str(inputs[unit]).split("\n")
     texts = {int(number): text for number, _, text in (line.partition(". ") for line in lines)}
     asked = list(texts.values())
-    said = yield first, {**inputs, unit: in_tags(asked, range(len(asked)), tags)}
-    tagged = dict(zip(texts, echoed(said.get(field), tags, asked, range(len(asked)))[0], strict=True))
+    every = range(len(asked))
+    reply = yield first, {**inputs, unit: in_tags(asked, every, tags)}
+    tagged = dict(zip(texts, echoed(reply.get(field), tags, asked, every)[0], strict=True))
     left = lines_of_numbers(inputs[unit], [n for n, tag in tagged.items() if tag in facts])
     labels = labels_of((yield second, {**inputs, unit: left}), field) if left else {}
     sure = ((n, labels.get(n) if tag in facts else tag) for n, tag in tagged.items())

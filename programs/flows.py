@@ -18,21 +18,21 @@ Flow: TypeAlias = Generator[tuple[str, Mapping[str, Any]], Any, Any]
 
 def once(inputs: Mapping[str, Any], step: str) -> Flow:
     """Ask one step, whose reply is the program's."""
-    said = yield step, inputs
-    return dict(said.items())
+    reply = yield step, inputs
+    return dict(reply.items())
 
 
 def tests_in_turn(inputs: Mapping[str, Any], field: str, steps: Sequence[str], ends: Sequence[str]) -> Flow:
     """Ask yes or no of each step until one fails, which gives its end; the last end is that of passing all."""
-    made: list[str] = []
+    lines: list[str] = []
     for step, failing in zip(steps, ends, strict=False):
-        said = yield step, inputs
-        holds, why = said.get(step), one_line(str(said.get("reason") or ""))
+        reply = yield step, inputs
+        holds, why = reply.get(step), one_line(str(reply.get("reason") or ""))
         word = "yes" if holds is True else "no" if holds is False else "unusable"
-        made.append(f"{step}: {word}" + (f": {why}" if why else ""))
+        lines.append(f"{step}: {word}" + (f": {why}" if why else ""))
         if holds is not True:
-            return {field: failing if holds is False else None, "reasoning": "\n".join(made)}
-    return {field: ends[-1], "reasoning": "\n".join(made)}
+            return {field: failing if holds is False else None, "reasoning": "\n".join(lines)}
+    return {field: ends[-1], "reasoning": "\n".join(lines)}
 
 
 def labels_in_two_stages(
@@ -70,9 +70,9 @@ def most_frequent(
     return {field: next((value for value, _ in drawn.most_common()), None), "reasoning": words}
 
 
-def labels_of(said: Any, field: str) -> dict[int, Any]:
+def labels_of(reply: Any, field: str) -> dict[int, Any]:
     """Return number -> label; a number that was given two labels has none."""
-    return {n: member(item, "label") for n, item in by_number(said.get(field)).items()}
+    return {n: member(item, "label") for n, item in by_number(reply.get(field)).items()}
 
 
 def numbered_labels(pairs: Iterable[tuple[int, Any]]) -> list[dict[str, Any]]:

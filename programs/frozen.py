@@ -62,20 +62,20 @@ def verifier(module: dspy.Module) -> Frozen:
 
 def all_predictors(program: dspy.Module) -> list[dspy.Predict]:
     """Return every predictor of a program, the frozen ones too, each once."""
-    return [one for _, one in program.named_sub_modules(type_=dspy.Predict)]
+    return [predictor for _, predictor in program.named_sub_modules(type_=dspy.Predict)]
 
 
 def frozen_predictors(program: dspy.Module) -> list[dspy.Predict]:
     """Return the predictors that no optimizer tunes."""
-    tuned = {id(one) for one in program.predictors()}
-    return [one for one in all_predictors(program) if id(one) not in tuned]
+    tuned = {id(predictor) for predictor in program.predictors()}
+    return [predictor for predictor in all_predictors(program) if id(predictor) not in tuned]
 
 
 def frozen_id(program: dspy.Module) -> str:
     """Return 12 hex digits that equal frozen steps share, in their order; empty without any."""
     prompts: list[Any] = [
-        [one.signature.instructions, list(one.signature.fields), jsonable([dict(demo) for demo in one.demos])]
-        for one in frozen_predictors(program)
+        [asked.signature.instructions, list(asked.signature.fields), jsonable([*map(dict, asked.demos)])]
+        for asked in frozen_predictors(program)
     ]
     text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12] if prompts else ""

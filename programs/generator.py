@@ -26,7 +26,7 @@ from .judge import Judge
 from .stepwise import Making, Steps, Stepwise
 
 ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
-"""As :meth:`Generator.row`; ``reasons`` and ``provenance`` in it are added to what the output says of those."""
+"""(document, item, its number) -> its row; ``reasons`` and ``provenance`` in it are added to those of the output."""
 _KNOWN = ("title", "topic", "language")
 """What is known of every document, and may be inputs."""
 

@@ -1,10 +1,8 @@
 """A judge: a named program with typed inputs, an answer and a metric.
 
-``Judge`` is the one description from which every command works, for the
-built-in judges and for a user's own alike. It knows how a row becomes a case and
-how a case becomes the program's inputs; what kind of answer comes back is the
-answer's own business (:mod:`jurist.programs.answers`). It does not know models,
-optimizers or files.
+``Judge`` is the one description from which every command works, for the built-in judges and for a user's own alike. It
+knows how a row becomes a case and how a case becomes the program's inputs; what kind of answer comes back is the
+answer's own business (:mod:`jurist.programs.answers`). It does not know models, optimizers or files.
 """
 
 import inspect
@@ -162,10 +160,10 @@ class Judge:
     def of_criterion(self, name: str) -> "Judge":
         """Return a judge of one of several criteria alone; what it asks is as it was."""
         answer: Any = self.answer
-        one = answer.answers[name]
-        if isinstance(one, ClosedLabel) and not one.positive:
-            one = replace(one, positive=frozenset(one.labels[:1]))
-        return replace(self, answer=one, metric=one.scale.default)
+        own = answer.answers[name]
+        if isinstance(own, ClosedLabel) and not own.positive:
+            own = replace(own, positive=frozenset(own.labels[:1]))
+        return replace(self, answer=own, metric=own.scale.default)
 
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
@@ -180,8 +178,8 @@ class Judge:
 
     def as_compiled(self, card: Mapping[str, Any]) -> "Judge":
         """Return the judge with what an artifact's card names: metric, inputs shared by design."""
-        found = (card.get("gold") or {}).get("common")
-        common = self.common if self.common is not None or found is None else tuple(found)
+        kept = (card.get("gold") or {}).get("common")
+        common = self.common if self.common is not None or kept is None else tuple(kept)
         metric = (card.get("decision") or {}).get("metric", self.metric)
         if callable(self.metric) or metric not in self.comparison.metrics:
             metric = self.metric
@@ -195,7 +193,7 @@ class Judge:
     @cached_property
     def markers(self) -> tuple[str, ...]:
         """The names of all fields of the task and of every predictor: each is a marker in some prompt."""
-        tasks = [self.signature, *(one.signature for _, one in self.basic().named_predictors())]
+        tasks = [self.signature, *(predictor.signature for predictor in self.basic().predictors())]
         return tuple(dict.fromkeys(name for task in tasks for name in task.fields))
 
     def read(
@@ -213,7 +211,7 @@ class Judge:
         reading = answer.read(reply, shown, places)
         return replace(reading, probabilities=answer.shares(reply, said, shown)) if said else reading
 
-    def said(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def as_reply(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return output field -> what a reply says in it that gives these values to a row."""
         return self.answer.examples(values, defuse(dict(inputs)))
 
@@ -224,7 +222,7 @@ class Judge:
         """
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
-        return {**self.prompt_values(case.inputs), **self.said(case.gold, case.inputs)}
+        return {**self.prompt_values(case.inputs), **self.as_reply(case.gold, case.inputs)}
 
     def demos(self, case: Case) -> Mapping[str, Demo]:
         """Return a labelled case as a few-shot demonstration of each predictor, by its path.
@@ -314,24 +312,25 @@ def _gold_error(
     error: pydantic.ValidationError, row: Mapping[str, Any], path: str, line: int | None
 ) -> GoldError:
     """Return the first fault of a row, with the others."""
-    first, *also = (_fault(one, row, path, line) for one in error.errors(include_url=False))
-    first.also = tuple(also)
+    first, *others = (_fault(fault, row, path, line) for fault in error.errors(include_url=False))
+    first.also = tuple(others)
     return first
 
 
-def _fault(one: Any, row: Mapping[str, Any], path: str, line: int | None) -> GoldError:
-    name = ".".join(str(part) for part in one["loc"])
-    if one["type"] == "missing":
+def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> GoldError:
+    """Return one of pydantic's faults as an error of ours."""
+    name = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "missing":
         have = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
         hint = f"the row has {have}; add the field, or say which column it is: --column THEIRS={name}"
         return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
-    given = one.get("input")
+    given = fault.get("input")
     if given is None or (isinstance(given, float) and math.isnan(given)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"
         return EmptyInputError("nothing is given", path=path, line=line, field=name, hint=hint)
     shown = inspect.cleandoc(repr(given))[:80]
     return GoldError(
-        f"{one['msg']}, got {shown}",
+        f"{fault['msg']}, got {shown}",
         path=path,
         line=line,
         field=name,

@@ -50,10 +50,10 @@ class JudgeFile:
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         """What a card keeps of file and modules: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
-        parts = {"": self.content, **{name: one for name, (_, one) in self.modules.items()}}
+        parts = {"": self.content, **{name: content for name, (_, content) in self.modules.items()}}
         return {
             "judge_sha256": _hash(parts),
-            "judge_code": _hash({name: _code(one) for name, one in parts.items()}),
+            "judge_code": _hash({name: _code(content) for name, content in parts.items()}),
         }
 
     def execute(self) -> types.ModuleType:
@@ -123,9 +123,11 @@ def _code(content: bytes) -> bytes:
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func).rpartition(".")[2]
             if called in _FIELDS:
-                node.keywords = [one for one in node.keywords if one.arg != "desc" or not _is_text(one.value)]
+                node.keywords = [
+                    given for given in node.keywords if given.arg != "desc" or not _is_text(given.value)
+                ]
             elif called == "Judge":
-                node.keywords = [one for one in node.keywords if one.arg not in ("columns", "values")]
+                node.keywords = [given for given in node.keywords if given.arg not in ("columns", "values")]
     return ast.unparse(tree).encode("utf-8", "surrogatepass")
 
 
@@ -160,12 +162,12 @@ def _installed() -> frozenset[str]:
 
 def _files(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the module of this name with its file, and all modules inside it; that beside the judge's file first."""
-    for place in (folder, *(Path(entry or ".") for entry in sys.path)):
-        if (place / f"{name}.py").is_file():
-            yield name, place / f"{name}.py"
+    for parent in (folder, *(Path(entry or ".") for entry in sys.path)):
+        if (parent / f"{name}.py").is_file():
+            yield name, parent / f"{name}.py"
             return
-        if (place / name / "__init__.py").is_file():
-            for file in sorted((place / name).rglob("*.py")):
-                parts = file.relative_to(place).with_suffix("").parts
+        if (parent / name / "__init__.py").is_file():
+            for file in sorted((parent / name).rglob("*.py")):
+                parts = file.relative_to(parent).with_suffix("").parts
                 yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
             return

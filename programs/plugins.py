@@ -48,13 +48,13 @@ class Registry(Mapping[str, T]):
 
     def usable(self) -> tuple[dict[str, T], list[PluginError]]:
         """Return everything that can be loaded, and why the rest cannot."""
-        found, broken = {}, []
+        loaded, broken = {}, []
         for name in self:
             try:
-                found[name] = self[name]
+                loaded[name] = self[name]
             except PluginError as error:
                 broken.append(error)
-        return found, broken
+        return loaded, broken
 
     @cached_property
     def _offered(self) -> dict[str, EntryPoint]:
@@ -64,16 +64,16 @@ class Registry(Mapping[str, T]):
     def _load(self, point: EntryPoint) -> T:
         package = point.dist.name if point.dist else point.value
         try:
-            found = point.load()
-            wrong = "" if self._fits(found) else f"it is {found!r:.60}, which is no {self._what}"
+            loaded = point.load()
+            wrong = "" if self._fits(loaded) else f"it is {loaded!r:.60}, which is no {self._what}"
         except UNLOADABLE as error:
             wrong = f"{type(error).__name__}: {error}"
         else:
-            name = getattr(found, "name", point.name)
+            name = getattr(loaded, "name", point.name)
             wrong = wrong or ("" if name == point.name else f"it calls itself {name!r}")
         if wrong:
             raise PluginError(
                 f"the {self._what} {point.name!r} of {package} cannot be loaded: {wrong}",
                 hint=f"ask the authors of {package}, or uninstall it",
             )
-        return found  # type: ignore[no-any-return]
+        return loaded  # type: ignore[no-any-return]

@@ -25,11 +25,11 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
         plain = rows if convert else rows.astype(object).where(rows.notna(), None)
         rows = convert() if convert else plain.to_dict("records")
     for number, row in enumerate(rows, 1):
-        found = row.toDict() if hasattr(row, "toDict") else row  # an example of DSPy is no mapping
-        if not isinstance(found, Mapping):
+        fields = row.toDict() if hasattr(row, "toDict") else row  # an example of DSPy is no mapping
+        if not isinstance(fields, Mapping):
             what = f"a row must be a mapping of fields, got {type(row).__name__}"
             raise GoldError(what, path=name, line=number, hint="give dictionaries")
-        yield dict(found)
+        yield dict(fields)
 
 
 def is_table(rows: Any) -> bool:

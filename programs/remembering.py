@@ -58,11 +58,11 @@ class Remembered:
         ]
 
     def without(self, ids: Collection[str]) -> Remembered:
-        """Return it without some rows."""
+        """Return the remembered rows but for these."""
         return replace(self, rows={id_: demo for id_, demo in self.rows.items() if id_ not in ids})
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return what is remembered as JSON values."""
         return {
             "demos": [dict(demo) for demo in self.rows.values()],
             "rows": list(self.rows),

@@ -1,10 +1,9 @@
 """Every sentence of a response in two calls: what each one is, then the tier of the cognitive ones (section 3.1).
 
-CogniBench's second-stage prompt puts cognitive statements into four
-sub-categories. Here the first call tags each sentence as irrelevant, faithful,
-invented or cognitive; the second sees the cognitive ones only, under the numbers
-they have in the response, and is left out where there is none. The answer is the
-one of the ``cognibench`` judge: one of seven labels for each sentence.
+CogniBench's second-stage prompt puts cognitive statements into four sub-categories. Here the first call tags each
+sentence as irrelevant, faithful, invented or cognitive; the second sees the cognitive ones only, under the numbers they
+have in the response, and is left out where there is none. The answer is the one of the ``cognibench`` judge: one of
+seven labels for each sentence.
 """
 
 from dataclasses import replace
@@ -54,22 +53,18 @@ def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
     if case.gold is None:
         raise ValueError(f"case {case.id} has no gold labels")
     inputs, labels = COGNIBENCH_STAGED.prompt_values(case.inputs), dict(enumerate(case.gold, 1))
-    second = {n: label for n, label in labels.items() if label in TIERS}
-    tag: Demo = {"labels": numbered_labels({**labels, **dict.fromkeys(second, _COGNITIVE)}.items())}
+    tiers = {n: label for n, label in labels.items() if label in TIERS}
     if echoed:  # a cognitive sentence is tagged as its tier is judged
-        second = {
-            n: second.get(n, "fact") for n, label in labels.items() if label not in (None, "irrelevant")
-        }
         tags = tuple(label and verdict_word(label) for label in case.gold)
-        tag = {
-            **_ECHO.render({"sentences": case.inputs["sentences"]}),
-            "labels": _ECHO.example(tags, case.inputs),
-        }
-    demos: dict[str, Demo] = {"tag": {**inputs, **tag}}
-    if second:
-        chosen = lines_of_numbers(inputs["sentences"], second)
-        demos["tier"] = {**inputs, "sentences": chosen, "labels": numbered_labels(second.items())}
-    return demos
+        shown = _ECHO.render({"sentences": case.inputs["sentences"]})
+        tag: Demo = {**inputs, **shown, "labels": _ECHO.example(tags, case.inputs)}
+        tiers = {n: tiers.get(n, "fact") for n, label in labels.items() if label not in (None, "irrelevant")}
+    else:
+        tag = {**inputs, "labels": numbered_labels({**labels, **dict.fromkeys(tiers, _COGNITIVE)}.items())}
+    if not tiers:
+        return {"tag": tag}
+    chosen = lines_of_numbers(inputs["sentences"], tiers)
+    return {"tag": tag, "tier": {**inputs, "sentences": chosen, "labels": numbered_labels(tiers.items())}}
 
 
 COGNIBENCH_STAGED = replace(

@@ -1,9 +1,8 @@
 """The prompt of a program as a value: what optimizers propose and artifacts keep.
 
-A DSPy program is mutable and carries much that is not its prompt. A
-:class:`PromptState` is only the prompt: for each predictor its instruction and
-its few-shot demonstrations. It is compared, hashed, stored, and applied to a
-fresh copy of the program.
+A DSPy program is mutable and carries much that is not its prompt. A :class:`PromptState` is only the prompt: for each
+predictor its instruction and its few-shot demonstrations. It is compared, hashed, stored, and applied to a fresh copy
+of the program.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class PredictorPrompt:
 
     def to_json(self) -> dict[str, Any]:
         """Return ``{"instructions": str, "demos": [...]}``, and what is remembered, if anything, as ``nearest``."""
-        data: dict[str, Any] = {"instructions": self.instructions, "demos": [dict(one) for one in self.demos]}
+        data: dict[str, Any] = {"instructions": self.instructions, "demos": [*map(dict, self.demos)]}
         return data | ({"nearest": self.remembered.to_json()} if self.remembered else {})
 
     @classmethod
@@ -81,7 +80,7 @@ class PromptState:
     @classmethod
     def of(cls, program: dspy.Module) -> PromptState:
         """Read the prompts of ``program``."""
-        return cls({name: PredictorPrompt.of(one) for name, one in program.named_predictors()})
+        return cls({name: PredictorPrompt.of(predictor) for name, predictor in program.named_predictors()})
 
     def apply(self, program: dspy.Module) -> dspy.Module:
         """Return a copy of ``program`` with these prompts; it may have no predictor that is not among them."""

@@ -1,8 +1,8 @@
 """Judges of one sentence: what it does, whether a stated fact is there, and its tier (CogniBench sections 2.1, 2.2).
 
-Their rows are sentences. A row of CogniBench (a whole response with a label for
-each sentence) is expanded: each sentence that concerns the judge becomes a row,
-with the response before it as context, and its group stays the dialogue's.
+Their rows are sentences. A row of CogniBench (a whole response with a label for each sentence) is expanded: each
+sentence that concerns the judge becomes a row, with the response before it as context, and its group stays the
+dialogue's.
 
 The tier of a cognitive statement takes up to three decisions in sequence (figure 3). Is it rational? Only if so: is it
 grounded? Only if so: is it irrefutable? The first no ends it, as it does for the paper's annotators (table 1: deciding
@@ -77,18 +77,21 @@ def by_sentence(
     rows = []
     for place, sentence in enumerate(response.sentences):
         gold = response.labels[place] if response.labels else None
-        said = {rater: given[place] for rater, given in response.ratings.items() if given[place]}
-        rated = {rater: labels[label] for rater, label in said.items() if label and label in labels}
-        if not sentence.strip() or not (gold in labels if gold else rated or not said):
+        ratings = {rater: given[place] for rater, given in response.ratings.items() if given[place]}
+        own_ratings = {rater: labels[label] for rater, label in ratings.items() if label and label in labels}
+        concerned = gold in labels if gold else own_ratings or not ratings
+        if not sentence.strip() or not concerned:
             continue
-        own: dict[str, Any] = {
-            **shared,
-            "before": " ".join(response.sentences[:place]),
-            "sentence": sentence,
-            field: labels[gold] if gold else None,
-            **({"span": list(spans[place])} if spans else {}),
-        }
-        rows.append({**own, "ratings": rated} if rated else own)
+        rows.append(
+            {
+                **shared,
+                "before": " ".join(response.sentences[:place]),
+                "sentence": sentence,
+                field: labels[gold] if gold else None,
+                **({"span": list(spans[place])} if spans else {}),
+                **({"ratings": own_ratings} if own_ratings else {}),
+            }
+        )
     return rows
 
 
@@ -166,7 +169,7 @@ def _demonstrations(case: Case) -> dict[str, Demo]:
     if label is None:
         raise ValueError(f"case {case.id} has no gold labels")
     inputs = TIER.prompt_values(case.inputs)
-    return {step: {**inputs, step: said} for step, said in decisions(label).items()}
+    return {step: {**inputs, step: passed} for step, passed in decisions(label).items()}
 
 
 TIER = Judge(

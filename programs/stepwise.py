@@ -49,7 +49,7 @@ class Stepwise(dspy.Module):
         """Yield what is asked, and return the prediction; what a step raises is raised where it was yielded."""
         if (
             self.plan is None
-        ):  # no abstract method: DSPy's metaclass would let it be instantiated, and do nothing
+        ):  # it is no abstract method: DSPy's metaclass would let it be made, and do nothing
             raise NotImplementedError(f"{type(self).__name__} has neither a plan nor steps")
         return dspy.Prediction(**(yield from FLOWS[self.plan.flow](inputs, **self.plan.settings)))
 
@@ -76,7 +76,7 @@ class Stepwise(dspy.Module):
                 prediction: dspy.Prediction = done.value
                 return prediction
             module = attrgetter(named)(self) if isinstance(named, str) else named
-            times = sum(one is module and earlier == given for one, earlier in before)
+            times = sum(asked is module and earlier == given for asked, earlier in before)
             before.append((module, given))
             try:
                 go_on, said = steps.send, await call(module, _drawn_apart(module, given, times))

@@ -14,7 +14,7 @@ from ..engines.adapters import adapter as adapter_named
 from ..errors import AnswerPending, BudgetExhausted, ModelError
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class Gathered:
@@ -63,20 +63,21 @@ def asking_of(lm: dspy.LM, adapter: str) -> AbstractContextManager[Any]:
 
 
 async def together(
-    items: Sequence[Item], work: Callable[[Item], Awaitable[Found]], *, concurrency: int
-) -> list[Found]:
+    items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], *, concurrency: int
+) -> list[Result]:
     """Return what ``work`` gives for each item, in their order, with at most ``concurrency`` at work."""
-    found: dict[int, Found] = {}
+    results: dict[int, Result] = {}
     left = iter(enumerate(items))
 
     async def take() -> tuple[int, Item] | None:
         return next(left, None)
 
-    async def one(place: tuple[int, Item]) -> None:
-        found[place[0]] = await work(place[1])
+    async def do(numbered: tuple[int, Item]) -> None:
+        number, item = numbered
+        results[number] = await work(item)
 
-    await flow(take, one, concurrency=max(1, min(concurrency, len(items))))
-    return [found[number] for number in range(len(items))]
+    await flow(take, do, concurrency=max(1, min(concurrency, len(items))))
+    return [results[number] for number in range(len(items))]
 
 
 async def flow(
@@ -108,7 +109,7 @@ async def flow(
         finally:
             idle.discard(asyncio.current_task())
 
-    async def one(item: Item) -> None:
+    async def do(item: Item) -> None:
         try:
             await _contained(work(item))
         except _Stopped as stop:
@@ -119,7 +120,7 @@ async def flow(
     async def worker() -> None:
         while not over and (item := await next_item()) is not None:
             try:  # what is left of tokens or cost may be enough for another item, but the work has ended
-                await asyncio.create_task(one(item))
+                await asyncio.create_task(do(item))
             except (BudgetExhausted, ModelError) as stop:
                 end(stop)
 
@@ -130,14 +131,14 @@ async def flow(
         if not stopped:
             raise
     finally:
-        for left in workers:
-            left.cancel()
+        for unfinished in workers:
+            unfinished.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
     for stop in (*stopped, *over):
         raise stop
 
 
-async def _contained(work: Awaitable[Found]) -> Found:
+async def _contained(work: Awaitable[Result]) -> Result:
     try:
         return await work
     except (KeyboardInterrupt, SystemExit) as stop:

@@ -1,8 +1,7 @@
 """Verdicts: what asking a judge about one case gives, and how often it is asked.
 
-A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the
-model answered, and the answer is unusable for some unit), or *failed* (the
-machinery failed: network, overload, time-outs).
+A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the model answered, and the answer is
+unusable for some unit), or *failed* (the machinery failed: network, overload, time-outs).
 """
 
 from collections.abc import Mapping

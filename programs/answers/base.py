@@ -162,11 +162,11 @@ class Answer(ABC):
     def values_of(self, given: Any) -> Values:
         """Return the values that a row's field says."""
         each = given if self.per_unit else [given]
-        return tuple(None if one is None else self.scale.of_json(one) for one in each)
+        return tuple(None if value is None else self.scale.of_json(value) for value in each)
 
     def row_of(self, parts: Sequence[Any]) -> Any:
         """Return a row's field that gives each unit a value as JSON, or ``None``."""
-        return list(parts) if self.per_unit else next((one for one in parts if one is not None), None)
+        return list(parts) if self.per_unit else next((part for part in parts if part is not None), None)
 
     def cell(self, written: str, unit: int) -> Any:
         """Return what a cell of a sheet says of a unit (from 0), as a row has it; ``None`` if it is unusable."""
@@ -179,8 +179,8 @@ class Answer(ABC):
     @property
     def row_type(self) -> Any:
         """The annotation of a gold row's field: a value as JSON, or a list with one, or nothing, for each unit."""
-        one = self.scale.row_type
-        return list[one | None] if self.per_unit else one  # type: ignore[valid-type]
+        value = self.scale.row_type
+        return list[value | None] if self.per_unit else value  # type: ignore[valid-type]
 
     def spell(self, given: Any) -> Any:
         """Return what a file gives as a row's field has it; what it does not know stays as it is."""
@@ -245,9 +245,9 @@ def member(item: Any, name: str) -> Any:
 
 def by_number(items: Any, labels: Collection[str] = ()) -> dict[int, Any]:
     """Return number -> the item of a reply that has it; a number that got two labels has none."""
-    found: dict[int, dict[str, Any]] = {}
+    by_label: dict[int, dict[str, Any]] = {}
     for item in items if isinstance(items, list | tuple) else ():
         number, label = member(item, "n"), member(item, "label")
         if isinstance(number, int) and isinstance(label, str) and (not labels or label in labels):
-            found.setdefault(number, {})[label] = item
-    return {number: one for number, said in found.items() if len(said) == 1 for one in said.values()}
+            by_label.setdefault(number, {})[label] = item
+    return {number: next(iter(own.values())) for number, own in by_label.items() if len(own) == 1}

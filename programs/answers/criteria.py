@@ -68,9 +68,9 @@ class Criteria(Answer):
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return what the reply says of each criterion; one that it leaves out is a missing value."""
         each = {name: answer.read(reply, inputs) for name, answer in self.answers.items()}
-        problems = (f"{name}: {one.problem}" for name, one in each.items() if one.problem)
+        problems = (f"{name}: {reading.problem}" for name, reading in each.items() if reading.problem)
         return Reading(
-            values=tuple(_rated(name, one.values[0]) for name, one in each.items()),
+            values=tuple(_rated(name, reading.values[0]) for name, reading in each.items()),
             reasoning=reasoning_of(reply),
             problem="; ".join(problems)[:SHOWN],
         )
@@ -101,7 +101,9 @@ class Criteria(Answer):
 
     @cached_property
     def _row(self) -> type[pydantic.BaseModel]:
-        columns: dict[str, Any] = {name: (one.row_type | None, None) for name, one in self.criteria.items()}
+        columns: dict[str, Any] = {
+            name: (scale.row_type | None, None) for name, scale in self.criteria.items()
+        }
         return pydantic.create_model("CriteriaRow", __config__={"extra": "forbid"}, **columns)
 
     @property
@@ -125,8 +127,8 @@ class Criteria(Answer):
         }
 
     def values_of(self, given: Any) -> Values:
-        said = given if isinstance(given, Mapping) else dict(given)
-        values = ((name, said.get(name)) for name in self.answers)
+        by_name = given if isinstance(given, Mapping) else dict(given)
+        values = ((name, by_name.get(name)) for name in self.answers)
         return tuple(
             None if value is None else Rated(name, self.criteria[name].of_json(value))
             for name, value in values
@@ -145,15 +147,14 @@ class Criteria(Answer):
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
         """Return the likeliest value of each criterion together, then the next ones, so that each has its turn."""
-        likely = {
-            name: [one for one in self.scale.usual(known) if one.criterion == name] for name in self.answers
-        }
-        found: dict[str, Constant] = {}
-        for turn in range(max(map(len, likely.values()))):
-            values = tuple(own[min(turn, len(own) - 1)] if own else None for own in likely.values())
+        usual = self.scale.usual(known)
+        likely = [[value for value in usual if value.criterion == name] for name in self.answers]
+        constants: dict[str, Constant] = {}
+        for turn in range(max(map(len, likely))):
+            values = tuple(own[min(turn, len(own) - 1)] if own else None for own in likely)
             words = ", ".join(self.scale.text(value) for value in values if value is not None)
-            found[f"always {words}"] = lambda inputs, values=values: values  # type: ignore[misc]
-        return found
+            constants[f"always {words}"] = lambda inputs, values=values: values  # type: ignore[misc]
+        return constants
 
     # What output lines and exports hold of them.
 
@@ -174,9 +175,8 @@ class Criteria(Answer):
         return _rated(name, self.answers[name].unit_value(unit))
 
     def row_parts(self, values: Values) -> dict[str, Any]:
-        every = zip(self.criteria.items(), values, strict=True)
-        said = {name: None if value is None else scale.to_json(value.value) for (name, scale), value in every}
-        return {"answers": said}
+        each = zip(self.criteria.items(), values, strict=True)
+        return {"answers": {name: value and scale.to_json(value.value) for (name, scale), value in each}}
 
     def render_rule(self, name: str) -> str:
         return "as-is"

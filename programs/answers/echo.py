@@ -31,12 +31,12 @@ def echoed(
     """
     spans, wanted = _spans(text, tuple(labels)), [_plain(shown(texts[place])) for place in asked]
     tag, _ = _patterns(tuple(labels))
-    if any(map(tag.search, wanted)) and [said for _, said in spans] != wanted:
+    if any(map(tag.search, wanted)) and [copied for _, copied in spans] != wanted:
         problem = "the judged text holds tags, and the reply is not an exact echo of it"
         return (None,) * len(texts), 0, 0, problem
     aligned, extra, duplicated = _aligned(spans, wanted)
-    found = dict(zip(asked, aligned, strict=True))
-    return tuple(map(found.get, range(len(texts)))), extra, duplicated, ""
+    labelled = dict(zip(asked, aligned, strict=True))
+    return tuple(map(labelled.get, range(len(texts)))), extra, duplicated, ""
 
 
 @lru_cache(maxsize=64)

@@ -56,16 +56,11 @@ def answer_for(
                 f"judge {judge}: positive= names {', '.join(sorted(unknown))}, which is no criterion",
                 hint=f"use {', '.join(answer.answers)}",
             )
-        usual = {
-            name: "true"
-            for name, one in answer.answers.items()
-            if isinstance(one, OneLabel) and set(one.labels) == {"true", "false"}
-        }
-        chosen = {**usual, **(positive or {})}
-        each = (
-            _with_labels(judge, one, (), chosen[name]) if chosen.get(name) else one
-            for name, one in answer.answers.items()
-        )
+        each = []
+        for name, own in answer.answers.items():
+            usual = "true" if isinstance(own, OneLabel) and set(own.labels) == {"true", "false"} else ()
+            chosen = (positive or {}).get(name, usual)
+            each.append(_with_labels(judge, own, (), chosen) if chosen else own)
         answer = replace(answer, each=tuple(each))
     answer.check(judge, inputs)
     return answer
@@ -171,7 +166,7 @@ def _of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
         return LabelSet(**about, labels=labels)
     if not isinstance(inner, type) or not issubclass(inner, BaseModel):
         return None
-    kinds = {key: one.annotation for key, one in inner.model_fields.items()}
+    kinds = {key: part.annotation for key, part in inner.model_fields.items()}
     if set(kinds) == {"n", "label"} and kinds["n"] is int and (labels := _texts(kinds["label"])):
         return PerSentence(**about, labels=labels)  # type: ignore[arg-type]
     return ObjectSet(**about, model=inner)  # type: ignore[arg-type]
@@ -186,19 +181,17 @@ def _texts(kind: Any) -> tuple[Label, ...]:
 def _ends(info: FieldInfo) -> tuple[float, float] | None:
     """Return the lowest and the highest number that a field may hold; ``None`` if one is open, or some are left out."""
     if get_origin(info.annotation) is Literal:
-        options = sorted(value for value in get_args(info.annotation) if type(value) is int)
-        whole = (
-            len(options) == len(get_args(info.annotation)) == options[-1] - options[0] + 1
-            if options
-            else False
-        )
-        return (options[0], options[-1]) if whole else None
-    low = [one.ge for one in info.metadata if isinstance(one, annotated_types.Ge)]
-    high = [one.le for one in info.metadata if isinstance(one, annotated_types.Le)]
+        options = get_args(info.annotation)
+        if not all(type(value) is int for value in options):
+            return None
+        without_gaps = sorted(options) == list(range(min(options), max(options) + 1))
+        return (min(options), max(options)) if without_gaps else None
+    low = [rule.ge for rule in info.metadata if isinstance(rule, annotated_types.Ge)]
+    high = [rule.le for rule in info.metadata if isinstance(rule, annotated_types.Le)]
     if info.annotation not in (int, float) or bool(low) != bool(high):
         return None
     if low:
         return low[0], high[0]  # type: ignore[return-value]
     about = info.json_schema_extra
-    said = _RANGE.search(str(about.get("desc", ""))) if isinstance(about, Mapping) else None
-    return (float(said[1]), float(said[2])) if said and float(said[1]) < float(said[2]) else None
+    words = _RANGE.search(str(about.get("desc", ""))) if isinstance(about, Mapping) else None
+    return (float(words[1]), float(words[2])) if words and float(words[1]) < float(words[2]) else None

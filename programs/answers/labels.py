@@ -103,10 +103,11 @@ class OneLabel(ClosedLabel):
         super().__post_init__()
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
-        """Return the label whose value was answered; 1 is equal to True, and not what it says."""
+        """Return the label whose value was answered."""
         return Reading(values=(self._label_of(reply.get(self.field)),), reasoning=reasoning_of(reply))
 
     def _label_of(self, given: Any) -> Label | None:
+        """Return the label whose value this is; 1 is no True."""
         same_type = (
             (label, value)
             for label, value in self.values.items()
@@ -164,15 +165,15 @@ class Verified(OneLabel):
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the label if it agrees with the parts, else what the policy makes of the two."""
         # A reply whose parts cannot be read says nothing that can be checked: it gives no label.
-        items, said = reply.get(self.parts), super().read(reply, inputs).values[0]
+        items, label = reply.get(self.parts), super().read(reply, inputs).values[0]
         verdicts = [member(item, "verified") for item in items] if isinstance(items, list | tuple) else [None]
-        if said is None or not all(isinstance(one, bool) for one in verdicts):
+        if label is None or not all(isinstance(verdict, bool) for verdict in verdicts):
             return Reading(values=(None,))
-        shown = self.holds if verdicts and all(verdicts) else self.fails
+        implied = self.holds if verdicts and all(verdicts) else self.fails
         return Reading(
-            values=(said if said == shown or self.policy == "label" else None,),
+            values=(label if label == implied or self.policy == "label" else None,),
             reasoning="\n".join(map(_part_line, items or ())),
-            inconsistent=said != shown,
+            inconsistent=label != implied,
         )
 
     def parser_rule(self) -> dict[str, Any]:
@@ -215,7 +216,7 @@ class Preference(OneLabel):
     presentations: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        """The labels are those that the output field has, in one order."""
+        """Keep the labels that the output field has, in one order."""
         kept = tuple(label for label in (FIRST, SECOND, TIE) if not self.values or label in self.values)
         object.__setattr__(self, "labels", kept)
         super().__post_init__()
@@ -249,15 +250,15 @@ class Preference(OneLabel):
 
     def join(self, readings: Sequence[Reading]) -> Reading:
         """Return what both orders say; a tie, or nothing usable, if they contradict each other."""
-        said, exchanged = (reading.values[0] for reading in readings)
-        again = None if exchanged is None else _OTHER[exchanged]
-        differ = None not in (said, again) and said != again
-        chosen = Counter((said, exchanged))
+        first, exchanged = (reading.values[0] for reading in readings)
+        second = None if exchanged is None else _OTHER[exchanged]
+        differ = None not in (first, second) and first != second
+        chosen = Counter((first, exchanged))
         unusable = differ and not self.scale.undecided
         problem = "the replies in the two orders contradict each other" if unusable else ""
         return replace(
             readings[0],
-            values=(None if None in (said, again) else self.scale.undecided if differ else said,),
+            values=(None if None in (first, second) else self.scale.undecided if differ else first,),
             inconsistent=differ,
             problem=readings[0].problem or readings[1].problem or problem,
             counts={

@@ -36,11 +36,11 @@ def _label(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Seq
 def _verified(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
     check, (label,) = rule["check"], _label(rule, said, texts, places)
     items = said.get(check["items"])
-    verdicts = [one.get("verified") for one in items] if isinstance(items, list) else [None]
-    if not all(isinstance(one, bool) for one in verdicts):
+    verdicts = [item.get("verified") for item in items] if isinstance(items, list) else [None]
+    if not all(isinstance(verdict, bool) for verdict in verdicts):
         raise ValueError(f"{check['items']} cannot be read")
-    shown = check["all_verified"] if verdicts and all(verdicts) else check["otherwise"]
-    return [label if label == shown else {"abstain": None, "label": label}[check["policy"]]]
+    implied = check["all_verified"] if verdicts and all(verdicts) else check["otherwise"]
+    return [label if label == implied or check["policy"] == "label" else None]
 
 
 def _truth(given: Any) -> bool:
@@ -108,15 +108,15 @@ def _typed(schema: Mapping[str, Any], given: Any, models: Mapping[str, Any]) -> 
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     kind = schema.get("type")
     if allowed is not None:
-        fits = any(same(one, given) for one in allowed)
+        fits = any(same(value, given) for value in allowed)
     elif kind == "boolean":
         return _truth(given)
     elif kind in ("integer", "number"):
         return _number(schema, given)
     elif kind == "array" and isinstance(given, list):
-        return [_typed(schema["items"], one, models) for one in given]
+        return [_typed(schema["items"], item, models) for item in given]
     elif kind == "object" and isinstance(given, Mapping) and given.keys() >= set(schema["required"]):
-        return {name: _typed(one, given[name], models) for name, one in schema["properties"].items()}
+        return {name: _typed(part, given[name], models) for name, part in schema["properties"].items()}
     else:
         fits = isinstance(given, str) if kind == "string" else kind == "null" and given is None
     if not fits:
@@ -125,9 +125,9 @@ def _typed(schema: Mapping[str, Any], given: Any, models: Mapping[str, Any]) -> 
 
 
 def _first_of(schemas: Sequence[Mapping[str, Any]], given: Any, models: Mapping[str, Any]) -> Any:
-    for one in schemas[:-1]:
+    for schema in schemas[:-1]:
         try:
-            return _typed(one, given, models)
+            return _typed(schema, given, models)
         except ValueError:
             continue
     return _typed(schemas[-1], given, models)

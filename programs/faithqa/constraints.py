@@ -1,8 +1,8 @@
 """Constraints as an answer, how they are compared and weighed, and the rows of gold.
 
 Constraint Score (section 4.2) = satisfied weight / total weight x 10, where each constraint weighs what its priority
-says. One row of gold holds a query and any number of
-responses to it: ``constraints`` judges the query; the judges of responses get a row for each of them, in its group.
+says. One row of gold holds a query and any number of responses to it: ``constraints`` judges the query; the judges of
+responses get a row for each of them, in its group.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,8 +65,9 @@ def similarity(gold: Item, other: Item) -> float:
     # anchors share no word. Missing parts are the same or not.
     if gold.category == MISSING or other.category == MISSING:
         return float(gold.category == other.category and normalised(gold.text) == normalised(other.text))
-    one, two = set(terms(gold.anchor)), set(terms(other.anchor))
-    shared = 2 * len(one & two) / (len(one) + len(two)) if one or two else float(gold.anchor == other.anchor)
+    left, right = set(terms(gold.anchor)), set(terms(other.anchor))
+    both = 2 * len(left & right)
+    shared = both / (len(left) + len(right)) if left or right else float(gold.anchor == other.anchor)
     if not shared:
         return 0.0
     same = _CATEGORY * (gold.category == other.category)
@@ -128,14 +129,14 @@ def for_responses(
     whole = _Whole.model_validate(dict(row))
     shared: dict[str, Any] = {"query": whole.query, "group": whole.group or text_hash(whole.query)[:12]}
     if field == "marks":
-        shared["constraints"] = [line_of(one) for one in constraints_of(whole.constraints or ())]
+        shared["constraints"] = [line_of(part) for part in constraints_of(whole.constraints or ())]
         if not shared["constraints"]:
             return ()
     rows = []
-    for place, one in enumerate(whole.responses):
-        own = {name: one[name] for name in ("response", field) if name in one}
-        said = {rater: given[place].get(field) for rater, given in whole.ratings.items()}
-        ratings = {rater: value for rater, value in said.items() if value is not None}
+    for place, answered in enumerate(whole.responses):
+        own = {name: answered[name] for name in ("response", field) if name in answered}
+        rated = {rater: given[place].get(field) for rater, given in whole.ratings.items()}
+        ratings = {rater: value for rater, value in rated.items() if value is not None}
         rows.append({**shared, **own, **({"ratings": ratings} if ratings else {})})
     return rows
 
@@ -147,8 +148,8 @@ class ConstraintSets(ObjectSets):
     noun: str = "constraint set"
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """The same, and whether the query lacks something."""
-        missing = missing_of(_item(one) for one in values[0] or ())
+        """Count the objects, and whether the query lacks something."""
+        missing = missing_of(map(_item, values[0] or ()))
         return {**super().tally(values, counts), "incomplete": bool(missing)}
 
 
@@ -159,8 +160,10 @@ class ConstraintSet(ObjectSet):
     @cached_property
     def scale(self) -> ConstraintSets:
         """The constraints."""
-        same = lambda one, two: similarity(_item(one), _item(two))  # noqa: E731
-        return ConstraintSets(same=same, model=self.model, key=self.key)
+        return ConstraintSets(same=self._alike, model=self.model, key=self.key)
+
+    def _alike(self, first: str, second: str) -> float:
+        return similarity(_item(first), _item(second))
 
     def parser_rule(self) -> dict[str, Any]:
         """The list and its reader."""
@@ -176,8 +179,7 @@ class ConstraintSet(ObjectSet):
 
     def row_parts(self, values: Any) -> dict[str, Any]:
         """Return the constraints, and what is missing."""
-        items = [_item(one) for one in values[0] or ()]
-        return {**super().row_parts(values), "missing": missing_of(items)}
+        return {**super().row_parts(values), "missing": missing_of(map(_item, values[0] or ()))}
 
 
 def _item(text: str) -> Item:
@@ -203,7 +205,7 @@ def demonstrations(case: Case) -> Mapping[str, Demo]:
     """Return a query's gold as a demonstration of the predictor that gives both fields."""
     if case.gold is None or case.gold[0] is None:
         raise JudgeError(f"case {case.id} has no gold constraints", hint="give labelled rows")
-    items = [_item(one) for one in case.gold[0]]
+    items = [_item(text) for text in case.gold[0]]
     missing = missing_of(items)
     constraints = [] if missing else [item.model_dump() for item in items]
     return {"self": {**case.inputs, "missing": missing, "constraints": constraints}}

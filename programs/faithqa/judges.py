@@ -1,8 +1,7 @@
 """The judges of FAITHQA: constraints, satisfaction, Constraint Score, its baseline, facts (sections 4 and 6).
 
-Which constraints a response satisfies is the model's to say. The fact
-check (appendix A.5.3) tells hallucinations that are factually right from those that are not (Table 4): several draws,
-the most frequent verdict, then retrieval.
+Which constraints a response satisfies is the model's to say. The fact check (appendix A.5.3) tells hallucinations that
+are factually right from those that are not (Table 4): several draws, the most frequent verdict, then retrieval.
 """
 
 from collections.abc import Callable, Mapping
@@ -85,13 +84,13 @@ class CheckThenRetrieve(Stepwise):
         verdict, words = drawn["verdict"], drawn["reasoning"]
         if self._search is None or verdict in (None, "accurate"):
             return dspy.Prediction(**drawn)
-        found = self._search(f"{inputs['query']} {inputs['response']}")
-        if not found:
+        passages = self._search(f"{inputs['query']} {inputs['response']}")
+        if not passages:
             return dspy.Prediction(verdict=verdict, reasoning=f"{words}; no passage bears on it")
-        passages = defuse(found)
-        again = (yield self.verify, {**inputs, "report": verdict, "passages": passages}).get("verdict")
-        shown = "\n".join([f"{words}; checked again: {again}", *found])
-        return dspy.Prediction(verdict=again if again in _VERDICTS else None, reasoning=shown)
+        asked = {**inputs, "report": verdict, "passages": defuse(passages)}
+        again = (yield self.verify, asked).get("verdict")
+        reasoning = "\n".join([f"{words}; checked again: {again}", *passages])
+        return dspy.Prediction(verdict=again if again in _VERDICTS else None, reasoning=reasoning)
 
 
 FACT_CHECK: Final = Judge(

@@ -54,13 +54,13 @@ def anchored(constraints: Iterable[Any], query: str) -> list[Any]:
         left = iter(words)
         return "".join(anchor) in "".join(words) or all(word in left for word in anchor)
 
-    return [one for one in constraints if (anchor := _words(one.anchor)) and stands(anchor)]
+    return [part for part in constraints if (anchor := _words(part.anchor)) and stands(anchor)]
 
 
 def _words(text: str) -> list[str]:
     """Return the words of a text (of Chinese, the characters) without accents, widths and marks."""
     plain = unicodedata.normalize("NFKD", text).casefold()
-    bare = "".join(one for one in plain if not unicodedata.combining(one))
+    bare = "".join(char for char in plain if not unicodedata.combining(char))
     return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
 
 
@@ -75,12 +75,11 @@ def items_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
     listed = reply.get("constraints")
     if not isinstance(listed, list | tuple):
         return None, 0
-    fields = [{name: member(one, name) for name in ("category", "anchor", "text")} for one in listed]
-    if not all(one["category"] in PRIORITY and isinstance(one["anchor"], str) for one in fields):
-        return None, 0
-    if not all(isinstance(one["text"], str) for one in fields):
-        return None, 0
-    kept = anchored([Part(**one) for one in fields], query)
+    each = [{name: member(item, name) for name in ("category", "anchor", "text")} for item in listed]
+    for fields in each:
+        if not all(isinstance(value, str) for value in fields.values()) or fields["category"] not in PRIORITY:
+            return None, 0
+    kept = anchored([Part(**fields) for fields in each], query)
     return kept, len(listed) - len(kept)
 
 
@@ -94,7 +93,7 @@ def constraints_of(items: Sequence[Any]) -> tuple[Part, ...]:
     # Such a response says what is missing, asks for it or declines, and makes nothing up.
     parts = " and the ".join(missing_of(items))
     if not parts:
-        return tuple(Part(category=one.category, anchor=one.anchor, text=one.text) for one in items)
+        return tuple(Part(category=item.category, anchor=item.anchor, text=item.text) for item in items)
     return (
         Part(category="subject", text=f"the response says that the {parts} is missing"),
         Part(category="action", text=f"it asks for the {parts}, or declines to go on without it"),
@@ -110,17 +109,19 @@ def line_of(constraint: Any) -> str:
 
 def lines_of(constraints: Iterable[Any]) -> str:
     """Return constraints as numbered lines."""
-    return "\n".join(f"{number}. {line_of(one)}" for number, one in enumerate(constraints, 1))
+    return "\n".join(f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1))
 
 
 def parse_lines(text: str) -> dict[int, Part]:
     """Return the constraints of numbered lines by their numbers; other lines, as users may write, are left out."""
-    found: dict[int, Part] = {}
+    parts: dict[int, Part] = {}
     for line in text.splitlines():
         match = _LINE.match(line.strip())
         if match and match["category"] in PRIORITY:
-            found[int(match["n"])] = Part(**{name: match[name] for name in ("category", "anchor", "text")})
-    return found
+            parts[int(match["n"])] = Part(
+                category=match["category"], anchor=match["anchor"], text=match["text"]
+            )
+    return parts
 
 
 def weighted_score(weights: Sequence[float], satisfied: Sequence[bool]) -> float:
@@ -179,12 +180,12 @@ def score_of_marks(
     if set(marks) != set(range(1, len(constraints) + 1)):
         return {"score": None, "reasoning": "not every constraint was marked"}
     satisfied, shown = [], [f"missing: {part}" for part in missing_of(items or ())]
-    for number, one in enumerate(constraints, 1):
+    for number, part in enumerate(constraints, 1):
         label, evidence = (member(marks[number], name) for name in ("label", "evidence"))
         satisfied.append(label == "satisfied")
-        shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence or ''}")
+        shown.append(f"{PRIORITY[part.category]} {part.category} ({part.text}): {label}: {evidence or ''}")
     # Nobody knows whether a constraint was met that the query's words do not support: it is never Perfect.
-    categories = [one.category for one in constraints] + ["other"] * rejected
+    categories = [part.category for part in constraints] + ["other"] * rejected
     heavy = [weights[PRIORITY[category]] for category in categories]
     score = weighted_score(heavy, satisfied + [False] * rejected)
     if rejected:

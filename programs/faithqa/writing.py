@@ -45,7 +45,7 @@ LIMIT: Final = 4
 
 _EASY: Final = {"difficulty": "easy", "conditions": 3}
 _CHECKS: Final = ("language", "answerable", "conditions")
-_SAID: Final[dict[str, Any]] = table(__package__, "queries")
+_WORDS: Final[dict[str, Any]] = table(__package__, "queries")
 _FIXED_WORDS: Final = re.compile(r"\d+|[\"“][^\"“”]+[\"”]")
 
 
@@ -101,23 +101,22 @@ class WriteQuery(Stepwise):
     def steps(self, **plan: Any) -> Steps:
         """Write, verify, and map what should be complete."""
         task, language = plan["task"], plan["language"]
-        said_in = _SAID[language]
+        language_name = _WORDS[language]["language"]
         writer, given = self._writer(plan)
-        said = yield writer, {**given, "language": said_in["language"]}
-        query = _assembled(plan, said)
+        query = _assembled(plan, (yield writer, {**given, "language": language_name}))
         verified = yield self.verify, {"query": query}
         if task in OMISSION:
             items, dropped = items_of((yield self.map, {"query": query}), query)
         else:
             items, dropped = [Part(category=MISSING, text=plan["removed"])], 0
-        found = items or []
-        number = sum(item.category != MISSING for item in found)
+        constraints = [vars(item) for item in items or []]
+        number = sum(item["category"] != MISSING for item in constraints)
         checks = {
-            "language": _check(is_chinese(query) == (language == "zh"), f"it is not {said_in['language']}"),
+            "language": _check(is_chinese(query) == (language == "zh"), f"it is not {language_name}"),
             "answerable": _answerable(verified, wanted=task in OMISSION),
             "conditions": _conditions(plan, query, number, dropped),
         }
-        item = {"query": query, "constraints": [vars(one) for one in found], "number": number}
+        item = {"query": query, "constraints": constraints, "number": number}
         return dspy.Prediction(written=[item], checks=[checks])
 
     def _writer(self, plan: Mapping[str, Any]) -> tuple[dspy.Predict, dict[str, Any]]:
@@ -136,19 +135,19 @@ class WriteQuery(Stepwise):
                 return self.analysis, {"articles": texts, "kind": plan["task"]}
 
 
-def _assembled(plan: Mapping[str, Any], said: Any) -> str:
+def _assembled(plan: Mapping[str, Any], reply: Any) -> str:
     """Return the query with its material, the removed part left empty."""
     task, language, texts = plan["task"], plan["language"], plan["texts"]
     if task in OMISSION:
-        return _text(said, "query")
+        return _text(reply, "query")
     if task == "evaluation":
-        heads = _SAID[language]["heads"]
+        heads = _WORDS[language]["heads"]
         head = heads[len(texts[0]) % len(heads)]
-        parts = {"query": _text(said, "question"), "article": texts[0], "response": _text(said, "response")}
+        parts = {"query": _text(reply, "question"), "article": texts[0], "response": _text(reply, "response")}
     else:
-        head = _text(said, "instruction")
+        head = _text(reply, "instruction")
         parts = {f"article {number}": text for number, text in enumerate(texts, 1)}
-    labels = _SAID[language]["labels"]
+    labels = _WORDS[language]["labels"]
     blocks = [head]
     for name, body in parts.items():
         kind, _, number = name.partition(" ")
@@ -158,19 +157,19 @@ def _assembled(plan: Mapping[str, Any], said: Any) -> str:
     return "\n\n".join(blocks)
 
 
-def _text(said: Any, name: str) -> str:
-    return str(said.get(name) or "").strip()
+def _text(reply: Any, name: str) -> str:
+    return str(reply.get(name) or "").strip()
 
 
 def _check(holds: bool, reason: str) -> Check:
     return Check(verdict="yes" if holds else "no", reason="" if holds else reason)
 
 
-def _answerable(said: Any, *, wanted: bool) -> Check:
-    answerable = said.get("answerable")
+def _answerable(reply: Any, *, wanted: bool) -> Check:
+    answerable = reply.get("answerable")
     if not isinstance(answerable, bool):
         return Check(verdict="unusable", reason=f"the verdict was {answerable!r}")
-    why = _text(said, "reason") if wanted else "it can be answered although a part is missing"
+    why = _text(reply, "reason") if wanted else "it can be answered although a part is missing"
     return _check(answerable == wanted, why)
 
 
@@ -178,7 +177,7 @@ def _conditions(plan: Mapping[str, Any], query: str, number: int, dropped: int) 
     """Say whether a query sets as many conditions as it should, and what it was told to demand."""
     if plan["task"] not in OMISSION:
         return Check(verdict="yes")
-    words = [word for one in plan["requirements"] for word in _FIXED_WORDS.findall(one)]
+    words = [word for text in plan["requirements"] for word in _FIXED_WORDS.findall(text)]
     lost = [word for word in words if word.strip('"“”') not in query]
     if lost:
         return _check(False, f"it does not demand {', '.join(lost)}")
@@ -189,14 +188,14 @@ def _conditions(plan: Mapping[str, Any], query: str, number: int, dropped: int) 
 
 
 def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
-    plan, found = case.inputs, item.data
+    plan = case.inputs
     return {
         "id": case.group,
         "group": case.group,
         **{name: plan[name] for name in ("task", "topic", "language", "difficulty")},
         "missing": plan["removed"],
-        "query": found["query"],
-        "constraints": found["constraints"],
+        "query": item.data["query"],
+        "constraints": item.data["constraints"],
     }
 
 

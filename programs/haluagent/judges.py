@@ -81,7 +81,7 @@ VERIFIERS: Final = tuple(
     )
     for name, decides, signature, more in _DECIDE
 )
-"""Those that verify an item, in the order in which they are asked."""
+"""The judges that verify an item, in the order in which they are asked."""
 ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK = VERIFIERS
 QA_CONFLICT: Final = Judge(
     name="qa-conflict",
@@ -97,4 +97,4 @@ QA_CONFLICT: Final = Judge(
     bundled="haluagent-qa-conflict",
 )
 HALUAGENT_JUDGES: Final = (*VERIFIERS, QA_CONFLICT)
-"""All of them."""
+"""The verifiers, and the judge of replies."""

@@ -41,15 +41,15 @@ _SHORT = 4  # words up to which an answer may be a foreign name or a number
 
 def alike(first: str, second: str) -> bool:
     """Say whether two texts are near-duplicates: the same letters, or the same numbers and nearly the same letters."""
-    one, two = letters(first), letters(second)
-    return one == two or (numbers(first) == numbers(second) and near(one, two))
+    own, other = letters(first), letters(second)
+    return own == other or (numbers(first) == numbers(second) and near(own, other))
 
 
 def occurs(passage: str, document: str) -> bool:
     """Say whether every sentence of a passage stands in the document, white space aside; an empty one does not."""
     whole = "".join(document.split())
-    found = ["".join(sentence.text.split()) for sentence in split(passage)]
-    return bool(found) and all(sentence in whole for sentence in found)
+    sentences = ["".join(sentence.text.split()) for sentence in split(passage)]
+    return bool(sentences) and all(sentence in whole for sentence in sentences)
 
 
 def leaks(question: str, answer: str) -> bool:
@@ -126,43 +126,39 @@ class HaluAgent(Stepwise):
     def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
         knowledge = inputs["knowledge"]
-        written = yield self.question, inputs
-        base = {name: str(written[name] or "") for name in ("question", "correct_answer", "passage")}
+        reply = yield self.question, inputs
+        base = {name: str(reply[name] or "") for name in ("question", "correct_answer", "passage")}
         if not base["question"].strip() or not base["correct_answer"].strip():
             return dspy.Prediction(written=[], checks=[])
-        said = (yield self.hallucinations, base).hallucinated_answers
-        answers = [str(one) for one in said or []][:ANSWERS]  # a reply with more has too many
-        asked = {name: base[name] for name in ("question", "correct_answer")}
-        given = (yield self.label, {**asked, "hallucinated_answers": answers}).types
-        kinds = [str(kind) for kind in given or []]
+        written = (yield self.hallucinations, base).hallucinated_answers
+        answers = [str(answer) for answer in written or []][:ANSWERS]  # a reply with more has too many
+        question = {name: base[name] for name in ("question", "correct_answer")}
+        named = (yield self.label, {**question, "hallucinated_answers": answers}).types
+        kinds = [str(kind) for kind in named or []]
         if len(kinds) != len(answers):  # a list of another length says nothing of any
             kinds = [""] * len(answers)
         about = {"knowledge": knowledge, "question": base["question"], "answer": base["correct_answer"]}
-        first = yield self.answer_check, about
+        correct = _check((yield self.answer_check, about), "correct")
         items, checks = [], []
         for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
-            one = {**asked, "hallucinated_answer": answer}
-            second = yield self.hallucination_checks[place], {"knowledge": knowledge, **one}
-            third: Any = {"verdict": "no", "reason": "it has no type"}
+            item = {**question, "hallucinated_answer": answer}
+            asked = self.hallucination_checks[place], {"knowledge": knowledge, **item}
+            hallucinated = _check((yield asked), "hallucinated")
+            fits = {"verdict": "no", "reason": "it has no type"}
             if kind in TYPES:
-                meant = definition(kind, "zh" if is_chinese(base["question"]) else "en")
-                third = yield self.label_checks[place], {**one, "type": kind, "definition": meant}
-                third = _check(third, "fits")
+                meaning = definition(kind, "zh" if is_chinese(base["question"]) else "en")
+                asked = self.label_checks[place], {**item, "type": kind, "definition": meaning}
+                fits = _check((yield asked), "fits")
             wrong = "; ".join(problems(**about, passage=base["passage"], hallucinated=answers, place=place))
+            form = {"verdict": "no" if wrong else "yes", "reason": wrong}
             items.append({**base, "hallucinated_answer": answer, "type": kind})
-            checks.append(
-                {
-                    "answer": _check(first, "correct"),
-                    "hallucination": _check(second, "hallucinated"),
-                    "label": third,
-                    "form": {"verdict": "no" if wrong else "yes", "reason": wrong},
-                }
-            )
+            checks.append({"answer": correct, "hallucination": hallucinated, "label": fits, "form": form})
         return dspy.Prediction(written=items, checks=checks)
 
 
-def _check(said: dspy.Prediction, field: str) -> dict[str, Any]:
-    return {"verdict": said.get(field), "reason": said.reason}
+def _check(reply: dspy.Prediction, field: str) -> dict[str, Any]:
+    """Return what a verifier says in a field, with its reason."""
+    return {"verdict": reply.get(field), "reason": reply.reason}
 
 
 def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "haluagent") -> Generator:

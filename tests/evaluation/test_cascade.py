@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from jurist.evaluation.cascade import Said, chosen, crossed, fewest, least_agreement, steps, trust_in
+from jurist.evaluation.cascade import SureAnswer, chosen, crossed, fewest, least_agreement, steps, trust_in
 
 ROWS = st.lists(st.booleans(), min_size=1, max_size=60)
 
@@ -17,7 +17,7 @@ def judged(skills: list[float], rows: int, size: int, random: np.random.Generato
     """Judges of two labels that are the surer the righter, on rows in groups that share how hard they are."""
     group = np.arange(rows) // size
     hard = np.exp(random.normal(scale=0.4, size=rows // size + 1)[group] * (size > 1))
-    truth, said, right = random.random(rows) < 0.4, list[list[Said]](), list[list[bool]]()
+    truth, said, right = random.random(rows) < 0.4, list[list[SureAnswer]](), list[list[bool]]()
     for skill in skills:
         sees = np.where(truth, skill, -skill) + random.normal(size=rows) * hard
         share = 1 / (1 + np.exp(-1.5 * np.abs(sees)))

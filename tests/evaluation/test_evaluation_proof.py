@@ -10,7 +10,8 @@ from measures import interval, permutation
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.proof import Proof, Verdict, level_of, prove
+from jurist.evaluation.paired import Verdict
+from jurist.evaluation.proof import Proof, level_of, prove
 from jurist.evaluation.rows import Row
 
 SIDED = ClosedLabels("ab", {"a"})

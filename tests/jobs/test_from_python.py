@@ -47,6 +47,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(positive=True), jurist.JuristError, r"positive labels \[True\] are no proper part"),
         (lambda: own(labels=("a", "b", "c")), jurist.JuristError, "labels= names 3 labels, and verdict has 2; give a"),
+        (lambda: jurist.load(CHECK, version="basic", samples=2.5), jurist.JuristError, r"2\.5 samples give no verdict"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ from small import claims
 import jurist
 from jurist.cases import Case
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.measured import narrow
+from jurist.evaluation.measured import lopsided
 from jurist.evaluation.rows import Row
 from jurist.jobs.references import NAMES, References, references, references_beside
 from jurist.programs.faithqa.writing import FAITHQA_QUERIES
@@ -131,5 +131,5 @@ def test_answers_that_tell_little_apart_are_told_of(gold: str, said: str, words:
         Row(id=str(n), group="", gold=(g,), predicted=(s,))
         for n, (g, s) in enumerate(zip(gold, said, strict=True))
     ]
-    found = narrow("j", rows, ClosedLabels(("a", "b", "c"), {"b"}))
+    found = lopsided("j", rows, ClosedLabels(("a", "b", "c"), {"b"}))
     assert [one.partition(":")[0] for one in found] == words

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.votes import Sampling, majority, tally
+from jurist.evaluation.votes import Sampling, count_votes, more_than_half
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
@@ -28,7 +28,7 @@ def brute(answers: tuple[str | None, ...], threshold: int) -> str | None:
 
 
 def verdict(answers: tuple[str | None, ...], threshold: int) -> str | None:
-    votes = tally([(answer,) for answer in answers], 0)
+    votes = count_votes([(answer,) for answer in answers], 0)
     return SCALE.combine(votes, Sampling(samples=len(answers), threshold=threshold))
 
 
@@ -44,7 +44,7 @@ ballots = st.lists(st.sampled_from((*ORDER, None)), min_size=1, max_size=11).map
 
 @pytest.mark.parametrize(("samples", "needed"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 4), (7, 4)])
 def test_majority_is_more_than_half(samples: int, needed: int) -> None:
-    assert majority(samples) == needed == Sampling(samples=samples).needed
+    assert more_than_half(samples) == needed == Sampling(samples=samples).needed
     assert needed * 2 > samples >= (needed - 1) * 2
 
 
@@ -55,7 +55,7 @@ def test_impossible_thresholds_are_refused(samples: int, threshold: int) -> None
 
 
 def sure(answers: tuple[str | None, ...], samples: int, threshold: int) -> bool:
-    votes = tally([(answer,) for answer in answers], 0)
+    votes = count_votes([(answer,) for answer in answers], 0)
     left = samples - len(answers)
     return SCALE.is_decided(votes, left, Sampling(samples=samples, threshold=threshold))
 
@@ -73,7 +73,7 @@ def test_settled_is_exact_for_every_prefix_of_every_ballot(samples: int) -> None
 
 @given(ballots)
 def test_agreement_is_the_share_of_the_votes_cast(answers: tuple[str | None, ...]) -> None:
-    votes = tally([(answer,) for answer in answers], 0)
+    votes = count_votes([(answer,) for answer in answers], 0)
     agreement = ClosedLabels(ORDER).agreement
     shares = [agreement(votes, label) for label in votes]
     assert all(share is not None and 0 < share <= 1 for share in shares)
