@@ -49,7 +49,7 @@ class Sampling(SamplingOptions):
                 raise UsageError(
                     f"{given!r} is no number of samples or votes", hint="give one without quotes"
                 )
-        if self.samples < 1 or not isinstance(self.samples, Integral):
+        if self.samples < 1 or not isinstance(numbers[0], Integral):
             raise UsageError(
                 f"{self.samples} samples give no verdict", hint="ask for 1 or more, a whole number"
             )
