@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -50,6 +51,10 @@ for line in sys.stdin:
 """
 
 
+_ONE_AT_A_TIME = threading.RLock()
+"""A server on the loopback kills a command while the test waits for it: each is answered its own question."""
+
+
 @cache
 def _server() -> "subprocess.Popen[str]":
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -60,9 +65,10 @@ def _ask(**told: Any) -> Any:
     server = _server()
     assert server.stdin is not None
     assert server.stdout is not None
-    server.stdin.write(json.dumps(told) + "\n")
-    server.stdin.flush()
-    return json.loads(server.stdout.readline())
+    with _ONE_AT_A_TIME:
+        server.stdin.write(json.dumps(told) + "\n")
+        server.stdin.flush()
+        return json.loads(server.stdout.readline())
 
 
 class Forked:
@@ -82,8 +88,9 @@ class Forked:
         return out, err
 
     def poll(self) -> int | None:
-        if self.returncode is None:
-            self.returncode = _ask(pid=self.pid)
+        with _ONE_AT_A_TIME:
+            if self.returncode is None:
+                self.returncode = _ask(pid=self.pid)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
