@@ -42,16 +42,16 @@ def submit(options: SubmitOptions) -> Result:
         def begin(plan: RunPlan) -> None:
             share = batch_discount(run.judge.model.name)
             notes = [f"asked in batches, at {share:.0%} of that price"] if share < 1 else []
-            seen = foreseen(run.judge, plan, settings.budget, yes=options.yes, notes=notes)
-            store.tell({"price": share * max(part.prices[1] for part in seen.asks) if seen else 0.0})
+            estimate = foreseen(run.judge, plan, settings.budget, yes=options.yes, notes=notes)
+            store.tell({"price": share * max(part.prices[1] for part in estimate.asks) if estimate else 0.0})
             bar.begin(f"writing requests of {run.judge.name}", plan.rows)
 
         run = _run(store, options, bar)
         _check(run.judge, store)
         settings = replace(run.settings, fresh=options.fresh)
-        found = replace(run, settings=settings, on_begin=begin).submit({"options": asdict(options)})
-    result = _result(options, run.judge, found)
-    under_way = not (found.done or found.unsent or found.summary.stopped)
+        sent = replace(run, settings=settings, on_begin=begin).submit({"options": asdict(options)})
+    result = _result(options, run.judge, sent)
+    under_way = not (sent.done or sent.unsent or sent.summary.stopped)
     return replace(result, code=0) if under_way else result
 
 
@@ -66,7 +66,7 @@ def status(options: BatchOptions) -> Result:
         service, waiting = _service(store, _submitted(store)), store.flying
         now = [_now(service, batch) for batch in store.batches()]
     return Result(
-        data={"output": options.output, "waiting": waiting, "batches": [_json(one) for one in now]},
+        data={"output": options.output, "waiting": waiting, "batches": [*map(_json, now)]},
         body=[_table(now), f"{waiting} requests wait for their replies"],
     )
 
@@ -77,19 +77,16 @@ def collect(options: CollectOptions) -> Result:
     if complete := _complete(output):
         return complete
     with _going_on(output), opened(output) as store, Bar() as bar:
-        given = _submitted(store)
-        given = replace(
-            given,
-            calls=options.calls or given.calls,
-            cost=options.cost or given.cost,
-        )
-        run = _run(store, given, bar)
-        while (
-            not (found := run.collect()).done and options.wait and not (found.unsent or found.summary.stopped)
-        ):
+        submitted = _submitted(store)
+        raised = {name: getattr(options, name) for name in ("calls", "cost")}
+        submitted = replace(submitted, **{name: limit for name, limit in raised.items() if limit is not None})
+        run = _run(store, submitted, bar)
+        collected = run.collect()
+        while options.wait and not (collected.done or collected.unsent or collected.summary.stopped):
             while run.waiting:
                 time.sleep(options.every)
-    return _result(given, run.judge, found)
+            collected = run.collect()
+    return _result(submitted, run.judge, collected)
 
 
 def _complete(output: Path) -> Result | None:
@@ -132,17 +129,18 @@ def _now(service: BatchService, batch: Batch) -> Batch:
     """Return a batch as its provider says that it stands; nothing is taken of it."""
     if batch.ended or not batch.id:
         return batch
-    said = service.look(batch)
-    counts = said.request_counts
-    return replace(batch, status=said.status + (f" {counts.completed}/{counts.total}" if counts else ""))
+    provided = service.look(batch)
+    counts = provided.request_counts
+    return replace(batch, status=provided.status + (f" {counts.completed}/{counts.total}" if counts else ""))
 
 
 def _submitted(store: BatchStore) -> SubmitOptions:
     try:
         return SubmitOptions(**store.about["options"])
     except (KeyError, TypeError) as error:
-        said = "these batches were begun by another version of jurist"
-        raise CheckpointError(said, hint="collect them with that version") from error
+        raise CheckpointError(
+            "these batches were begun by another version of jurist", hint="collect them with that version"
+        ) from error
 
 
 def _check(loaded: LoadedJudge, store: BatchStore) -> None:
@@ -176,27 +174,30 @@ def _going_on(output: Path) -> Iterator[None]:
         raise type(error)(error.message, hint=hint) from error
 
 
-def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Result:
-    if found.done:
-        return result_of(options, loaded, found.summary)
-    counts = found.summary.to_json()
-    said = f"{loaded.name}: {counts['left']} of {counts['rows']} rows and {found.pending} requests wait"
-    notes = [f"jurist batch collect {options.output} goes on" if found.batches else "nothing was sent"]
-    if found.unsent:
-        notes.insert(0, f"{found.unsent} requests were not sent: raise --max-calls or --max-cost")
-    if found.summary.stopped:
-        notes.insert(0, f"stopped: {found.summary.stopped}")
-    about = {"judge": loaded.name, "output": options.output, "pending": found.pending, "unsent": found.unsent}
+def _result(options: SubmitOptions, loaded: LoadedJudge, state: Collected) -> Result:
+    """Return how batches stand; of those that are done, what a run says at its end."""
+    summary = state.summary
+    if state.done:
+        return result_of(options, loaded, summary)
+    counts = summary.to_json()
+    notes = [f"stopped: {summary.stopped}"] if summary.stopped else []
+    if state.unsent:
+        notes.append(f"{state.unsent} requests were not sent: raise --max-calls or --max-cost")
+    notes.append(f"jurist batch collect {options.output} goes on" if state.batches else "nothing was sent")
     return Result(
         data={
-            **about,
+            **{"judge": loaded.name, "output": options.output},
+            **{"pending": state.pending, "unsent": state.unsent},
             **counts,
-            "spend": found.summary.spend,
-            "batches": [_json(one) for one in found.batches],
+            "spend": summary.spend,
+            "batches": [*map(_json, state.batches)],
         },
-        body=[_table(found.batches), said],
+        body=[
+            _table(state.batches),
+            f"{loaded.name}: {counts['left']} of {counts['rows']} rows and {state.pending} requests wait",
+        ],
         notes=notes,
-        code=1 if found.summary.signal is None else 128 + found.summary.signal,
+        code=1 if summary.signal is None else 128 + summary.signal,
     )
 
 
@@ -205,5 +206,5 @@ def _json(batch: Batch) -> dict[str, Any]:
 
 
 def _table(batches: Sequence[Batch]) -> Table:
-    rows = [[one.number, one.id or "-", one.status, one.requests, one.error] for one in batches]
+    rows = [[batch.number, batch.id or "-", batch.status, batch.requests, batch.error] for batch in batches]
     return table("", ["batch", "id", "status", "requests", "error"], rows)

@@ -17,6 +17,7 @@ from ..gold.goldset import Gold, describe, import_gold, write_split
 from ..gold.raters import RULES, rating_columns, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import RESOLVED
+from ..gold.splits import PARTS
 from ..keeping.naming import find_judge
 from ..report.raters import (
     agreement_tables,
@@ -28,8 +29,6 @@ from ..report.raters import (
 from ..report.table import Table, table
 from .inputs import check_apart, gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result
-
-_PARTS = ("train", "dev", "test")
 
 
 def gold_name(options: JudgedGold) -> str:
@@ -57,26 +56,32 @@ def check(options: CheckOptions) -> Result:
         words = f"error: {error if options.rejects else bad.first}"
         return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[words], code=1)
     parts, near = gold.split(options.seed, shares_of(options.split)), gold.near_copies
-    facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}}
+    facts = {**describe(gold), "split": {name: len(parts.part(name)) for name in PARTS}}
     rows = []
     for name, value in facts.items():
         if isinstance(value, dict):
             value = ", ".join(f"{part} {count}" for part, count in value.items()) or "-"
         rows.append([name, f"{value:.3f}" if isinstance(value, float) else value])
-    found = [f"{plural(bad.count, 'row')} set aside in {bad.path}"] * bool(bad.count) + [*gold.blank_words]
+    remarks = [
+        *([f"{plural(bad.count, 'row')} set aside in {bad.path}"] if bad.count else []),
+        *gold.blank_words,
+    ]
     if near:
-        groups, example = sum(len(one.groups) for one in near), " and ".join(near[0].sources[:2])
-        found.append(f"{groups} groups hold near copies and count as {len(near)}, for example {example}")
+        groups, example = sum(len(copies.groups) for copies in near), " and ".join(near[0].sources[:2])
+        remarks.append(f"{groups} groups hold near copies and count as {len(near)}, for example {example}")
     return Result(
         data={
             **facts,
             **_problems(bad),
-            "near_copies": [asdict(one) for one in near],
+            "near_copies": [*map(asdict, near)],
             "near_test": len(parts.near),
         },
         body=[
             "; ".join(
-                [f"{gold.name}: {'; '.join(found) or 'no problem found'}", *filter(None, [parts.near_words])]
+                [
+                    f"{gold.name}: {'; '.join(remarks) or 'no problem found'}",
+                    *filter(None, [parts.near_words]),
+                ]
             ),
             table("", ["what", "value"], rows),
             *([_problem_table(bad)] if bad.count else []),
@@ -86,12 +91,13 @@ def check(options: CheckOptions) -> Result:
 
 
 def _problems(bad: Rejects) -> dict[str, Any]:
-    return {"problems": [asdict(one) for one in bad.problems()]} if bad.count else {}
+    return {"problems": [*map(asdict, bad.problems())]} if bad.count else {}
 
 
 def _problem_table(bad: Rejects) -> Table:
     rows = [
-        [one.rows, one.field or "-", one.reason, ", ".join(one.places), one.hint] for one in bad.problems()
+        [problem.rows, problem.field or "-", problem.reason, ", ".join(problem.places), problem.hint]
+        for problem in bad.problems()
     ]
     return table("what is wrong", ["rows", "field", "problem", "first places", "what to do"], rows)
 
@@ -128,16 +134,14 @@ def import_(options: ImportOptions) -> Result:
 
 
 def split(options: SplitGoldOptions) -> Result:
-    """Write the parts."""
+    """Write train, dev and test as files."""
     gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options)
     parts = gold.split(options.seed, shares_of(options.split))
     write_split(parts, Path(options.output))
-    sizes = {name: len(getattr(parts, name)) for name in _PARTS}
-    notes = list(gold.shared_words)
     return Result(
-        data={"output": options.output, **sizes},
+        data={"output": options.output, **{name: len(parts.part(name)) for name in PARTS}},
         body=[f"{parts.words}; written to {options.output}"],
-        notes=notes,
+        notes=list(gold.shared_words),
     )
 
 
@@ -153,27 +157,27 @@ def agreement(options: AgreementOptions) -> Result:
             hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
         )
     ratings, groups = rating_columns(gold.cases)
-    found = rater_agreement(ratings, judge.comparison, groups=groups)
+    measured = rater_agreement(ratings, judge.comparison, groups=groups)
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     merged = {rule: strata(gold, rule) for rule in RULES}
     data = {
         "gold": gold.name,
         "judge": judge.name,
-        **asdict(found),
+        **asdict(measured),
         "ceiling": ceiling and ceiling_card(ceiling),
         "rules": {
             rule: {
-                "labelled": one.labelled,
-                "ambiguous": sum(one.ambiguous.values()),
-                "by_category": one.ambiguous,
+                "labelled": units.labelled,
+                "ambiguous": sum(units.ambiguous.values()),
+                "by_category": units.ambiguous,
             }
-            for rule, one in merged.items()
+            for rule, units in merged.items()
         },
     }
-    units = f"{found.units} units with two ratings or more, in {found.groups} groups"
+    several = f"{measured.units} units with two ratings or more, in {measured.groups} groups"
     body: list[Part] = [
-        f"{gold.name}: {len(found.raters)} raters, {units}; {found.skipped} units with fewer ratings",
-        *agreement_tables(found),
+        f"{gold.name}: {len(measured.raters)} raters, {several}; {measured.skipped} units with fewer ratings",
+        *agreement_tables(measured),
         ceiling_table(ceiling)
         if ceiling
         else "No human ceiling: no rater has a unit on which the others have a majority",

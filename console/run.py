@@ -1,4 +1,4 @@
-"""``jurist run`` and ``join``."""
+"""``jurist run`` and ``run join``."""
 
 import shutil
 import sys
@@ -37,8 +37,10 @@ def run(options: RunOptions) -> Result:
         own = Shard(*options.shard).path(Path(options.output))
         options = replace(options, output=str(own))
     if options.output == "-" and options.resume:
-        said = "--resume needs an --output file: what standard output got cannot be read again"
-        raise UsageError(said, hint="name a file with --output")
+        raise UsageError(
+            "--resume needs an --output file: what standard output got cannot be read again",
+            hint="name a file with --output",
+        )
     if not options.canary and (options.canary_gold or options.on_drift == "stop"):
         raise UsageError("--canary-gold and --on-drift say what a canary is and does", hint="add --canary")
     if options.workers is not None and options.engine != "ray":
@@ -94,25 +96,33 @@ def _on_ray(
     ):
         check_no_batches(output, forget=options.fresh)
         folder = _folder(options, cpus)
-        own = [
-            _part(options, Shard(number + 1, int(folder.name)), folder) for number in range(int(folder.name))
-        ]
-        paths = [Path(one.output) for one in own]
+        number = int(folder.name)
+        shards = [_part(options, Shard(place, number), folder) for place in range(1, number + 1)]
+        paths = [Path(shard.output) for shard in shards]
         begin([path for path in (output, *paths) if path.is_file()])
         with _kept(folder, paths):
-            found = judged_on_ray([partial(judge_shard, one, output) for one in own], folder, on_row=on_row)
-            # first that a shard could not be judged at all, then that some were stopped
-            errors = [one for one in found if isinstance(one, JuristError)]
-            for error in sorted(errors, key=lambda one: isinstance(one, StoppedError))[:1]:
-                if not isinstance(error, StoppedError) or error.signal is None:
-                    raise error
-                said = f"stopped by {signal_name(error.signal)}; what was paid for is kept in {folder.parent}"
-                hint = "add --resume to go on without paying again"
-                raise StoppedError(said, hint=hint, signal=error.signal)
+            ends = judged_on_ray(
+                [partial(judge_shard, shard, output) for shard in shards], folder, on_row=on_row
+            )
+            _raise_first([end for end in ends if isinstance(end, JuristError)], folder.parent)
             for path in paths:
                 path.touch()  # nothing of it was judged before a limit
             join(paths, output)
-    return Summary.of_shards(judge, [one for one in found if isinstance(one, Summary)])
+    return Summary.of_shards(judge, [end for end in ends if isinstance(end, Summary)])
+
+
+def _raise_first(errors: Sequence[JuristError], folder: Path) -> None:
+    """Raise first that a shard could not be judged at all, then that some were stopped."""
+    if not errors:
+        return
+    error = min(errors, key=lambda error: isinstance(error, StoppedError))
+    if not isinstance(error, StoppedError) or error.signal is None:
+        raise error
+    raise StoppedError(
+        f"stopped by {signal_name(error.signal)}; what was paid for is kept in {folder}",
+        hint="add --resume to go on without paying again",
+        signal=error.signal,
+    )
 
 
 @contextmanager
@@ -134,7 +144,7 @@ def _folder(options: RunOptions, cpus: int) -> Path:
     root = shards_of(Path(options.output))
     if options.fresh and root.exists():
         shutil.rmtree(root)
-    begun = [int(folder.name) for folder in root.iterdir()] if root.exists() else []
+    begun = [int(folder.name) for folder in root.glob("[0-9]*")]
     if begun and not options.resume:
         hint = "add --resume to continue it without paying again, or --fresh to forget it"
         raise CheckpointError(f"an unfinished run of {options.output} is kept in {root}", hint=hint)
@@ -242,15 +252,12 @@ def foreseen(
 def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
     """Return the exit code, and why it is not 0."""
     if summary.stopped:
+        why = summary.stopped if summary.signal else f"stopped: {summary.stopped}"
+        left = "the input was not read to its end" if summary.unread else f"{summary.left} rows are left"
         again = (
             "start again with a new --output for them" if options.output == "-" else "--resume judges them"
         )
-        why = summary.stopped if summary.signal else f"stopped: {summary.stopped}"
-        code = 128 + summary.signal if summary.signal else 1
-        left = f"{summary.left} rows are left, {again}"
-        return code, [
-            f"{why}; the input was not read to its end, {again}" if summary.unread else f"{why}; {left}"
-        ]
+        return 128 + summary.signal if summary.signal else 1, [f"{why}; {left}, {again}"]
     if summary.unusable <= options.max_unusable:
         return 0, []
     failed = summary.verdicts.get("failed", 0) > 0 and options.output != "-"
