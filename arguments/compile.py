@@ -108,7 +108,7 @@ class CompileOptions(
 class ProveOptions(
     RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions, command="prove", does="prove.run"
 ):
-    """Show by few labels, where prompts differ, which is better: both prompts are asked about rows
+    """Show by few labels whether a version is better than basic: both prompts are asked about rows
     that nobody labelled, people label a planned number of those on which they differ, one a group, at random, without
     seeing who said what, and an exact sign test decides. It takes a fraction of the labels of a sealed test, and opens
     none.

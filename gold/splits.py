@@ -243,7 +243,7 @@ def split_gold(
         others = f" ({aside} others are of groups of the holdout, or nearly the same)" if aside else ""
         parts = " and".join(", ".join(wanted).rsplit(",", 1))
         raise GoldError(
-            f"the {len(known)} labelled cases are in {len(groups)} group(s){others}, too few for {parts}"
+            f"the {len(known)} labelled cases are in {plural(len(groups), 'group')}{others}, too few for {parts}"
             + _united(gold),
             path=gold.source,
             field="group",

@@ -125,7 +125,9 @@ BROKEN = {
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jurist.gold.files._CELL", 2 * 1024**2)
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": "' + "x" * 3 * 1024**2)
-    with pytest.raises(GoldError, match=r"rows\.jsonl:2: the line has more than 2 MiB; write one row per line"):
+    with pytest.raises(
+        GoldError, match=r"rows\.jsonl:2: the line has more than 2 MiB; write one row per line"
+    ):
         read(tmp_path / "rows.jsonl")
 
 
