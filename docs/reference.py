@@ -12,6 +12,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 import jurist
+from jurist.arguments.command import Parser
 from jurist.cli import build_parser
 
 
@@ -34,12 +35,14 @@ def on_post_template(output_content: str, template_name: str, config: MkDocsConf
 
 
 def _commands() -> Iterator[str]:
-    yield "# Commands\n\nWhat `--help` prints, command by command."
+    yield "# Commands\n\nEvery option, command by command; `--help` prints those that are used every day."
     for name, parser in _parsers(build_parser()):
+        parser.declare()
+        parser.rare = ()
         yield f"\n## {name}\n\n```text\n{parser.format_help().strip()}\n```"
 
 
-def _parsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def _parsers(parser: Parser) -> Iterator[tuple[str, Parser]]:
     inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not inner:
         yield parser.prog, parser
