@@ -127,7 +127,7 @@ def spent(usages: Sequence[Spend]) -> Spent:
 
 def prices(taken: Sequence[Spent]) -> list[float]:
     """Return the price of a case of each: in dollars where all are known and not nothing, else in input tokens."""
-    dollars = [one.cost for one in taken if one.cost]
+    dollars = [each.cost for each in taken if each.cost]
     if len(dollars) == len(taken):
         return dollars
-    return [one.input_tokens + OUTPUT_PRICE * one.output_tokens for one in taken]
+    return [each.input_tokens + OUTPUT_PRICE * each.output_tokens for each in taken]

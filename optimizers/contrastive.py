@@ -95,7 +95,7 @@ class Contrastive(Raced):
             wrong, reason = "; ".join(confusion.errors[case.id]), case.reason
             if not reason:
                 asked = {"task": task(job, name), "mistake": exemplar(case, wrong)}
-                reason = next((one["reason"] for one in propose(job, SayWhyWrong, [asked], 0.0)), "")
+                reason = next((answer["reason"] for answer in propose(job, SayWhyWrong, [asked], 0.0)), "")
             if reason:
                 rule = " ".join(f"{wrong}, which is wrong: {reason}".split())
                 rules.append({"rule": defuse(rule, job.judge.signature.fields), "cases": [case.id]})
@@ -119,22 +119,28 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
         units = answer.units(case.inputs)
         for text, gold, judged in zip(units, outcome.row.gold, outcome.row.predicted, strict=True):
             if gold is not None and judged is not None and category(gold) != category(judged):
-                said = answer.scale.feedback(text, gold, judged)
-                errors[category(gold), category(judged)][case.id].append(said)
+                words = answer.scale.feedback(text, gold, judged)
+                errors[category(gold), category(judged)][case.id].append(words)
         for name in {category(value) for value in case.known}:
             by_gold[name].append(case)
     known = {case.id: case for case in cases}
     recurring = [pair for pair, where in errors.items() if len(where) >= least]
-    made = []
+    named = []
     for pair in sorted(recurring, key=lambda pair: (-sum(map(len, errors[pair].values())), pair)):
         gold, judged = pair
         where = errors[pair]
         confused = sorted(where, key=lambda id_: (-len(where[id_]), _size_of(known[id_]), id_))
         others = [case for case in by_gold[judged] if case.id not in where]
         others.sort(key=lambda case: (_size_of(case), case.id))
-        of_them = tuple(known[id_] for id_ in confused)
-        made.append(Confusion(gold=gold, judged=judged, cases=of_them, others=tuple(others), errors=where))
-    return made
+        confusion = Confusion(
+            gold=gold,
+            judged=judged,
+            cases=tuple(known[id_] for id_ in confused),
+            others=tuple(others),
+            errors=where,
+        )
+        named.append(confusion)
+    return named
 
 
 def _size_of(case: Case) -> int:

@@ -15,10 +15,10 @@ _Member = TypeVar("_Member")
 def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random.Random) -> list[Case]:
     """Return up to ``size`` cases in random order, half of them (where there are enough) with what is looked for."""
     sides = list(zip(cases, answer.scale.sides(cases), strict=True))
-    found, other = ([case for case, side in sides if bool(side) is wanted] for wanted in (True, False))
+    holding, others = ([case for case, side in sides if bool(side) is wanted] for wanted in (True, False))
     size = min(size, len(cases))
-    count = min(len(found), max(size // 2, size - len(other)))
-    chosen = random_.sample(found, count) + random_.sample(other, size - count)
+    count = min(len(holding), max(size // 2, size - len(others)))
+    chosen = random_.sample(holding, count) + random_.sample(others, size - count)
     random_.shuffle(chosen)
     return chosen
 
@@ -33,7 +33,7 @@ def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) ->
         members = random_.sample(strata[name], len(strata[name]))
         offset = random_.random()
         placed += [((at + offset) / len(members), name, case) for at, case in enumerate(members)]
-    return [case for _, _, case in sorted(placed, key=lambda one: one[:2])]
+    return [case for _, _, case in sorted(placed, key=lambda drawn: drawn[:2])]
 
 
 def blocks(cases: Sequence[_Member], size: int) -> Iterator[list[_Member]]:

@@ -79,7 +79,7 @@ class DspyOptimizer:
     def called(cls, name: str) -> DspyOptimizer:
         """Return the optimizer of a short name or of ``dspy:CLASS``, with its usual settings."""
         of, more = SHORT.get(name, (name.removeprefix(PREFIX), {}))
-        known = [one for one in dir(dspy.teleprompt) if _fits(one)]
+        known = [kind for kind in dir(dspy.teleprompt) if _fits(kind)]
         if of not in known:
             hint = choices(of, known)
             raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
@@ -101,10 +101,10 @@ class DspyOptimizer:
 
     def parameters(self) -> dict[str, Any]:
         """Return what can be set of DSPy's class, by name, with the default; objects cannot."""
-        made = {name: default for names in _parameters(_class(self.of)) for name, default in names.items()}
+        constructor, compile_ = _parameters(_class(self.of))
         return {
             name: None if default is inspect.Parameter.empty else default
-            for name, default in made.items()
+            for name, default in {**constructor, **compile_}.items()
             if name not in _OURS and (default is inspect.Parameter.empty or isinstance(default, _PLAIN))
         }
 
@@ -125,10 +125,10 @@ class DspyOptimizer:
                 raise carried.error from carried
             except _DEFECTS as defect:
                 why = f"{type(defect).__name__}: {defect}"[:300]
-                if not any(one.source == self.name for one in board.candidates.values()):
+                if not any(candidate.source == self.name for candidate in board.candidates.values()):
                     hint = "look at its settings in DSPy's documentation, and give them with --set"
-                    said = f"{self.name} failed before it tried anything: {why}"
-                    raise OptimizerError(said, hint=hint) from defect
+                    message = f"{self.name} failed before it tried anything: {why}"
+                    raise OptimizerError(message, hint=hint) from defect
                 job.note(f"{self.name} ended early: {why}")
         best = board.best(job.dev) or start
         job.note(f"{self.name}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
@@ -146,9 +146,9 @@ class DspyOptimizer:
             )
         )
         proposer = job.proposer_lm.copy(engine=_Proposer(job.proposer_lm.engine))
-        made, compiled = _parameters(kind)
+        constructor, compile_ = _parameters(kind)
         given = {
-            "metric": recorder.feedback if "reflection_lm" in made else recorder.metric,
+            "metric": recorder.feedback if "reflection_lm" in constructor else recorder.metric,
             "prompt_model": proposer,
             "reflection_lm": proposer.copy(temperature=1.0),
             "instruction_proposer": InstructionProposer(adapter=_Lenient()),
@@ -166,12 +166,14 @@ class DspyOptimizer:
             "minibatch_size": min(_MINIBATCH, len(dev)),
             **self.settings,
         }
-        if "num_rules" in made:  # of the rules; demonstrations are taught by the judge whatever is said here
+        if (
+            "num_rules" in constructor
+        ):  # of the rules; demonstrations are taught by the judge whatever is said here
             given["teacher_settings"] = {"lm": proposer}
-        if "reflection_lm" in made:
+        if "reflection_lm" in constructor:
             del given["teacher"]  # GEPA takes none
         left = job.context.meter.left()
-        if "max_metric_calls" in made and given["auto"] == "light" and left is not None:
+        if "max_metric_calls" in constructor and given["auto"] == "light" and left is not None:
             given |= {"auto": None, "max_metric_calls": _REMEMBERED * max(1, left // job.calls_per_case)}
         context = {
             "lm": job.judge_lm,
@@ -186,8 +188,8 @@ class DspyOptimizer:
         drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
         try:
             with dspy.context(**context):
-                optimizer = kind(**{name: value for name, value in given.items() if name in made})
-                of_run = {name: value for name, value in given.items() if name in compiled}
+                optimizer = kind(**{name: value for name, value in given.items() if name in constructor})
+                of_run = {name: value for name, value in given.items() if name in compile_}
                 recorder.candidate(optimizer.compile(recorder.program(), **of_run))
         finally:
             current_draw.reset(drawn)
@@ -207,15 +209,15 @@ def _fits(name: str) -> bool:
 
 def _parameters(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a class's constructor and its ``compile`` take, by name, with the defaults."""
-    made: dict[str, Any] = {}
+    constructor: dict[str, Any] = {}
     for base in kind.__mro__:
-        signature = inspect.signature(base.__init__).parameters
-        made = {name: one.default for name, one in signature.items() if one.kind not in _MORE} | made
-        if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.values()):
-            break
-    compiled = {name: one.default for name, one in inspect.signature(kind.compile).parameters.items()}
-    del made["self"], compiled["self"]
-    return made, compiled
+        own = inspect.signature(base.__init__).parameters.values()
+        constructor = {taken.name: taken.default for taken in own if taken.kind not in _MORE} | constructor
+        if not any(taken.kind is inspect.Parameter.VAR_KEYWORD for taken in own):
+            break  # else the class above takes the rest
+    compile_ = {taken.name: taken.default for taken in inspect.signature(kind.compile).parameters.values()}
+    del constructor["self"], compile_["self"]
+    return constructor, compile_
 
 
 _MORE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)

@@ -49,10 +49,10 @@ class Guidelines(Writing):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Have rules written once from reasons, then for later leaders from what they get wrong."""
         leader, job = track.text, track.job
-        shown = self.reasons(job) if turn == 1 else []
-        shown = shown or [(case, outcome.feedback) for case, outcome in track.errors(leader)]
         if turn > 2 or any(_HEAD in prompt.instructions for prompt in leader.state.predictors.values()):
             return []
+        shown = self.reasons(job) if turn == 1 else []
+        shown = shown or [(case, outcome.feedback) for case, outcome in track.errors(leader)]
         state, params = self.ruled(job, leader.state, shown)
         made = track.fresh(state, parent=leader, source=self.name, params=params) if params else None
         return [made] if made else []
@@ -70,22 +70,22 @@ class Guidelines(Writing):
         about = {"task": task(job, name), "current_instruction": state.predictors[name].instructions}
         guard = CopyGuard(job.train, [about["current_instruction"]])
         for portion in blocks(drawn, self.batch):
-            cases = "\n\n".join(f"case {at}\n{exemplar(*one)}" for at, one in enumerate(portion, 1))
+            numbered = dict(enumerate(portion, 1))
+            cases = "\n\n".join(f"case {at}\n{exemplar(*pair)}" for at, pair in numbered.items())
             for answer in propose(job, DistilRules, [{**about, "cases": cases}], self.temperature):
-                read = filter(None, map(_RULE.fullmatch, answer["rules"].splitlines()))
-                for rule, numbers in (one.groups() for one in read if guard.share(one[1]) <= self.copied):
-                    places = set(map(int, re.findall(r"\d+", numbers)))
-                    ids = [case.id for at, (case, _) in enumerate(portion, 1) if at in places]
-                    rules.setdefault(rule, []).extend(ids)
-        kept = sorted((rule for rule in rules if rules[rule]), key=lambda rule: -len(rules[rule]))[
-            : self.most
-        ]
+                for line in filter(None, map(_RULE.fullmatch, answer["rules"].splitlines())):
+                    rule, numbers = line[1], {int(number) for number in re.findall(r"\d+", line[2])}
+                    if guard.share(rule) <= self.copied:
+                        ids = [case.id for at, (case, _) in numbered.items() if at in numbers]
+                        rules.setdefault(rule, []).extend(ids)
+        most_cases_first = sorted(filter(rules.get, rules), key=lambda rule: -len(rules[rule]))
+        kept = most_cases_first[: self.most]
         while kept and len(text := with_rules(about["current_instruction"], kept)) > self.longest:
             kept.pop()
         if not kept:
             return state, {}
-        found = [{"rule": rule, "cases": sorted(set(rules[rule]))} for rule in kept]
-        return state.with_instruction(name, text), {"rules": found}
+        record = [{"rule": rule, "cases": sorted(set(rules[rule]))} for rule in kept]
+        return state.with_instruction(name, text), {"rules": record}
 
 
 def with_rules(instruction: str, rules: Sequence[str]) -> str:
@@ -104,19 +104,16 @@ def with_more_rules(instruction: str, rules: Sequence[str]) -> str:
 def rules_in(state: PromptState, params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the rules of any of these candidates' records that stand in a prompt, with their cases."""
     text = "\n".join(prompt.instructions for prompt in state.predictors.values())
-    rules = {one["rule"]: one for some in params for one in some.get("rules", ()) if one["rule"] in text}
-    return [dict(one) for one in rules.values()]
+    every = (rule for record in params for rule in record.get("rules", ()))
+    return [dict(rule) for rule in {rule["rule"]: rule for rule in every if rule["rule"] in text}.values()]
 
 
 def answering(job: Job) -> str:
     """Return the predictor that gives the answer: the last one that has its field."""
     predictors = dict(job.judge.basic().named_predictors())
-    wanted = [
-        name
-        for name, one in predictors.items()
-        if set(job.judge.answer.fields) <= one.signature.output_fields.keys()
-    ]
-    return str((wanted or list(predictors))[-1])
+    fields = set(job.judge.answer.fields)
+    answering_ = [name for name, step in predictors.items() if fields <= step.signature.output_fields.keys()]
+    return str((answering_ or list(predictors))[-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,13 +142,11 @@ class Teach(Guidelines):
             outcomes = zip(looked, board.score(start, looked), strict=True)
             shown = [(case, outcome.feedback) for case, outcome in outcomes if outcome.feedback]
         state, params = self.ruled(job, start.state, shown)
-        said = f"{len(params.get('rules', ()))} rules of {len(shown)} cases"
+        words = f"{len(params.get('rules', ()))} rules of {len(shown)} cases"
         if job.judge.answer.has_examples:
-            state, said = (
-                remembering(job.judge, pool_of(job), state, self.shown, self.tokens),
-                f"{said}, nearest rows",
-            )
-        taught = board.add(state, parent=start, source=f"teach, {said}", demo_ids=(), params=params)
+            state = remembering(job.judge, pool_of(job), state, self.shown, self.tokens)
+            words += ", nearest rows"
+        taught = board.add(state, parent=start, source=f"teach, {words}", demo_ids=(), params=params)
         board.score(taught, job.dev)
-        job.note(f"teach: {said}", board.value(taught, job.dev), kind="step")
+        job.note(f"teach: {words}", board.value(taught, job.dev), kind="step")
         return board.best(job.dev) or start

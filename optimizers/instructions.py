@@ -106,4 +106,4 @@ class CFaith(Writing, Raced):
             answers = propose(track.job, RewriteInstruction, asked, self.temperature)
             texts[name] = [answer["instruction"] for answer in answers]
         drawn = zip_longest(*texts.values(), fillvalue="")
-        return track.write(self, leader, [dict(zip(texts, one, strict=True)) for one in drawn])
+        return track.write(self, leader, [dict(zip(texts, rewrite, strict=True)) for rewrite in drawn])

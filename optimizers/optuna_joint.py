@@ -49,9 +49,9 @@ class Optuna:
         """Search; return the best candidate on the board."""
         start, answer = self._written(job, board, start), job.judge.answer
         stands = board.standings()
-        known = [one for one in board.candidates.values() if one.id in stands and not one.demo_ids]
-        known.sort(key=lambda one: (not board.scored(one, job.dev), -round(stands[one.id].mean, 9)))
-        ranked = {one.asked_id: one for one in (board.basic, start, *known)}
+        plain = [made for made in board.candidates.values() if made.id in stands and not made.demo_ids]
+        plain.sort(key=lambda made: (not board.scored(made, job.dev), -round(stands[made.id].mean, 9)))
+        ranked = {made.asked_id: made for made in (board.basic, start, *plain)}
         instructions = list(ranked.values())[: max(1, self.instructions)]
         order = stratified(pool_of(job), answer, random.Random(f"race/{job.seed}"))
         scored = order[: min(self.sample, len(order) // 2)]  # in no set of demonstrations
@@ -101,8 +101,8 @@ class Optuna:
             study = optuna.create_study(direction="maximize", sampler=sampler, pruner=pruner)
             for first in range(min(2, len(instructions))):  # the basic instruction, and the best
                 study.enqueue_trial({"instruction": first, "demonstrations": 0})
-            tried, known = set[str](), 0
-            while len(tried) < self.trials and known < _KNOWN:
+            tried, repeated = set[str](), 0
+            while len(tried) < self.trials and repeated < _KNOWN:
                 trial = study.ask()
                 own = instructions[trial.suggest_categorical("instruction", range(len(instructions)))]
                 demos = trial.suggest_categorical("demonstrations", range(len(sets)))
@@ -115,7 +115,7 @@ class Optuna:
                     demo_ids=tuple(sorted({case.id for case in sets[demos]})),
                     params={"instruction": own.id, "demonstrations": demos},
                 )
-                known = known + 1 if candidate.id in tried else 0
+                repeated = repeated + 1 if candidate.id in tried else 0
                 tried.add(candidate.id)
                 done, pruned = list[Case](), False
                 for number, block in enumerate(parts):
@@ -129,8 +129,9 @@ class Optuna:
                 study.tell(
                     trial, None if pruned else value, optuna.trial.TrialState.PRUNED if pruned else None
                 )
-                said = f"{name}{f' pruned after {len(done)} cases' if pruned else ''}"
-                job.note(said, value, kind="candidate")
+                job.note(
+                    f"{name} pruned after {len(done)} cases" if pruned else name, value, kind="candidate"
+                )
 
 
 @contextmanager

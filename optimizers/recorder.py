@@ -167,12 +167,13 @@ class Recorder:
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
         """Ask all that an evaluation is about to ask one by one, several at once."""
         with unswallowed():
-            cases = {(case := self._cases[_key(dict(one.inputs()))]).id: case for one in examples}
+            called = (self._cases[_key(dict(example.inputs()))] for example in examples)
+            cases = list({case.id: case for case in called}.values())
             candidate = self.candidate(program)
             known = {case_id for prompt, case_id, _ in self._runs if prompt == candidate.id}
             known |= self.board.outcomes(candidate).keys()
-            self._ask(candidate.state, [one for one in cases.values() if one.id not in known], candidate)
-            value, name = self.board.value(candidate, [*cases.values()]), self.board.name(candidate)
+            self._ask(candidate.state, [case for case in cases if case.id not in known], candidate)
+            value, name = self.board.value(candidate, cases), self.board.name(candidate)
             self.job.note(f"{name} on {len(cases)} cases", value, kind="candidate")
 
     def candidate(self, program: Judging) -> Candidate:

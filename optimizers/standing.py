@@ -36,8 +36,8 @@ class Credit:
     """
 
     def __init__(self, objective: Objective, *references: Sequence[Outcome]) -> None:
-        self._objective, self._references = objective, [list(one) for one in references]
-        self._bases = [objective.aggregate(one) for one in self._references]
+        self._objective, self._references = objective, [list(outcomes) for outcomes in references]
+        self._bases = [objective.aggregate(outcomes) for outcomes in self._references]
         self.base = sum(self._bases) / len(self._bases)
         self._known: dict[tuple[Values, Values], float] = {}
 
@@ -98,32 +98,34 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float
     metric = resolve(judge.metric, judge.comparison)
     units = encode(judge.comparison, *zip(*labelled, strict=True))
     drawn = replace(metric, draws=min(metric.draws, _SWAPS))
-    found = permute(units, drawn, seed=0, cautious=False)
-    least = 2.0**-found.groups if units.groups <= _FEW else 0.0
-    return metric.oriented(found.difference) > 0.0 and found.better <= max(level, least)
+    test = permute(units, drawn, seed=0, cautious=False)
+    least = 2.0**-test.groups if units.groups <= _FEW else 0.0
+    return metric.oriented(test.difference) > 0.0 and test.better <= max(level, least)
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:
     """Return where each prompt stands, in their order, in which parents come first."""
-    groups = {case: outcome.row.group for one in prompts for case, outcome in one.outcomes.items()}
+    groups = {case: outcome.row.group for prompt in prompts for case, outcome in prompt.outcomes.items()}
     columns = {case: at for at, case in enumerate(sorted(groups))}
     scores = np.zeros((len(prompts), len(columns)))
     seen = np.zeros_like(scores)
-    for row, one in enumerate(prompts):
-        for case, outcome in one.outcomes.items():
+    for row, prompt in enumerate(prompts):
+        for case, outcome in prompt.outcomes.items():
             scores[row, columns[case]], seen[row, columns[case]] = credit(outcome), 1.0
     means, left = _fitted(scores, seen)
     spread = _spread(left, seen, [groups[case] for case in columns])
     stands = dict[str, Standing]()
-    for one, own, variance in zip(prompts, means.tolist(), spread.tolist(), strict=True):
-        count, parent = len(one.outcomes), stands.get(one.parent or "")
+    for prompt, own, variance in zip(prompts, means.tolist(), spread.tolist(), strict=True):
+        count, parent = len(prompt.outcomes), stands.get(prompt.parent or "")
         weight = shrink if parent else 0.0
         share = weight / (count + weight) if parent else 0.0
         mean, error = own, variance / max(1.0, count + weight)
         if parent:
             mean = (1 - share) * own + share * (parent.mean - credit.base)
             error += (share * parent.error) ** 2
-        stands[one.id] = Standing(id=one.id, cases=count, mean=credit.base + mean, error=math.sqrt(error))
+        stands[prompt.id] = Standing(
+            id=prompt.id, cases=count, mean=credit.base + mean, error=math.sqrt(error)
+        )
     return list(stands.values())
 
 

@@ -84,11 +84,12 @@ def with_thresholds(job: Job, result: Result) -> Result:
     if not Threshold.fits(job) or not board.met(board.basic, job.dev):
         return result
     stands = board.standings(result.best)
-    known = [one for one in board.candidates.values() if one.id in stands and board.scored(one, job.dev)]
-    first = sorted(known, key=lambda one: -round(stands[one.id].mean, 9))[:_PROMPTS]
-    for one in {one.id: one for one in (board.basic, *first)}.values():
-        for made in _entered(job, board, one):
-            board.score(made, [case for case in (*job.train, *job.dev) if board.outcome(one, case)])
+    whole = [prompt for prompt in board.candidates.values() if board.scored(prompt, job.dev)]
+    known = [prompt for prompt in whole if prompt.id in stands]
+    first = sorted(known, key=lambda prompt: -round(stands[prompt.id].mean, 9))[:_PROMPTS]
+    for prompt in {prompt.id: prompt for prompt in (board.basic, *first)}.values():
+        for made in _entered(job, board, prompt):
+            board.score(made, [case for case in (*job.train, *job.dev) if board.outcome(prompt, case)])
     return replace(result, best=board.best(job.dev) or result.best)
 
 
@@ -98,17 +99,20 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
     cases = [case for case in met if case.id not in candidate.demo_ids]
     if not cases:
         return {}
-    own, verdicts = candidate.setting, board.verdicts(candidate, cases)
-    kept = _Kept(job=job, cases=cases, verdicts=verdicts, now=job.sampling_under(own).needed)
-    fold, settings = _folds(job, cases), dict[str, Crossed]()
+    current, verdicts = candidate.setting, board.verdicts(candidate, cases)
+    kept = _Kept(job=job, cases=cases, verdicts=verdicts, now=job.sampling_under(current).needed)
+    folds, settings = _folds(job, cases), dict[str, Crossed]()
     for name, best in (("threshold", _threshold(kept)), ("weights", _weights(kept))):
         if best is None:
             continue
         setting = best(range(len(cases)))
-        if setting == own or setting.threshold == kept.now:
+        if setting == current or setting.threshold == kept.now:
             continue
-        others = {one: best([at for at, of in enumerate(fold) if of != one]) for one in sorted(set(fold))}
-        settings[name] = setting, {case.id: others[of] for case, of in zip(cases, fold, strict=True)}
+        without = {
+            number: best([at for at, own in enumerate(folds) if own != number])
+            for number in sorted(set(folds))
+        }
+        settings[name] = setting, {case.id: without[own] for case, own in zip(cases, folds, strict=True)}
     return settings
 
 
@@ -129,7 +133,7 @@ class _Kept:
         """Return the outcome of each case under a setting."""
         asker, objective = self.under(setting), Objective(judge=self.job.judge)
         pairs = zip(self.cases, self.verdicts, strict=True)
-        return [objective.outcome(case, asker.revote(case, one)) for case, one in pairs]
+        return [objective.outcome(case, asker.revote(case, verdict)) for case, verdict in pairs]
 
     def value(self, outcomes: Sequence[Outcome], places: Sequence[int]) -> float:
         """Return the objective of some of the cases."""
@@ -161,7 +165,7 @@ def _threshold(kept: _Kept) -> Best | None:
     judge = kept.job.judge
     if not judge.answer.scale.uses_threshold:
         return None
-    if not any(one.measured for one in kept.verdicts):
+    if not any(verdict.measured for verdict in kept.verdicts):
         return _by_votes(kept)
     # Of a metric that does not count units, such as a function of the user's own, no curve over cuts is smooth.
     return _by_probability(kept) if resolve(judge.metric, judge.comparison).divisible else None
@@ -183,9 +187,10 @@ def _by_probability(kept: _Kept) -> Best | None:
     """Return what fits the probability from which on a unit is positive."""
     judge, probability = kept.job.judge, kept.job.judge.answer.scale.probability
     always, never = (kept.under(Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
-    units: list[tuple[int, float, Value, list[Value | None]]] = []  # with the value on each side
-    for at, (case, one) in enumerate(zip(kept.cases, kept.verdicts, strict=True)):
-        found, clear = always.revote(case, one), never.revote(case, one)
+    # of each labelled unit its case, the probability, gold, and the values if it is positive, and if not
+    units: list[tuple[int, float, Value, list[Value | None]]] = []
+    for at, (case, verdict) in enumerate(zip(kept.cases, kept.verdicts, strict=True)):
+        found, clear = always.revote(case, verdict), never.revote(case, verdict)
         sides = zip(case.gold or (), found.probabilities, found.values, clear.values, strict=False)
         for gold, shares, *values in sides:
             if gold is not None and (share := probability(shares)) is not None:
@@ -236,18 +241,17 @@ def _weights(kept: _Kept) -> Best | None:
     scale = kept.job.judge.answer.scale
     units = [
         (at, shares, gold)
-        for at, (case, one) in enumerate(zip(kept.cases, kept.verdicts, strict=True))
-        for shares, gold in zip(one.probabilities, case.gold or (), strict=False)
-        if one.measured and shares and gold is not None
+        for at, (case, verdict) in enumerate(zip(kept.cases, kept.verdicts, strict=True))
+        for shares, gold in zip(verdict.probabilities, case.gold or (), strict=False)
+        if verdict.measured and shares and gold is not None
     ]
     tables: list[tuple[list[str], Ints, Floats, Ints]] = []  # names; of each unit its case, shares, and gold
     for labels in scale.weighted:
         if own := [unit for unit in units if not unit[1].keys().isdisjoint(labels)]:
             shares = np.array([[known.get(label, 0.0) for label in labels] for _, known, _ in own])
             gold = np.array([labels.index(value) for *_, value in own])
-            tables.append(
-                ([scale.text(one) for one in labels], np.array([at for at, *_ in own]), shares, gold)
-            )
+            place = np.array([at for at, *_ in own])
+            tables.append((list(map(scale.text, labels)), place, shares, gold))
     if not tables:
         return None
 
@@ -258,8 +262,8 @@ def _weights(kept: _Kept) -> Best | None:
             for names, place, shares, gold in tables:
                 chosen = np.isin(place, places)
                 offsets = _offsets(shares[chosen], gold[chosen], power)
-                found = np.exp(np.clip(offsets - offsets.mean(), -_FARTHEST, _FARTHEST))
-                weights |= {name: float(f"{weight:.4g}") for name, weight in zip(names, found, strict=True)}
+                factors = np.exp(np.clip(offsets - offsets.mean(), -_FARTHEST, _FARTHEST))
+                weights |= {name: float(f"{factor:.4g}") for name, factor in zip(names, factors, strict=True)}
             tried.append(Setting(weights=weights))
         return max(tried, key=lambda setting: kept.value(kept.outcomes(setting), places))
 
@@ -275,14 +279,16 @@ def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
     each = np.bincount(gold, minlength=count)[gold] ** -power
     each *= len(gold) / max(each.sum(), _END)
 
-    def loss(found: Floats) -> tuple[float, Floats]:
-        scale, offsets = np.exp(found[0]), found[1:]
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        """Return the penalised loss and its gradient, by the logarithm of the scale and the offsets."""
+        scale, offsets = np.exp(parameters[0]), parameters[1:]
         wanted = softmax(scale * logs + offsets, axis=1)
         slope = wanted * each[:, None]
         slope[np.arange(len(gold)), gold] -= each
         value = -(each * np.log(np.maximum(wanted[np.arange(len(gold)), gold], _LEAST))).sum()
         by_scale = float((slope * logs).sum() * scale)
-        return value + float(found @ found) / 2, np.array([by_scale, *slope.sum(axis=0)]) + found
+        penalty = float(parameters @ parameters) / 2
+        return value + penalty, np.array([by_scale, *slope.sum(axis=0)]) + parameters
 
-    found = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
-    return np.asarray(found[1:] / np.exp(found[0]))
+    best = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
+    return np.asarray(best[1:] / np.exp(best[0]))
