@@ -48,8 +48,9 @@ def run(options: CompileOptions) -> Result:
         "shares": shares_of(options.split),
         "surface": terminal,
     }
-    same = {name for name in signature(compile).parameters if hasattr(options, name)} - other.keys()
-    compiled = compile(**{name: getattr(options, name) for name in same}, **other)
+    # whatever else it takes is an option of the same name
+    alike = {name for name in signature(compile).parameters if hasattr(options, name)} - other.keys()
+    compiled = compile(**{name: getattr(options, name) for name in alike}, **other)
     plan = terminal.plan
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     forecast = {"forecast": terminal.estimate.to_json()}
@@ -73,22 +74,25 @@ class _Compiling(Terminal):
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge that is named, with the metric and the strictness that are asked for."""
         options = self._compiling
-        name, mark, _ = options.judge.partition("@") if "/" not in options.judge else (options.judge, "", "")
-        if mark or options.judge.endswith(":basic"):
+        alone = options.judge.removesuffix(":basic")
+        alone = alone if "/" in alone else alone.partition("@")[0]
+        if alone != options.judge:
             raise UsageError(
                 f"{options.judge} is one version of a judge; compiling always starts from the basic prompt",
-                hint=f"name the judge alone: jurist compile {name.removesuffix(':basic')}",
+                hint=f"name the judge alone: jurist compile {alone}",
             )
-        found, reference = super().judge(judge)
+        basic, reference = super().judge(judge)
         if options.metric:
-            fitting = choosable(found.comparison)
+            fitting = choosable(basic.comparison)
             if options.metric not in fitting:
-                said = f"no metric of {found.name} is called {options.metric!r}"
-                raise UsageError(said, hint=choices(options.metric, fitting))
-            found = found.with_metric(options.metric)
+                raise UsageError(
+                    f"no metric of {basic.name} is called {options.metric!r}",
+                    hint=choices(options.metric, fitting),
+                )
+            basic = basic.with_metric(options.metric)
         if options.strictness:
-            found = with_strictness(found, options.strictness)
-        return found, reference
+            basic = with_strictness(basic, options.strictness)
+        return basic, reference
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that is named, else the judge's bundled set."""
@@ -147,7 +151,10 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
         f"prompt: {change_words(result.board.basic.state, artifact.state)}{cut}",
         f"{spend_line(artifact.card['spend'])}; {plural(len(result.board.candidates), 'candidate')}",
     ]
-    unread = sum(n for kind, n in result.board.context.unread.items() if " " not in kind)
+    # by kind of proposal; beside each kind stands how many came in a row, which is not added again
+    unread = sum(
+        number for kind, number in result.board.context.unread.items() if not kind.endswith(" in a row")
+    )
     fewer = (
         f"or: jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
         "labelled, show a gain with a fraction of the labels of a test)"

@@ -116,13 +116,16 @@ def _served(gold: Gold, lines: Sequence[SheetLine], options: ReviewOptions, guid
 def _tokens(path: Path, raters: Sequence[str], host: str, port: int) -> dict[str, str]:
     """Write a link for each rater, readable by its owner alone; a link that was handed out before stays valid."""
     name = socket.gethostname() if host in ("0.0.0.0", "::") else host
-    base, names = f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/", (*raters, RESOLVED)
+    address, tokens = f"[{name}]" if ":" in name else name, dict[str, str]()
     try:
-        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        tokens = {one: known.get(one, "").partition("#")[2] or secrets.token_urlsafe(24) for one in names}
-        links = {one: f"{base}{'resolve' * (one == RESOLVED)}#{token}" for one, token in tokens.items()}
+        links = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for rater in (*raters, RESOLVED):
+            tokens[rater] = links.get(rater, "").partition("#")[2] or secrets.token_urlsafe(24)
+            page = "resolve" if rater == RESOLVED else ""
+            links[rater] = f"http://{address}:{port}/{page}#{tokens[rater]}"
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(opened, "w", encoding="utf-8") as file:
+            path.chmod(0o600)  # also if it was there
             file.write(json.dumps(links, ensure_ascii=False, indent=1) + "\n")
     except (OSError, ValueError, AttributeError) as error:
         hint = "remove the file: the next start writes new links"

@@ -71,7 +71,8 @@ class Review:
         from markdown_it import MarkdownIt
 
         answer, units = self.gold.judge.answer, []
-        pair, choices = answer.unit_fields[1:] and answer.unit_fields, list(answer.scale.choices)
+        pair = answer.unit_fields if len(answer.unit_fields) > 1 else ()
+        choices = list(answer.scale.choices)
         for name, line in self._units.items():
             inputs, texts = line.case.inputs, answer.units(line.case.inputs)
             unit = {
@@ -110,32 +111,32 @@ class Review:
     def state(self, rater: str) -> dict[str, Any]:
         """Return what a rater said, in order; who settles differences sees who said what."""
 
-        def step(one: Label) -> dict[str, Any]:
-            label = self._names(self._units[one.place], rater).get(one.label, one.label)
-            more = {"category": one.ambiguity, "reason": one.reason, "skipped": one.skipped}
-            return {"rater": one.rater, "unit": one.place, "label": label, **more}
+        def step(label: Label) -> dict[str, Any]:
+            shown = self._names(self._units[label.place], rater).get(label.label, label.label)
+            more = {"category": label.ambiguity, "reason": label.reason, "skipped": label.skipped}
+            return {"rater": label.rater, "unit": label.place, "label": shown, **more}
 
-        history = [step(one) for one in self.journal.history(rater) if one.place in self._units]
+        history = [step(label) for label in self.journal.history(rater) if label.place in self._units]
         differing: dict[str, Any] = {}
         for unit, labels in self.differing().items() if rater == RESOLVED else ():
-            said = [step(one) for one in labels if one.rater != RESOLVED]
+            raters = [step(label) for label in labels if label.rater != RESOLVED]
             line, gold = self._units[unit], ""
-            own = line.case.gold[line.unit] if line.case.gold else None
-            if len(said) < len(labels) and own is not None:  # it is resolved
-                gold = self.gold.judge.answer.scale.text(own)
-            differing[unit] = {"labels": said, "gold": self._names(line, rater).get(gold, gold)}
+            known = line.case.gold[line.unit] if line.case.gold else None
+            if len(raters) < len(labels) and known is not None:  # it is resolved
+                gold = self.gold.judge.answer.scale.text(known)
+            differing[unit] = {"labels": raters, "gold": self._names(line, rater).get(gold, gold)}
         return {"history": history, "differing": differing}
 
     def differing(self) -> dict[str, list[Label]]:
         """Return the labels of every unit on which raters differ, resolved or not."""
-        every: dict[str, list[Label]] = {unit: [] for unit in self._units}
+        of_units: dict[str, list[Label]] = {unit: [] for unit in self._units}
         values: dict[str, set[str]] = {unit: set() for unit in self._units}
-        for one in self.journal.labels():
-            if one.label and one.place in every:
-                every[one.place].append(one)
-                value = str(self._value(one.label, one.unit - 1))
-                values[one.place] |= {value} if one.rater != RESOLVED else set()
-        return {unit: labels for unit, labels in every.items() if len(values[unit]) > 1}
+        for label in self.journal.labels():
+            if label.label and label.place in of_units:
+                of_units[label.place].append(label)
+                if label.rater != RESOLVED:
+                    values[label.place].add(str(self._value(label.label, label.unit - 1)))
+        return {unit: labels for unit, labels in of_units.items() if len(values[unit]) > 1}
 
     def save(self, sent: Any, rater: str | None = None) -> None:
         """Keep one label, or undo one; ``rater`` is whose token was shown."""
@@ -151,12 +152,13 @@ class Review:
         line = self._units.get(str(unit))
         if line is None:
             raise GoldError("there is no such unit")
-        label = {shown: label for label, shown in self._names(line, name).items()}.get(str(label), label)
+        named = {shown: own for own, shown in self._names(line, name).items()}
+        label = named.get(str(label), label)
         if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
             raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        said = Label(
+        given = Label(
             case=line.case.id,
             unit=line.unit + 1,
             rater=name,
@@ -166,7 +168,7 @@ class Review:
             skipped=bool(step.get("skipped")),
             request=request,
         )
-        return self.journal.add(said, sheet_row(self.gold, line.case), line.case.group)
+        return self.journal.add(given, sheet_row(self.gold, line.case), line.case.group)
 
 
 def application(review: Review) -> Starlette:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import json
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ import pytest
 from hostile import HOSTILE
 from small import claims
 
+from jurist.console.pages import _tokens
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
 from jurist.gold.raters import RULES, merge_gold
@@ -234,3 +236,14 @@ def test_the_page_holds_no_unit_and_the_guideline_comes_as_text(opened: Callable
     assert "&lt;script&gt;1&lt;/script&gt;" in guideline
     assert "<li>look</li>" in guideline
     assert [unit["text"] for unit in client.units("ann")] == [row["claim"] for row in ROWS]
+
+
+def test_links_are_their_owners_alone_and_stay_valid(tmp_path: Path) -> None:
+    path = tmp_path / "labels.links"
+    path.write_text("{}")
+    path.chmod(0o644)
+    first = _tokens(path, ["ann", "bob"], "::1", 8421)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert json.loads(path.read_text())["ann"] == f"http://[::1]:8421/#{first['ann']}"
+    assert _tokens(path, ["ann"], "::1", 8421).keys() == {"ann", "resolved"}
+    assert _tokens(path, ["bob", "ann"], "::1", 8421) == first
