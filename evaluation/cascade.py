@@ -47,10 +47,6 @@ class Trust:
         sure = float(logit(min(1 - _SURE, max(_SURE, share))))
         return float(expit(self.intercept + self.slope * sure + self.labels.get(label, 0.0)))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON types."""
-        return asdict(self)
-
 
 def trust_in(said: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     """Return what answers and whether people gave the same teach of a judge."""
@@ -116,8 +112,8 @@ def least_agreement(right: NDArray[np.bool_], groups: NDArray[Any], risk: float)
     rows = len(right)
     if not rows:
         return 0.0
-    place = np.unique(groups, return_inverse=True)[1]
-    sums = np.stack([np.bincount(place, weights=right), np.bincount(place).astype(np.float64)], axis=1)
+    number = np.unique(groups, return_inverse=True)[1]
+    sums = np.stack([np.bincount(number, weights=right), np.bincount(number).astype(np.float64)], axis=1)
     worth, share = float(rows), float(right.mean())
     if len(sums) < rows:
         # one error more is assumed, which a whole group shares

@@ -28,7 +28,7 @@ class ClassScores:
         return {
             "label": self.label,
             "gold": self.gold,
-            **{name: one.to_json() for name, one in scores.items()},
+            **{name: own.to_json() for name, own in scores.items()},
         }
 
 

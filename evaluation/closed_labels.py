@@ -174,10 +174,10 @@ class ClosedLabels(Scale):
         if not self.positive:
             return super().check_part(cases)
         known = {value for case in cases for value in case.known}
-        said = f"all {self.noun}s are {' or '.join(sorted(map(str, known)))}"
+        words = f"all {self.noun}s are {' or '.join(sorted(map(str, known)))}"
         for side, name in ((self.positive, "positive"), ({*self.labels} - self.positive, "negative")):
             if not known & side:
-                return Lack(what=name, noun=self.noun, said=said, wanted=" or ".join(sorted(side)))
+                return Lack(what=name, noun=self.noun, said=words, wanted=" or ".join(sorted(side)))
         return None
 
     def usual(self, known: Sequence[Value]) -> Sequence[Value]:

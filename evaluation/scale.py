@@ -226,10 +226,10 @@ class Scale(ABC):
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         """What labelled cases lack to be a part of a split, ``None`` if nothing."""
-        said = sorted({self.text(value) for case in cases for value in case.known})
-        if len(said) > 1:
+        values = sorted({self.text(value) for case in cases for value in case.known})
+        if len(values) > 1:
             return None
-        words = f"all {self.noun}s are {' or '.join(said)}"
+        words = f"all {self.noun}s are {' or '.join(values)}"
         return Lack(what="second", noun=self.noun, said=words, wanted="anything else")
 
     def usual(self, known: Sequence[Any]) -> Sequence[Value]:

@@ -122,11 +122,11 @@ class LabelSets(Members):
         return "; ".join(value) or _NONE
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
-        said = super().feedback(text, gold, value)
+        words = super().feedback(text, gold, value)
         if value is None:
-            return said
+            return words
         parts = (("missing", {*gold} - {*value}), ("too many", {*value} - {*gold}))
-        return said + "".join(f"; {name}: {', '.join(sorted(some))}" for name, some in parts if some)
+        return words + "".join(f"; {name}: {', '.join(sorted(some))}" for name, some in parts if some)
 
     def task_words(self) -> str:
         return f"labels (any number of them, or none): {', '.join(self.labels)}"
@@ -323,7 +323,7 @@ class ObjectSets(Members):
         return tuple(sorted(set(texts)))
 
     def to_json(self, value: Any) -> Any:
-        return None if value is None else [json.loads(one) for one in value]
+        return None if value is None else [json.loads(text) for text in value]
 
     def text(self, value: Any) -> str:
         return json.dumps(self.to_json(value), ensure_ascii=False)
@@ -332,7 +332,7 @@ class ObjectSets(Members):
         return SIZES[min(2, len(value))]
 
     def truth(self, text: str, gold: Any) -> str:
-        named = "".join(f"\n- {one}" for one in gold) or " none"
+        named = "".join(f"\n- {item}" for item in gold) or " none"
         return f'"{text[:SHOWN]}": people named{named}'
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
@@ -365,7 +365,7 @@ class ObjectSets(Members):
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
 
     def usual(self, known: Sequence[Any]) -> Sequence[Value]:
-        single = super().usual([(one,) for value in known for one in value])
+        single = super().usual([(item,) for value in known for item in value])
         return list(dict.fromkeys([*super().usual(known), (), *single]))
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:

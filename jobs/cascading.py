@@ -109,7 +109,7 @@ class Cascade:
             "shown": self.chosen is not None,
             "chosen": self.chosen and self.chosen.to_json(),
             "steps": [step.to_json() for step in self.steps],
-            "judges": [{**asdict(one), "trust": one.trust.to_json()} for one in self.judges],
+            "judges": [asdict(one) for one in self.judges],
             "artifact": self.artifact and self.artifact.ref,
         }
 
@@ -278,7 +278,7 @@ class Cascading(Experiment):
             "verifier": described(judge.verifier) if judge.verifier else None,
             "adapter": judge.adapter,
             "thresholds": {"samples": sampling.samples, "threshold": sampling.threshold, **weights},
-            "trust": own.trust.to_json(),
+            "trust": asdict(own.trust),
         }
 
 

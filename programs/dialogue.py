@@ -128,8 +128,8 @@ def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) ->
         way = "longer" if length < asked.words.low else "shorter"
         complaint = f"The assistant's message has {length} {asked.unit}; write a {way} one, {asked.length}."
         yield Fault("length", complaint)
-    evidence, said = index_evidence(asked.reference), term_set(assistant)
-    if evidence.coverage(said) < USED or len((said - term_set(user)) & evidence.places.keys()) < NEW:
+    evidence, terms = index_evidence(asked.reference), term_set(assistant)
+    if evidence.coverage(terms) < USED or len((terms - term_set(user)) & evidence.places.keys()) < NEW:
         complaint = "The assistant's message hardly uses the reference; answer from what the reference says."
         yield Fault("grounded", complaint)
     if (runs := _runs(asked.reference)) and len(runs & _runs(assistant)) / len(runs) >= COPIED:
@@ -184,11 +184,11 @@ class WriteDialogue(Stepwise):
                 last = complaints[-1].complaint if complaints else ""
                 given = defuse({**shown, "dialogue": rendered(turns), "complaint": last})
                 try:
-                    said = yield self.speak, given
+                    reply = yield self.speak, given
                 except AdapterParseError:
                     complaints.append(_UNREADABLE)
                     continue
-                user, assistant = _text(said.user_message), _text(said.assistant_message)
+                user, assistant = _text(reply.user_message), _text(reply.assistant_message)
                 if wrong := next(faults(asked, turns, user, assistant), None):
                     complaints.append(wrong)
                     continue
@@ -209,7 +209,7 @@ def _written(turns: list[Turn], again: int, complaints: Sequence[Fault]) -> dspy
     if complaints:
         check, complaint = complaints[-1]
         checks[check] = Check(verdict="no", reason=complaint)
-    item = {"turns": turns, "asked_again": again, "reasons": [one.complaint for one in complaints]}
+    item = {"turns": turns, "asked_again": again, "reasons": [fault.complaint for fault in complaints]}
     return dspy.Prediction(written=[item], checks=[checks])
 
 

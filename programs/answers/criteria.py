@@ -86,9 +86,6 @@ class Criteria(Answer):
             for name, own in each.items()
         )
 
-    def example(self, values: Values, inputs: Inputs) -> Any:
-        raise TypeError("several criteria are several fields: see examples")
-
     def examples(self, values: Values, inputs: Inputs) -> dict[str, Any]:
         known = zip(self.answers.items(), values, strict=True)
         return {

@@ -44,10 +44,10 @@ def _verified(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: 
 
 
 def _truth(given: Any) -> bool:
-    said = data(given) if isinstance(given, str) else given
-    word = str(said).lower() if isinstance(said, bool | str) else ""
+    value = data(given) if isinstance(given, str) else given
+    word = str(value).lower() if isinstance(value, bool | str) else ""
     if word not in ("true", "false"):
-        raise ValueError(f"{str(said)[:100]!r} is not True or False")
+        raise ValueError(f"{str(value)[:100]!r} is not True or False")
     return word == "true"
 
 
@@ -71,13 +71,13 @@ def _label_set(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places:
 
 
 def _numbered(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    found: dict[int, set[str]] = {}
+    labels_of: dict[int, set[str]] = {}
     for item in _items(said.get(rule["field"])):
         number = item.get("n") if isinstance(item, Mapping) else None
         if not isinstance(number, int) or isinstance(number, bool) or item.get("label") not in rule["set"]:
             raise ValueError(f"{str(item)[:100]} is no number with a label")
-        found.setdefault(number, set()).add(item["label"])
-    sure = {n: next(iter(labels)) for n, labels in found.items() if len(labels) == 1 and n - 1 in places}
+        labels_of.setdefault(number, set()).add(item["label"])
+    sure = {n: next(iter(labels)) for n, labels in labels_of.items() if len(labels) == 1 and n - 1 in places}
     return [sure.get(n) for n in range(1, len(texts) + 1)]
 
 

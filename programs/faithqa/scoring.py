@@ -145,8 +145,8 @@ def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
     if constraints and not str(inputs["response"]).strip():
         empty = {"evidence": "the response is empty", "label": "omitted"}
         return {"marks": [{"n": n, **empty} for n in constraints]}
-    said = (yield step, inputs).get("marks")
-    return {"marks": list(said) if isinstance(said, list | tuple) else []}
+    marks = (yield step, inputs).get("marks")
+    return {"marks": list(marks) if isinstance(marks, list | tuple) else []}
 
 
 def mapped_by_steps(inputs: Mapping[str, Any], steps: Sequence[str], elements: Sequence[str]) -> Flow:
@@ -175,8 +175,8 @@ def score_of_marks(
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
     lines = defuse(lines_of(constraints))
-    said = yield from marks_of_lines({**inputs, "constraints": lines}, judging)
-    marks = by_number(said.get("marks"), labels)
+    marked = yield from marks_of_lines({**inputs, "constraints": lines}, judging)
+    marks = by_number(marked["marks"], labels)
     if set(marks) != set(range(1, len(constraints) + 1)):
         return {"score": None, "reasoning": "not every constraint was marked"}
     satisfied, shown = [], [f"missing: {part}" for part in missing_of(items or ())]
@@ -212,4 +212,6 @@ FLOWS.update(
 )
 READERS["constraints"] = _mapped
 # of one sample: several are refused by exports
-COMBINERS["constraints"] = lambda votes, *_: [json.loads(one) for one in next(iter(votes))] if votes else None
+COMBINERS["constraints"] = lambda votes, *_: (
+    [json.loads(text) for text in next(iter(votes))] if votes else None
+)
