@@ -15,13 +15,11 @@ class Kept(Generic[Made]):
 
     def __call__(self, *things: Any) -> Made:
         """Return what ``make`` gives for these things."""
-        place = tuple(map(id, things))
-        kept = self._known.get(place)
+        key = tuple(map(id, things))
+        kept = self._known.get(key)
         if kept is None:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            kept = self._known[place] = (
-                things,
-                self._make(*things),
-            )  # the things keep their ids for themselves
+            # the things are kept too: so no other thing gets the id of one
+            kept = self._known[key] = (things, self._make(*things))
         return kept[1]

@@ -171,7 +171,7 @@ def connect(
     inner = reach(model)
     if isinstance(inner, Endpoint):
         inner.share(context)
-    pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm, model.patience))
+    pace = context.paces.setdefault(_endpoint_of(model), Pace(model.rpm, model.patience))
     name = "jurist/offline" if model.offline else model.name
     settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
     try:
@@ -203,11 +203,12 @@ def key_of(model: Model) -> str | None:
 def held_by(model: Model, context: CallContext) -> str:
     """Return what held a model's answers in JSON to their form in a job: ``schema``, ``object_schema`` (an object with
     a schema), ``object`` or ``prompt``; empty if it has not answered there."""
-    terms = context.terms.get(_place(model))
+    terms = context.terms.get(_endpoint_of(model))
     return terms.held_by if terms else ""
 
 
-def _place(model: Model) -> str:
+def _endpoint_of(model: Model) -> str:
+    """Return what tells an endpoint from others in a job, and in what is kept for the next."""
     return f"{model.name} {model.api_base}"
 
 
@@ -255,14 +256,14 @@ class Endpoint:
         self._key = options.get("api_key", "")
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}
-        self._place = _place(model)
+        self._endpoint = _endpoint_of(model)
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
-        if self._place not in context.terms and (learnt := context.learnt.get(self._place)):
+        if self._endpoint not in context.terms and (learnt := context.learnt.get(self._endpoint)):
             self._terms = self._terms.as_of(learnt)
             _log.warning("%s %s", self._lm.model, self._terms.refusals)
-        self._terms = context.terms.setdefault(self._place, self._terms)
+        self._terms = context.terms.setdefault(self._endpoint, self._terms)
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""

@@ -224,19 +224,19 @@ def _written(work: _Running, survey: Survey) -> Iterator[Order]:
             order.flush()
         return
     whole = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
-    place, new = part_of(output) if whole else output, not output.exists()
+    path, new = part_of(output) if whole else output, not output.exists()
     try:
-        with place.open("w", encoding="utf-8") as stream:
+        with path.open("w", encoding="utf-8") as stream:
             order = Order(stream)
             try:
                 yield order
             finally:  # whatever ended the run: what is known need not wait any more
                 order.flush()
-        if whole and (place.stat().st_size or survey.empty):
-            put(place, output)
+        if whole and (path.stat().st_size or survey.empty):
+            put(path, output)
     finally:
-        if whole or (new and not survey.empty and place.is_file() and not place.stat().st_size):
-            place.unlink(missing_ok=True)
+        if whole or (new and not survey.empty and path.is_file() and not path.stat().st_size):
+            path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class _Rows:
 
         with self.asker.ready():
             try:
-                await flow(take, self._one, concurrency=self.asker.concurrency)
+                await flow(take, self._judge, concurrency=self.asker.concurrency)
             except (BudgetExhausted, ModelError):
                 if again and self.state.knows_old:  # lines of before that stand further down must not be lost
                     for number, row in rows.rest():
@@ -293,8 +293,9 @@ class _Rows:
             finally:
                 rows.close()
 
-    async def _one(self, place: tuple[int, NewRow]) -> None:
-        number, row = place
+    async def _judge(self, numbered: tuple[int, NewRow]) -> None:
+        """Give a row its line: what is known of its case, or what is answered now."""
+        number, row = numbered
         case = row.case
         while (asked := self.asking.get(case.id)) is not None:
             await asked.wait()
@@ -307,6 +308,7 @@ class _Rows:
             await self._ask(number, row)
 
     async def _ask(self, number: int, row: NewRow) -> None:
+        """Ask about a case that nobody asks about yet; rows of the same case wait meanwhile."""
         answered = self.asking[row.case.id] = asyncio.Event()
         try:
             verdict = await self.asker.judged(row.case)

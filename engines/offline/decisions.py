@@ -13,7 +13,7 @@ import numpy as np
 from ...text.terms import neutralise, shorten
 from .features import Scene, read_units
 from .labels import Meaning, meaning_of, meanings, prior_weights
-from .learning import Array, Model, columns, learn
+from .learning import Array, Regression, columns, learn
 from .request import TRUTH, Ask, Demo, Field, Roles, Shape, Unit, split_units
 
 _PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
@@ -142,7 +142,7 @@ def decide(task: Task, field: Field) -> list[Decision]:
 
 
 @lru_cache(maxsize=64)
-def _learned(lesson: Lesson) -> tuple[tuple[Meaning, ...], Model]:
+def _learned(lesson: Lesson) -> tuple[tuple[Meaning, ...], Regression]:
     field, shape = lesson.field, lesson.field.shape
     labels = shape.labels or TRUTH
     known = meanings(labels, field.name, lesson.instruction)

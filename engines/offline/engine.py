@@ -118,7 +118,7 @@ def _value(task: Task, field: Field, made: Decisions) -> Any:
         case "labels" if in_lines(task.roles.judged, task.ask.values):
             return [decision.label for decision in made]
         case "labels":
-            return [label for label, one in zip(shape.labels, made, strict=True) if one.holds]
+            return [label for label, decision in zip(shape.labels, made, strict=True) if decision.holds]
         case "bools":
             return [decision.label == "True" for decision in made]
         case "tag":
@@ -126,7 +126,8 @@ def _value(task: Task, field: Field, made: Decisions) -> Any:
         case "tags":
             return [_object(shape, decision) for decision in made]
         case "echo":
-            return "\n".join(f"<{one.label}>{one.unit.text}</{one.label}>" for one in made)
+            tagged = ((decision.label, decision.unit.text) for decision in made)
+            return "\n".join(f"<{label}>{text}</{label}>" for label, text in tagged)
         case "indices":
             return [decision.unit.number for decision in made if decision.label == "True"]
         case "texts":

@@ -82,25 +82,24 @@ def meanings(labels: tuple[str, ...], field_name: str, instruction: str) -> tupl
         if label.lower() in _YES or label.lower() in _NO:  # of what the field names
             meaning = yes if label.lower() in _YES else no
         places.append(meaning if meaning.known else _by_definition(label, labels, instruction))
-    if any(
-        place.cognitive > 0 for place in places
-    ):  # beside these, the others are of plain statements of fact
-        places = [
-            replace(one, cognitive=-1.0) if one.support and not one.cognitive else one for one in places
-        ]
+    if any(place.cognitive > 0 for place in places):
+        for number, place in enumerate(places):
+            if (
+                place.support and not place.cognitive
+            ):  # beside labels of inferences: of plain statements of fact
+                places[number] = replace(place, cognitive=-1.0)
     return tuple(places)
 
 
-BIAS: Final = "bias"
 _AXES: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
 """Axis -> feature -> how much one unit of it speaks for the positive end of the axis."""
 
 
-def prior_weights(meanings: tuple[Meaning, ...]) -> NDArray[np.float64]:
+def prior_weights(labels: tuple[Meaning, ...]) -> NDArray[np.float64]:
     """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions."""
-    columns = {name: place for place, name in enumerate((*NAMES, BIAS))}
-    weights = np.zeros((len(meanings), len(columns)))
-    for row, meaning in enumerate(meanings):
+    columns = {name: place for place, name in enumerate((*NAMES, "bias"))}
+    weights = np.zeros((len(labels), len(columns)))
+    for row, meaning in enumerate(labels):
         for axis, directions in _AXES.items():
             for name, weight in directions.items():
                 weights[row, columns[name]] += getattr(meaning, axis) * weight

@@ -23,7 +23,7 @@ _MOST_TERMS: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Model:
+class Regression:
     """A learned decision: weights, shape (labels, columns), and the words that the last columns stand for."""
 
     weights: Array
@@ -41,11 +41,11 @@ class Model:
 
 def learn(
     rows: Sequence[Array], targets: Sequence[Array], prior: Array, words: tuple[str, ...] = ()
-) -> Model:
+) -> Regression:
     """Learn from demonstrations: the columns (:func:`columns`) and target shares, shape (units, labels), of each."""
     start = np.hstack([prior, np.zeros((len(prior), len(words)))])
     if not rows:
-        return Model(weights=start, words=words)
+        return Regression(weights=start, words=words)
     x, target = np.vstack(rows), np.vstack(targets)
     each = np.concatenate([np.full(len(row), len(row) ** -_SHARE) for row in rows if len(row)])
     share = target * each[:, None]
@@ -62,8 +62,8 @@ def learn(
         slope = (weight * (softmax(odds, axis=1) - target)).T @ x + penalty * moved
         return float(missed + 0.5 * (penalty * moved**2).sum()), slope.ravel()
 
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B")
-    return Model(weights=found.x.reshape(start.shape), words=words)
+    best = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x
+    return Regression(weights=best.reshape(start.shape), words=words)
 
 
 def shares(values: Sequence[float]) -> Array:

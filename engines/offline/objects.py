@@ -13,7 +13,7 @@ from ...text.terms import neutralise
 from .decisions import NO_TEXT, Decision, Lesson, Task, scene_of, text_value
 from .features import Scene, read_units
 from .labels import meaning_of, meanings, prior_of, prior_weights
-from .learning import Array, Model, columns, learn, shares, vocabulary
+from .learning import Array, Regression, columns, learn, shares, vocabulary
 from .request import Field, Roles, Unit, split_units
 from .scores import level_near
 
@@ -73,7 +73,7 @@ def _property(task: Task, field: Field, part: Field, row: Array, decision: Decis
 
 
 def _shares(row: Array, weights: Array) -> list[float]:
-    return list(map(float, Model(weights=weights).probabilities(row)[0]))
+    return list(map(float, Regression(weights=weights).probabilities(row)[0]))
 
 
 def _text_part(field: Field) -> str:
@@ -96,7 +96,7 @@ def _clauses(sentence: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _chosen(lesson: Lesson) -> Model:
+def _chosen(lesson: Lesson) -> Regression:
     """Learn which candidates are chosen."""
     name, text = lesson.field.name, _text_part(lesson.field)
     listed = [

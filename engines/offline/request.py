@@ -309,7 +309,7 @@ def split_units(text: str, *, quoting: bool = False) -> tuple[Unit, ...]:
         lines = sentences(lines[0])
     marks = [_NUMBERED.match(line) for line in lines]
     numbers = [int(mark[1] or mark[2]) for mark in marks if mark]
-    ascend = len(numbers) == len(lines) and all(one < two for one, two in pairwise(numbers))
+    ascend = len(numbers) == len(lines) and all(number < after for number, after in pairwise(numbers))
     if ascend and not (quoting and numbers != list(range(1, len(lines) + 1))):
         texts = [line[mark.end() :] for line, mark in zip(lines, marks, strict=True) if mark]
         return tuple(Unit(number=number, text=text) for number, text in zip(numbers, texts, strict=True))

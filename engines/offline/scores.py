@@ -13,7 +13,7 @@ from ...text.evidence import term_set
 from .decisions import Decision, Lesson, Manner, Task, decide, scene_of
 from .features import NAMES, Scene, read_units
 from .labels import definition_of, prior_of
-from .learning import BIAS_COLUMN, Array, Model, columns, learn, shares, vocabulary
+from .learning import BIAS_COLUMN, Array, Regression, columns, learn, shares, vocabulary
 from .request import Field, Roles, Shape, Unit
 
 _GRID: Final = 100  # steps of a scale without levels
@@ -36,7 +36,9 @@ def decide_score(task: Task, field: Field) -> list[Decision]:
     return [_decision(scene, x, model, f"{shape.at(support):g}", support, holds=support >= 0.5)]
 
 
-def _decision(scene: Scene, x: Array, model: Model, label: str, support: float, *, holds: bool) -> Decision:
+def _decision(
+    scene: Scene, x: Array, model: Regression, label: str, support: float, *, holds: bool
+) -> Decision:
     return Decision(
         unit=Unit(number=1, text=scene.units[0]),
         label=label,
@@ -58,7 +60,7 @@ def level_near(at: float, shape: Shape, manner: Manner) -> float:
 
 
 @lru_cache(maxsize=64)
-def _score_model(lesson: Lesson) -> Model:
+def _score_model(lesson: Lesson) -> Regression:
     scenes, targets = list[Scene](), list[Array]()
     for values, value in lesson.shown():
         if re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", str(value)):
@@ -81,7 +83,7 @@ def decide_several(task: Task, field: Field) -> list[Decision]:
 
 
 @lru_cache(maxsize=64)
-def _label_models(lesson: Lesson) -> list[Model]:
+def _label_models(lesson: Lesson) -> list[Regression]:
     labelled = [(values, set(map(str, value))) for values, value in lesson.shown() if isinstance(value, list)]
     scenes = [scene_of(values, lesson.roles)[0] for values, _ in labelled]
     words = vocabulary([scene.units[0] for scene in scenes])
@@ -128,11 +130,11 @@ def decide_preference(task: Task, field: Field) -> list[Decision]:
 def _candidates(names: Sequence[str]) -> tuple[str, str] | None:
     """Return the inputs that are compared: two whose names differ in a mark (a and b, 1 and 2), else the last two."""
     for first, second in combinations(names, 2):
-        one, two = (set(re.split(r"_+|(?<=\D)(?=\d)", name.lower())) for name in (first, second))
+        words, others = (set(re.split(r"_+|(?<=\D)(?=\d)", name.lower())) for name in (first, second))
         for mark, other in _MARKS:
-            if (one - two, two - one) == ({mark}, {other}):
+            if (words - others, others - words) == ({mark}, {other}):
                 return first, second
-            if (one - two, two - one) == ({other}, {mark}):
+            if (words - others, others - words) == ({other}, {mark}):
                 return second, first
     return (names[-2], names[-1]) if len(names) > 1 else None
 
@@ -145,14 +147,14 @@ def _difference(
     return np.asarray(first - second, dtype=np.float64)
 
 
-def _size(better: Model, x: Array) -> Array:
+def _size(better: Regression, x: Array) -> Array:
     """Return how far the candidates are apart, as log odds, and 1."""
     odds = x @ (better.weights[0] - better.weights[1])
     return np.column_stack([np.abs(odds), np.ones(len(x))])
 
 
 @lru_cache(maxsize=64)
-def _preference_models(lesson: Lesson, pair: tuple[str, str]) -> tuple[Model, Model]:
+def _preference_models(lesson: Lesson, pair: tuple[str, str]) -> tuple[Regression, Regression]:
     """Return the model of the better candidate, and that of a tie."""
     labelled = [(values, str(value)) for values, value in lesson.shown() if str(value) in _TARGETS]
     words = vocabulary([values.get(name, "") for values, _ in labelled for name in pair])
