@@ -11,22 +11,11 @@ from ..programs.verdicts import Verdict
 from .state import Known, Seen
 
 _ABOUT_ROW = ("id", "row", "part", "case", "source", "group")
-_SAID = (
-    "status",
-    "label",
-    "value",
-    "answers",
-    "passed",
-    "by",
-    "units",
-    "reasoning",
-    "counts",
-    "error",
-    "usage",
-)
+_VERDICT = ("status", "label", "value", "answers", "passed", "by")
+_ABOUT_VERDICT = ("units", "reasoning", "counts", "error", "usage")
 _SAMPLES = ("drawn", "saved", "identical", "inconsistent", "reasked", "extra", "duplicated")
 OF_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling")
-_OWN = frozenset((*_ABOUT_ROW, *_SAID, *_SAMPLES, *OF_RUN))
+_OWN = frozenset((*_ABOUT_ROW, *_VERDICT, *_ABOUT_VERDICT, *_SAMPLES, *OF_RUN))
 _KEPT = "input_"
 _PLACED = ("start", "end")
 _NOTHING_PAID = Spend().to_json()

@@ -19,11 +19,8 @@ _LITERALS = re.compile(
 _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=lambda pairs: said_once(pairs))
 _HEADER_LINE = re.compile(r"\[\[ ## (\w+) ## \]\]")
-_NEAR_HEADER = re.compile(
-    r"\[\[ {0,2}## {0,2}(\w+) {0,2}## {0,2}\]\]"
-)  # where a small model misses by spaces
-
-
+# where a small model misses by spaces
+_NEAR_HEADER = re.compile(r"\[\[ {0,2}## {0,2}(\w+) {0,2}## {0,2}\]\]")
 _WHOLE = re.compile(
     "stop|(stop_)?sequence|eos(_token)?|end(_turn)?|completed?|finish(ed)?|tool_(calls?|use)|function_call|",
     re.IGNORECASE,

@@ -21,9 +21,8 @@ _SPREAD: Final = 0.15  # of what a score may be, by which one is drawn
 _PRIOR_LABEL: Final = (-2.0, 4.0, 4.0)
 """Weights of the bias, that the label is named in the text, and that the words of its definition are."""
 _MARKS: Final = (("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"))
-_PRIOR_TIE: Final = np.array(
-    [[-1.0, 0.0], [0.0, 0.0]]
-)  # of the difference, and bias: a tie if they are about even
+# of the difference, and bias: a tie if they are about even
+_PRIOR_TIE: Final = np.array([[-1.0, 0.0], [0.0, 0.0]])
 _TARGETS: Final[Mapping[str, float]] = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 

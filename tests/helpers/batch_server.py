@@ -29,7 +29,6 @@ class BatchServer(Loopback):
         breaks: requests, as ``POST /batches``, that are answered 500 the first time, after they were done.
         done: called with each request after it was done, before it is answered.
         polls: how often a batch is looked at before it has ended.
-        most: lines of a file; more are refused.
     """
 
     def __init__(
@@ -40,13 +39,12 @@ class BatchServer(Loopback):
         refuses: Callable[[dict[str, Any]], str] = lambda body: "",
         breaks: tuple[str, ...] = (),
         polls: int = 0,
-        most: int = 50_000,
         done: Callable[[str], None] = lambda what: None,
     ) -> None:
         super().__init__(answers, refuses=refuses)
         self.done = done
         self._server.RequestHandlerClass = _BatchHandler
-        self.troubles, self.breaks, self.polls, self.most = troubles or {}, list(breaks), polls, most
+        self.troubles, self.breaks, self.polls = troubles or {}, list(breaks), polls
         self.lists = True
         """Whether batches that were begun are listed."""
         self.files: dict[str, bytes] = {}
@@ -102,8 +100,8 @@ class BatchServer(Loopback):
     def _wrong(self, lines: list[bytes], batch: dict[str, Any]) -> str:
         """Return what the provider would not take."""
         told = [json.loads(line) for line in lines]
-        if not told or len(told) > self.most:
-            return "too many lines, or none"
+        if not told:
+            return "no lines"
         if len({one["custom_id"] for one in told}) < len(told):
             return "custom_id is not unique"
         if len({one["body"]["model"] for one in told}) > 1:

@@ -41,6 +41,30 @@ def test_what_comes_back_wrong_is_sent_again_alone(trouble: Trouble) -> None:
 
 
 @heavy
+def test_what_an_endpoint_does_not_take_is_left_out_of_the_next_batch() -> None:
+    rows()
+    refused = "Unsupported parameter: 'temperature'"
+    with BatchServer(refuses=lambda body: refused if "temperature" in body else "") as server:
+        submit(server, "--samples", 2, "--temperature", "0.5")
+        assert collect("--json").json["pending"] == 2 * ROWS
+        assert collect().code == 0
+        assert read_jsonl(Path("b.jsonl"))[0]["drawn"] == 2
+    assert (len(server.batches), len(server.bodies)) == (2, 2 * ROWS)
+
+
+@heavy
+def test_lines_that_the_provider_refuses_are_failed_rows() -> None:
+    rows()
+    with BatchServer(troubles={0: "refused"}) as server:
+        submit(server)
+        done = collect()
+    assert done.code == 3
+    assert Counter(line["status"] for line in read_jsonl(Path("b.jsonl"))) == {"verdict": 6, "failed": 4}
+    assert len(server.batches) == 1
+    assert "jurist run --resume" in done.err
+
+
+@heavy
 def test_a_line_that_never_is_answered_fails_in_the_end() -> None:
     rows()
     with BatchServer(troubles=dict.fromkeys(range(9), "broken")) as server:
