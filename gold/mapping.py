@@ -50,26 +50,16 @@ class RowMapping:
 
     def check(self, judge: Judge) -> None:
         """Refuse names that the judge does not have."""
-        known = row_keys(judge)
+        known, any_field = row_keys(judge), judge.expand or judge.document
         for column, name in self.columns.items():
-            if not (
-                judge.expand
-                or judge.document
-                or name in known
-                or is_rating(name)
-                or name.startswith(f"{REASON}:")
-            ):
-                raise UsageError(
-                    f"--column {column}={name}: rows of {judge.name} have no field {name!r}",
-                    hint=choices(name, known),
-                )
+            if not (any_field or name in known or is_rating(name) or name.startswith(f"{REASON}:")):
+                message = f"--column {column}={name}: rows of {judge.name} have no field {name!r}"
+                raise UsageError(message, hint=choices(name, known))
+        scales = judge.answer.criteria.values() or (judge.answer.scale,)
         for theirs, label in self.labels.items():
-            scales = judge.answer.criteria.values() or (judge.answer.scale,)
             if label != NO_LABEL and all(scale.cell(label) is None for scale in scales):
-                raise UsageError(
-                    f"--map {theirs}={label}: {label!r} is no answer of {judge.name}",
-                    hint=f"use {judge.answer.scale.expects}",
-                )
+                message = f"--map {theirs}={label}: {label!r} is no answer of {judge.name}"
+                raise UsageError(message, hint=f"use {judge.answer.scale.expects}")
 
     def check_columns(self, judge: Judge, reading: Reading[All]) -> None:
         """Refuse to rename a column that none of the rows has."""

@@ -266,7 +266,7 @@ class Evaluating(Experiment):
         objective, ranked = Objective(judge=answers.judge.judge), []
         for case, verdict in zip(self.cases, answers.verdicts, strict=True):
             outcome = objective.outcome(case, verdict)
-            if not outcome.labelled or outcome.score >= 1:
+            if not outcome.row.labelled or outcome.score >= 1:
                 continue
             sure = min((share for share in verdict.agreement if share is not None), default=0.0)
             disagreement = Disagreement(

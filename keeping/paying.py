@@ -82,21 +82,17 @@ class Checkpoint:
                     shutil.rmtree(entry)
                 else:
                     entry.unlink()
-            self._check(resume=resume)
+            if not resume and any(map(_begun, self.folder.rglob("journal-*.sqlite"))):
+                self.release()
+                raise CheckpointError(
+                    f"an unfinished run of this job is kept in {self.folder}",
+                    hint="add --resume to continue it without paying again, or --fresh to forget it",
+                )
             (self.folder / "job.json").write_text(_text(work) + "\n", encoding="utf-8")
         except OSError as error:
             raise CheckpointError(
                 f"{root}: cannot be written: {error.strerror}", hint="name another folder with --store"
             ) from error
-
-    def _check(self, *, resume: bool) -> None:
-        """Refuse to begin where something was sent, unless it is to be continued."""
-        if not resume and any(map(_begun, self.folder.rglob("journal-*.sqlite"))):
-            self.release()
-            raise CheckpointError(
-                f"an unfinished run of this job is kept in {self.folder}",
-                hint="add --resume to continue it without paying again, or --fresh to forget it",
-            )
 
     def journal(self, number: int = 0) -> Path:
         """Return the file of the paid answers of one role of the job."""
@@ -120,6 +116,7 @@ class Checkpoint:
 
 
 def _begun(path: Path) -> bool:
+    """Say whether something was sent by the journal of that file."""
     journal = Journal(path)
     begun = journal.begun
     journal.close()

@@ -101,7 +101,7 @@ class DspyOptimizer:
 
     def parameters(self) -> dict[str, Any]:
         """Return what can be set of DSPy's class, by name, with the default; objects cannot."""
-        constructor, compile_ = _parameters(_class(self.of))
+        constructor, compile_ = _parameters(getattr(dspy.teleprompt, self.of))
         return {
             name: None if default is inspect.Parameter.empty else default
             for name, default in {**constructor, **compile_}.items()
@@ -136,7 +136,7 @@ class DspyOptimizer:
 
     def _compile(self, recorder: Recorder, finalists: Finalists) -> None:
         """Run DSPy's optimizer on a fresh student, and enter what it returns."""
-        job, kind = recorder.job, _class(self.of)
+        job, kind = recorder.job, getattr(dspy.teleprompt, self.of)
         # Its demonstration optimizers have no seed of their own: the order of their training set is their seed.
         train, dev = (
             stratified(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))[: size or None]
@@ -195,16 +195,12 @@ class DspyOptimizer:
             current_draw.reset(drawn)
 
 
-def _class(name: str) -> Any:
-    return getattr(dspy.teleprompt, name)
-
-
 def _fits(name: str) -> bool:
     """Say whether DSPy has an optimizer of that name that makes a prompt out of a student and cases."""
-    kind = getattr(dspy.teleprompt, name, None)
+    kind: Any = getattr(dspy.teleprompt, name, None)
     if name in _NO_PROMPT or not isinstance(kind, type) or not issubclass(kind, dspy.teleprompt.Teleprompter):
         return False
-    return {"student", "trainset"} <= inspect.signature(_class(name).compile).parameters.keys()
+    return {"student", "trainset"} <= inspect.signature(kind.compile).parameters.keys()
 
 
 def _parameters(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:

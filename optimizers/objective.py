@@ -20,11 +20,6 @@ class Outcome:
     score: float
     feedback: str
 
-    @property
-    def labelled(self) -> bool:
-        """Whether people labelled one of its units."""
-        return self.row.labelled
-
 
 def row_of(case: Case, verdict: Verdict) -> Row:
     """Return a case and its verdict as a row of the evaluation."""
@@ -56,5 +51,5 @@ class Objective:
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:
         """Return the judge's metric over a set, an error negated, so that more is better; 0 without a labelled unit."""
-        rows = [outcome.row for outcome in outcomes if outcome.labelled]
+        rows = [outcome.row for outcome in outcomes if outcome.row.labelled]
         return objective_score(rows, self.judge.metric, self.judge.comparison) if rows else 0.0

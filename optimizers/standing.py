@@ -46,7 +46,7 @@ class Credit:
         key = (outcome.row.gold, outcome.row.predicted)
         if key not in self._known:  # asked for a million times in a search
             changes = [0.0]
-            if outcome.labelled:
+            if outcome.row.labelled:
                 changes = [
                     (len(reference) + 1) * (self._objective.aggregate([*reference, outcome]) - base)
                     for reference, base in zip(self._references, self._bases, strict=True)
@@ -92,7 +92,7 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float
 
     Estimated gains are the best of many, so groups are permuted. Of four groups or fewer, none may disagree.
     """
-    labelled = [(other.row, own.row) for other, own in pairs if own.labelled]
+    labelled = [(other.row, own.row) for other, own in pairs if own.row.labelled]
     if not labelled:
         return False
     metric = resolve(judge.metric, judge.comparison)
