@@ -197,10 +197,11 @@ class DspyOptimizer:
 
 def _fits(name: str) -> bool:
     """Say whether DSPy has an optimizer of that name that makes a prompt out of a student and cases."""
-    kind: Any = getattr(dspy.teleprompt, name, None)
+    kind = getattr(dspy.teleprompt, name, None)
     if name in _NO_PROMPT or not isinstance(kind, type) or not issubclass(kind, dspy.teleprompt.Teleprompter):
         return False
-    return {"student", "trainset"} <= inspect.signature(kind.compile).parameters.keys()
+    takes = inspect.signature(getattr(dspy.teleprompt, name).compile).parameters
+    return {"student", "trainset"} <= takes.keys()
 
 
 def _parameters(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
