@@ -1,6 +1,7 @@
 """Edges of the command line where paid work could be lost or paid twice, or a wrong name pass for an empty result."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -115,6 +116,16 @@ def test_standard_output_on_a_full_disk_is_one_line(tmp_path: Path) -> None:
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, b"error: standard output: No space left on device\n")
+
+
+def test_standard_output_is_in_utf_8_whatever_the_system_writes() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "jurist", "export", "haluagent-zh:basic", "--to", "markdown"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=True,
+    )
+    assert "问题" in done.stdout.decode("utf-8")
 
 
 def test_lines_on_standard_output_stay_lines() -> None:
