@@ -1,5 +1,6 @@
 """Rules distilled from what people said of training cases, each with the cases it rests on, and the quick ``teach``."""
 
+import math
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -130,8 +131,8 @@ class Teach(Guidelines):
         """Return the calls of two passes over dev, and of what makes the rules."""
         reasons = len(self.reasons(job))
         looked = 0 if reasons else min(self.errors, len(job.train))
-        made = -(-min(reasons, self.sample) // self.batch) if reasons else -(-looked // self.batch)
-        return (2 * len(job.dev) + looked) * job.calls_per_case + made
+        portions = math.ceil(min(reasons or looked, self.sample) / max(1, self.batch))
+        return (2 * len(job.dev) + looked) * job.calls_per_case + portions
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Teach the start, and score it on dev."""

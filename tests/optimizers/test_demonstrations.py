@@ -28,8 +28,9 @@ def test_sets_larger_than_train_are_left_out() -> None:
     assert max(len(row["prompt"]["self"]["demos"]) for row in run.history) == len(split().train)
 
 
-def test_without_sizes_no_set_is_drawn() -> None:
-    assert len(Run("fewshot", options={"sizes": (0,), "steps": 1}).history) == 1
+@pytest.mark.parametrize(("name", "setting"), [("fewshot", {"sizes": (0,)}), ("teach", {"batch": 0})])
+def test_a_setting_of_nothing_ends_no_search(name: str, setting: dict[str, Any]) -> None:
+    assert Run(name, options=setting).result.ending == "finished"
 
 
 def test_train_without_labels_is_refused() -> None:
