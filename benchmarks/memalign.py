@@ -116,7 +116,9 @@ def main() -> None:
     """Align on the rows of one file, and answer those of the other."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packages", type=Path, required=True)
-    parser.add_argument("--labelled", type=Path, required=True, help="JSON lines with the input and the label")
+    parser.add_argument(
+        "--labelled", type=Path, required=True, help="JSON lines with the input and the label"
+    )
     parser.add_argument("--rows", type=Path, required=True, help="JSON lines with the input, to be judged")
     parser.add_argument("--input", required=True, help="the field that is judged")
     parser.add_argument("--label", required=True, help="the field of the label")
@@ -135,7 +137,9 @@ def main() -> None:
         print(f"guidelines: {judge.instructions}", file=sys.stderr)
         before = Counted.tokens
         with ThreadPoolExecutor(2) as pool:
-            for row, said in zip(rows, pool.map(lambda row: answer(judge, chosen.input, row), rows), strict=True):
+            for row, said in zip(
+                rows, pool.map(lambda row: answer(judge, chosen.input, row), rows), strict=True
+            ):
                 print(json.dumps({chosen.input: row[chosen.input], "verdict": said}), flush=True)
         print(json.dumps({"tokens": (Counted.tokens - before) / len(rows), "calls": Counted.calls}))
 

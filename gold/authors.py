@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import GoldError
 from .files import Place, Row
 
 DIALOGUES = "dialogues.json"
@@ -29,8 +30,8 @@ def is_cognibench(row: Mapping[str, Any]) -> bool:
     return row.keys() >= {"id", "dialogue", "current_turn", "reference"}
 
 
-def turn_row(row: Row, labels: Mapping[str, Any], place: Place) -> Row:
-    """Return a dialogue turn as the ``cognibench`` judge reads it, with the labels that there are of it."""
+def turn_row(row: Row, labels: Mapping[str, Any], place: Place) -> Row | GoldError:
+    """Return a dialogue turn as the ``cognibench`` judge reads it, with its labels if it has any, or what is wrong."""
     try:
         name, current, turns = row["id"], _turns(row["current_turn"]), _turns(row["dialogue"])
         response = "\n".join(text for role, text in current if role == "assistant")
@@ -53,7 +54,7 @@ def turn_row(row: Row, labels: Mapping[str, Any], place: Place) -> Row:
             result["labels"] = [LABELS[tuple(own)] for _, _, own in ordered]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         hint = f"take {DIALOGUES} and labels.json as they were published"
-        raise place.wrong(f"no dialogue of CogniBench with its labels: {error}", hint=hint) from error
+        return place.wrong(f"no dialogue of CogniBench with its labels: {error}", hint=hint)
     return result
 
 
