@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, load, say
@@ -43,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program() -> NoReturn:
     """Run the command line and end the process with its code."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Files are in UTF-8, whatever the system's; what a terminal has no character for is escaped.
+        encoding = None if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     sys.exit(main())
 
 
