@@ -149,9 +149,7 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
         if not kept:
             raise
         named = [
-            artifact
-            for artifact in kept
-            if artifact.problem or artifact.about.definition or artifact.about.reference != name
+            each for each in kept if each.problem or each.about.definition or each.about.reference != name
         ]
         if not named:
             raise JudgeError(

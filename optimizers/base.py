@@ -150,15 +150,8 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
         )
     board = Board(job.judge, job.asker, job.context)
     start = board.add(board.basic_state(), parent=None, source="basic")
-    job.sink(
-        Event(
-            kind="phase",
-            text=f"optimizing: {optimizer.name}",
-            calls=job.context.meter.calls,
-            phase="optimizing",
-            job=job,
-        )
-    )
+    text, calls = f"optimizing: {optimizer.name}", job.context.meter.calls
+    job.sink(Event(kind="phase", text=text, calls=calls, phase="optimizing", job=job))
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:

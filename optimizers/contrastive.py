@@ -129,17 +129,11 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
     for pair in sorted(recurring, key=lambda pair: (-sum(map(len, errors[pair].values())), pair)):
         gold, judged = pair
         where = errors[pair]
-        confused = sorted(where, key=lambda id_: (-len(where[id_]), _size_of(known[id_]), id_))
+        order = sorted(where, key=lambda id_: (-len(where[id_]), _size_of(known[id_]), id_))
+        confused = tuple(known[id_] for id_ in order)
         others = [case for case in by_gold[judged] if case.id not in where]
         others.sort(key=lambda case: (_size_of(case), case.id))
-        confusion = Confusion(
-            gold=gold,
-            judged=judged,
-            cases=tuple(known[id_] for id_ in confused),
-            others=tuple(others),
-            errors=where,
-        )
-        named.append(confusion)
+        named.append(Confusion(gold=gold, judged=judged, cases=confused, others=tuple(others), errors=where))
     return named
 
 

@@ -108,10 +108,7 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
         setting = best(range(len(cases)))
         if setting == current or setting.threshold == kept.now:
             continue
-        without = {
-            number: best([at for at, own in enumerate(folds) if own != number])
-            for number in sorted(set(folds))
-        }
+        without = {fold: best([at for at, own in enumerate(folds) if own != fold]) for fold in set(folds)}
         settings[name] = setting, {case.id: without[own] for case, own in zip(cases, folds, strict=True)}
     return settings
 
