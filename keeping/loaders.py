@@ -110,8 +110,8 @@ def load_judge(
     ``JUDGE`` is the latest version shown better with that model (without one: with any), or else the basic prompt.
 
     Samples, threshold and prompt format are those the artifact was proven with, unless given here. A number of samples
-    without a threshold goes with a majority, because a fitted threshold belongs to its number of samples. The strictness
-    of a judge with tiers is the one it was proven for; under another one a fitted threshold is not used.
+    without a threshold goes with a majority, because a fitted threshold belongs to its number of samples. The tiers'
+    strictness is the one it was proven for; under another one a fitted threshold is not used.
     """
     if isinstance(reference, str) and reference.startswith(RECORDED):
         raise UsageError(
