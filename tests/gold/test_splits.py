@@ -154,5 +154,5 @@ def test_a_test_of_ones_own_leaves_out_rows_of_its_groups_and_near_copies() -> N
     assert seen == {f"g{number}" for number in range(30)} - {"g0", "g5"}
     assert (split.left_out, len(split.train), len(split.dev)) == (4, 34, 22)
     assert "the test is rows; 4 rows of the gold left out" in split.words
-    with pytest.raises(GoldError, match=r"0 group\(s\) \(60 others are of groups of the holdout"):
+    with pytest.raises(GoldError, match=r"in 0 groups \(60 others are of groups of the holdout"):
         Gold.of(MANY, CHECK).split(0, holdout=Gold.of(MANY, CHECK))
