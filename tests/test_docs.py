@@ -22,10 +22,7 @@ ELSEWHERE = {
     "plugins": "test_plugins.py builds, installs and uses the package of the page",
 }
 """Pages whose blocks another test runs."""
-SAYS = {
-    "tutorial": ("decision: compiled is", "pass  balanced_accuracy >= 0.7"),
-    "review": ("cases that neither has seen",),
-}
+SAYS = {"tutorial": ("decision: compiled is", "pass  balanced_accuracy >= 0.7")}
 """What running a page prints, where the page is a promise."""
 UNLABELLED = [{name: row[name] for name in ("group", "conversation", "claim")} for row in claims(groups=4)]
 
