@@ -290,7 +290,3 @@ class AskedOptions(ModelOptions, JudgingOptions):
 
 class ScoringOptions(GoldOptions, Limits, JudgingOptions, Checkpoints):
     """What every command takes that scores judges on gold, but for who answers."""
-
-
-PORT = 8421
-"""Of the page on which people label."""
