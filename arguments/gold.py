@@ -22,9 +22,9 @@ class JudgedGold(RowOptions, Printed):
 
     judge: str = positional("JUDGE", "the judge whose labels these are")
     source: str | None = positional(
-        "PATH|NAME", "a bundled name, a file, a folder, hf:org/name", nargs="?", type=name
+        "PATH|NAME", "a bundled name, a file, a folder, hf:org/name", nargs="?", type=name, exclusive="gold"
     )
-    gold: str | None = some_gold("labelled rows, in place of PATH|NAME")
+    gold: str | None = some_gold("labelled rows, in place of PATH|NAME", exclusive="gold")
 
 
 class CheckOptions(

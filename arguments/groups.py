@@ -122,9 +122,9 @@ class RowOptions(NameOptions):
     )
 
 
-def some_gold(help: str) -> Any:
+def some_gold(help: str, **settings: Any) -> Any:
     """Return the field of gold that need not be named."""
-    return option("--gold PATH|NAME", help, type=name)
+    return option("--gold PATH|NAME", help, type=name, **settings)
 
 
 class GoldOptions(RowOptions):

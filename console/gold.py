@@ -33,10 +33,6 @@ from .printing import Part, Result
 
 def gold_name(options: JudgedGold) -> str:
     """Return the gold that is named, with ``--gold`` or without."""
-    if options.gold and options.source:
-        raise UsageError(
-            f"gold is named twice, {options.source} and --gold {options.gold}", hint="leave one out"
-        )
     name = options.gold or options.source
     if name is None:
         raise UsageError("no gold is named", hint="add --gold PATH|NAME")

@@ -163,7 +163,7 @@ class ArtifactReport:
             ("when", card["created"].replace("T", " ").rstrip("Z") + " UTC"),
             (
                 "sealed test",
-                f"{gold['test']} cases of {gold['name']}, opened {plural(self._openings, 'time')}",
+                f"{gold['test']} cases of {gold['name']}, opened {plural(about.test_openings, 'time')}",
             ),
             ("artifact sha256", self.artifact.sha256),
         ]
@@ -243,10 +243,6 @@ class ArtifactReport:
         return self.artifact.card
 
     @property
-    def _openings(self) -> int:
-        return self.artifact.about.test_openings
-
-    @property
     def _offline(self) -> bool:
         return self.artifact.model == "offline"
 
@@ -314,8 +310,8 @@ class ArtifactReport:
         groups = self._card["decision"].get("groups")
         if groups is not None and groups < _FEW_GROUPS:
             yield f"Enough groups: with {groups}, only a large difference can be shown."
-        if self._openings > 1:
-            yield f"A fresh test: this one has been opened {self._openings} times; the level is stricter for it."
+        if (opened := self.artifact.about.test_openings) > 1:
+            yield f"A fresh test: this one has been opened {opened} times; the level is stricter for it."
         yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
         if not self.artifact.robustness:
             yield "What a text that argues with the judge achieves: jurist evaluate harden measures it."

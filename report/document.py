@@ -47,7 +47,7 @@ class Cases:
     # (name, tone, what it means) of what can have become of a case, in the order in which they are read
     kinds: tuple[tuple[str, Tone, str], ...]
     units: Mapping[str, int]  # kind -> units that it happened to; empty where that is not counted
-    cases: Sequence[Mapping[str, Any]] = field(repr=False)  # as :func:`.judged.case_value` makes them
+    cases: Sequence[Mapping[str, Any]] = field(repr=False)  # as JSON values, see :mod:`.judged`
     note: str = ""  # what has to be said beside them; empty if nothing
 
 

@@ -66,15 +66,15 @@ def _paired_case(
             }
         )
     kinds = {unit["became"] for unit in units} | {line[system]["status"] for system in SYSTEMS}
-    return case_value(
-        after.id,
-        [name for name in _ORDER if name in kinds - {"right"}] or ["right"],
-        group=after.group,
-        source=case.source if case is not None else "",
-        inputs=[[name, text_of(value)] for name, value in case.inputs.items()] if case else (),
-        units=units,
-        notes=[note_json(system, line[system]) for system in SYSTEMS],
-    )
+    return {
+        "id": after.id,
+        "group": after.group,
+        "source": case.source if case is not None else "",
+        "kinds": [name for name in _ORDER if name in kinds - {"right"}] or ["right"],
+        "inputs": [[name, text_of(value)] for name, value in case.inputs.items()] if case else [],
+        "units": units,
+        "notes": [note_json(system, line[system]) for system in SYSTEMS],
+    }
 
 
 def _text(answer: Answer, value: Value | None) -> str:
@@ -108,21 +108,6 @@ def _became(answer: Answer, gold: Value | None, before: Value | None, after: Val
     if near == nearer:
         return "right" if near == 1 else "no nearer"
     return "nearer" if nearer > near else "farther"
-
-
-def case_value(
-    id: str,
-    kinds: Sequence[str],
-    *,
-    group: str = "",
-    source: str = "",
-    inputs: Sequence[Sequence[str]] = (),
-    units: Sequence[Mapping[str, Any]] = (),
-    notes: Sequence[Mapping[str, Any]] = (),
-) -> dict[str, Any]:
-    """Return a case as JSON values for :class:`Cases`, whatever is known of it."""
-    about = {"id": id, "group": group, "source": source, "kinds": list(kinds)}
-    return {**about, "inputs": list(inputs), "units": list(units), "notes": list(notes)}
 
 
 def note_json(system: str, line: Mapping[str, Any]) -> dict[str, Any]:

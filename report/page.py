@@ -51,17 +51,13 @@ def rendered(name: str, styles: Sequence[str], **values: Any) -> str:
     return environment.from_string(_file(f"{name}.html")).render(
         css=Markup("".join(map(_file, styles))),
         script=Markup(script),
-        script_hash=_hash(script),
+        script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         **values,
     )
 
 
 def _file(name: str) -> str:
     return (resources.files(__package__ or "") / "data" / name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
 LARGEST = 15_000_000

@@ -4,9 +4,9 @@ In text no word is ever broken. A table that is too wide has its cells folded at
 every row becomes a record of ``column: cell`` lines.
 """
 
-import html
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 
 from rich.cells import cell_len
 
@@ -42,7 +42,7 @@ def as_markdown(table: Table) -> str:
 
 def as_html(table: Table) -> str:
     """Return a table as an HTML element; numbers have the class ``number``."""
-    title = f"<caption>{escape_html(table.title)}</caption>" if table.title else ""
+    title = f"<caption>{escape(table.title)}</caption>" if table.title else ""
     head = "".join(_html_cell("th", column, column.name) for column in table.columns)
     body = "\n".join(
         "<tr>" + "".join(map(_html_cell, ["td"] * len(row), table.columns, row)) + "</tr>"
@@ -111,11 +111,6 @@ def _records(table: Table, width: int | None) -> Iterator[str]:
         yield from folded(", ".join(column.name for column in table.columns), width)
 
 
-def escape_html(text: str) -> str:
-    """Return a text that HTML shows as it is."""
-    return html.escape(text)
-
-
 def escape_markdown(text: str) -> str:
     """Return a text of one line that Markdown shows as it is, in a table too."""
     return _MARKUP.sub(lambda found: "&amp;" if found[0] == "&" else "\\" + found[0], text)
@@ -124,4 +119,4 @@ def escape_markdown(text: str) -> str:
 def _html_cell(tag: str, column: Column, cell: str) -> str:
     kind = ' class="number"' if column.kind == "number" else ""
     scope = ' scope="col"' if tag == "th" else ""
-    return f"<{tag}{scope}{kind}>{escape_html(cell)}</{tag}>"
+    return f"<{tag}{scope}{kind}>{escape(cell)}</{tag}>"

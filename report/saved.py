@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import JuristError, UsageError, why
 from ..gold.files import scan
 from .document import Cases, Document, Section, Tone, text_of
-from .judged import case_value, note_json
+from .judged import note_json
 from .scores import joint_spend_line
 from .table import table
 from .views import cascade_sections
@@ -106,12 +106,12 @@ def _judged(row: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> 
             }
         )
     answered = "wavering" if min(shares) < 1 else "judged"
-    return case_value(
-        str(row["id"]),
-        [status if status in ("abstained", "failed") else answered],
-        group=str(row.get("group") or ""),
-        source=source,
-        inputs=texts if same else (),
-        units=units,
-        notes=[note_json(row["judge"], row)],
-    )
+    return {
+        "id": str(row["id"]),
+        "group": str(row.get("group") or ""),
+        "source": source,
+        "kinds": [status if status in ("abstained", "failed") else answered],
+        "inputs": texts if same else [],
+        "units": units,
+        "notes": [note_json(row["judge"], row)],
+    }

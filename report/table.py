@@ -1,7 +1,7 @@
 """A table as a value: a title, columns and rows of cells. How it looks is a matter of its renderers."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -56,11 +56,6 @@ def table(
         layout=layout,
         opens=opens,
     )
-
-
-def records(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table of rows, one or more, each with its cells by the names of the columns."""
-    return table(title, list(rows[0]), [list(row.values()) for row in rows])
 
 
 def _cell(value: Any) -> str:

@@ -4,12 +4,13 @@ Neither a terminal nor a notebook has cases to browse (:func:`.document.flat`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
 from .document import Section, text_of
-from .render import as_html, escape_html
+from .render import as_html
 from .scores import (
     OFFLINE,
     class_table,
@@ -21,7 +22,7 @@ from .scores import (
     scores_table,
     spend_line,
 )
-from .table import Table, records, table
+from .table import Table, table
 
 TAKEN = (
     "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
@@ -211,32 +212,29 @@ def _answer_table(data: Mapping[str, Any]) -> Table:
 
 
 def _test_table(data: Mapping[str, Any]) -> Table:
-    tests, several = data["tests"], len({one["metric"] for one in data["tests"]}) > 1
-    counted, metric = any(one["mcnemar"] for one in tests), "values" if several else data["metric"]
-    decisions = []
+    """Return who was held against whom, what is shown, both values and their difference, and p."""
+    tests = data["tests"]
+    several, counted = len({one["metric"] for one in tests}) > 1, any(one["mcnemar"] for one in tests)
+    columns = [
+        "first",
+        "against",
+        "decision",
+        "values" if several else data["metric"],
+        "difference [interval]",
+    ]
+    columns += ["of"] if several else []
+    columns += ["units only one has right"] if counted else []
+    rows = []
     for one in tests:
-        named, found = {"of": one["metric"]} if several else {}, one["mcnemar"]
-        only = (
-            {"units only one has right": f"{found['c']} / {found['b']}" if found else "-"} if counted else {}
-        )
-        decisions.append(decision_row(one, metric, {**named, **only}))
+        before, after = one["values"]
+        ends, found = _range(one["low"], one["high"], "+.3f"), one["mcnemar"]
+        row = [one["first"], one["second"], one["verdict"], f"{before:.3f}, {after:.3f}"]
+        row.append(f"{one['difference']:+.3f} {ends} at {100.0 * one['level']:.4g} %")
+        row += [one["metric"]] if several else []
+        row += [f"{found['c']} / {found['b']}" if found else "-"] if counted else []
+        rows.append([*row, f"{one['p']:.3g}", f"{one['p_holm']:.3g}"])
     title = f"decisions: {tests[0]['test']} on the same cases, {plural(len(tests), 'test')}, Holm"
-    return records(f"{title}; unanswered units count as wrong", decisions)
-
-
-def decision_row(one: Mapping[str, Any], metric: str, counts: Mapping[str, str]) -> dict[str, str]:
-    """Return who was held against whom, what is shown, both values and their difference, ``counts``, and p."""
-    ends = _range(one["low"], one["high"], "+.3f")
-    return {
-        "first": one["first"],
-        "against": one["second"],
-        "decision": one["verdict"],
-        metric: f"{one['values'][0]:.3f}, {one['values'][1]:.3f}",
-        "difference [interval]": f"{one['difference']:+.3f} {ends} at {100.0 * one['level']:.4g} %",
-        **counts,
-        "p": f"{one['p']:.3g}",
-        "p after Holm": f"{one['p_holm']:.3g}",
-    }
+    return table(f"{title}; unanswered units count as wrong", [*columns, "p", "p after Holm"], rows)
 
 
 def _range(low: float, high: float, form: str = ".3f") -> str:
@@ -260,5 +258,5 @@ def artifact_html(artifact: Artifact, note: str = "") -> str:
 
 def html_of(parts: Iterable[Table | str]) -> str:
     """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
-    shown = (as_html(part) if isinstance(part, Table) else f"<p>{escape_html(part)}</p>" for part in parts)
+    shown = (as_html(part) if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in parts)
     return f"<div>{''.join(shown)}</div>"
