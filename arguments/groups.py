@@ -274,7 +274,7 @@ class Adapter(Options):
 
     adapter: str | None = choice(
         "DSPy's prompt format of a basic prompt (default: chat; a version keeps its own)",
-        choices=("chat", "json", "xml"),
+        choices=("chat", "json"),
     )
 
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Literal, Union, get_args, get_origin
-from xml.etree import ElementTree
 
 import dspy
 from dspy.adapters.utils import apply_output_field_defaults, format_field_value, parse_value
@@ -24,7 +23,6 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ..errors import UsageError
-from ..text.escaping import defuse
 from ..text.replies import chat_fields, choice, data, json_fields, said_once, without_drafts
 from .channel import Channel
 from .draws import TypedRequest, cut, typed_request
@@ -151,7 +149,7 @@ class _Typed(ABC):
 
     async def acall(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
         with _beside(self, signature, demos, inputs):
-            request = self.request(lm, lm_kwargs, signature, demos, self.shown(signature, inputs))
+            request = self.request(lm, lm_kwargs, signature, demos, inputs)
             if request is None:
                 return await super().acall(lm, lm_kwargs, signature, demos, inputs)  # type: ignore[misc]
             with error_boundary(lm.model, unexpected=True):
@@ -185,10 +183,6 @@ class _Typed(ABC):
     def _prompts(self) -> OrderedDict[tuple[int, int], tuple[tuple[Any, ...], _Prompt | None]]:
         """The prompts that were rendered, each with what it was rendered from."""
         return OrderedDict()
-
-    def shown(self, signature: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return inputs as this format may write them: what only it would read as a field, defused."""
-        return inputs
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer."""
@@ -242,39 +236,6 @@ class JsonAdapter(_Typed, dspy.JSONAdapter):
 
     def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         return json_fields(text, fields)
-
-
-class XmlAdapter(_Typed, dspy.XMLAdapter):
-    """Fields in tags, without the second paid call after a failed parse."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**{"use_json_adapter_fallback": False, **settings})
-
-    def shown(self, signature: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return inputs without a tag of the signature's fields."""
-        safe: Mapping[str, Any] = defuse(dict(inputs), signature.fields)
-        return safe
-
-    def format_user_message_content(self, signature: Any, inputs: Any, *parts: Any, **named: Any) -> str:
-        """Write a case, or a demonstration's, with :meth:`shown` inputs."""
-        text: str = super().format_user_message_content(
-            signature, self.shown(signature, inputs), *parts, **named
-        )
-        return text
-
-    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
-        try:
-            root = ElementTree.fromstring(f"<dspy_root>{text}</dspy_root>")
-        except ElementTree.ParseError as error:
-            raise ValueError(f"it is not XML: {error}") from error
-        for name, elements in self._group_children(root).items():
-            if name not in fields:
-                continue
-            schema = TypeAdapter(fields[name].annotation).json_schema(by_alias=False)
-            # A list may be given as one element with items, or as one element an item.
-            groups = [elements] if schema.get("type") == "array" else [[element] for element in elements]
-            for group in groups:
-                yield name, self._elements_to_value(group, schema, schema.get("$defs", {}))
 
 
 _reader: Final[Kept[TypeAdapter[Any]]] = Kept(TypeAdapter)
@@ -344,16 +305,12 @@ def _words(error: Exception, name: str) -> str:
 _inputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.input_fields)
 _outputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.output_fields)
 _is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
-_BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {
-    "chat": ChatAdapter,
-    "json": JsonAdapter,
-    "xml": XmlAdapter,
-}
+_BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {"chat": ChatAdapter, "json": JsonAdapter}
 ADAPTERS: Final = tuple(_BY_NAME)
 
 
 def adapter(name: str) -> dspy.Adapter:
-    """Return the adapter ``chat``, ``json`` or ``xml``."""
+    """Return the adapter ``chat`` or ``json``."""
     if name not in _BY_NAME:
         raise UsageError(f"no adapter is called {name!r}", hint=f"use one of {', '.join(ADAPTERS)}")
     return _BY_NAME[name]()

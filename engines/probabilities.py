@@ -69,8 +69,8 @@ def closed_labels(signature: Any, field: str) -> _ClosedLabels | None:
         return None
     return _ClosedLabels(
         labels=labels,
-        # What begins a field in the prompt formats: chat, JSON and XML.
-        opening=re.compile(rf"\[\[ ## {field} ## \]\]|[\"']{field}[\"']\s*:|<{field}>"),
+        # What begins a field in the prompt formats: chat and JSON.
+        opening=re.compile(rf"\[\[ ## {field} ## \]\]|[\"']{field}[\"']\s*:"),
         label=_pattern(labels, key, several),
         several=several,
     )
@@ -86,7 +86,7 @@ def _labels(kind: Any) -> tuple[str, ...]:
 def _pattern(labels: Sequence[str], key: str, several: bool) -> re.Pattern[str]:
     label = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     if key:
-        own = rf"[\"']{key}[\"']\s*:\s*[\"']?({label})(?!\w)|<{key}>\s*({label})\s*<"
+        own = rf"[\"']{key}[\"']\s*:\s*[\"']?({label})(?!\w)"
     else:
         own = rf"[\"']({label})[\"']" if several else rf"(?<!\w)({label})(?!\w)"
     return re.compile(own, re.IGNORECASE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..programs.answers import echo, listed  # noqa: F401 - they add how their lists are shown
@@ -28,12 +28,8 @@ _SECTIONS = {
         "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
         "endpoint takes a response_format, jurist sends that of the settings too"
     ),
-    "xml": (
-        "the value of a field is what stands between <NAME> and </NAME>, entities resolved; a list or an object is "
-        "nested tags as the prompt shows them"
-    ),
 }
-_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "xml": r"<(\w+)>"}
+_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None}
 _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
 
 
@@ -46,7 +42,6 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         temperature = 0.7 if subject.samples > 1 else 0.0
     return {
         "inputs": [{**one, "placeholder": prompt.placeholders.get(one["name"])} for one in inputs_of(judge)],
-        "tags": list(prompt.tags),
         **judge.answer.scale.identity(),
         "output_field": ", ".join(judge.answer.fields),
         "adapter": prompt.adapter,
@@ -112,10 +107,10 @@ class MessagesExporter:
         return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
 
 
-def variables(judge: Judge, inputs: Mapping[str, Any], *, tags: Iterable[str] = ()) -> dict[str, str]:
+def variables(judge: Judge, inputs: Mapping[str, Any]) -> dict[str, str]:
     """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt."""
     from dspy.adapters.utils import format_field_value
 
     fields = {**judge.signature.input_fields, **judge.basic().predictors()[0].signature.input_fields}
-    values = defuse(judge.prompt_values(judge.case(inputs).inputs), tags)
+    values = defuse(judge.prompt_values(judge.case(inputs).inputs))
     return {name: str(format_field_value(fields[name], value)) for name, value in values.items()}

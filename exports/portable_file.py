@@ -61,8 +61,6 @@ class PortableFile:
     def render(self, subject: Subject) -> str:
         """Return the source."""
         spec = portable_spec(subject)
-        if spec["adapter"] == "xml":
-            raise _unreadable(subject)
         names = [one["name"] for one in spec["inputs"]]
         words = {
             "inputs": ", ".join(names),
@@ -130,7 +128,6 @@ def _step(prompt: Prompt) -> dict[str, Any]:
         "messages": list(prompt.messages),
         "inputs": [{"name": name, "placeholder": mark} for name, mark in prompt.placeholders.items()],
         "outputs": {name: TypeAdapter(info.annotation).json_schema() for name, info in outputs.items()},
-        "tags": prompt.tags,
         "settings": response_format(prompt),
         "nearest": None
         if kept is None

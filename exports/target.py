@@ -126,16 +126,11 @@ class Prompt:
 
     messages: tuple[Mapping[str, str], ...]  # byte for byte as the adapter formats them
     placeholders: Mapping[str, str]  # input field -> what stands for it; each occurs once in all messages
-    adapter: str  # DSPy's prompt format: ``chat``, ``json`` or ``xml``
+    adapter: str  # DSPy's prompt format: ``chat`` or ``json``
     signature: type[dspy.Signature]  # its inputs and outputs, with their types
     demos: Sequence[Any] = ()  # its demonstrations
     # the rows of which it shows those most like the row it is filled with
     remembered: Remembered | None = None
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The names of its fields where it writes them as tags: values of variables hold none of these."""
-        return tuple(self.signature.fields) if self.adapter == "xml" else ()
 
     def sent(self, values: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""

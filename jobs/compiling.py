@@ -104,7 +104,7 @@ def compile(
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
         sampling: samples per case; an open threshold is fitted on train.
-        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``; default: chat, or json where the model's
+        adapter: DSPy's prompt format: ``chat`` or ``json``; default: chat, or json where the model's
             replies to it cannot be read.
         concurrency: cases in flight at once.
         shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5)

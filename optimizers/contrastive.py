@@ -98,7 +98,7 @@ class Contrastive(Raced):
                 reason = next((answer["reason"] for answer in propose(job, SayWhyWrong, [asked], 0.0)), "")
             if reason:
                 rule = " ".join(f"{wrong}, which is wrong: {reason}".split())
-                rules.append({"rule": defuse(rule, job.judge.signature.fields), "cases": [case.id]})
+                rules.append({"rule": defuse(rule), "cases": [case.id]})
         before = current.state.predictors[name].instructions
         text = with_more_rules(before, [rule["rule"] for rule in rules])
         if not rules or len(text) - len(before) > Writing().longest:

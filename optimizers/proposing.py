@@ -70,7 +70,7 @@ def propose(
             return None
         # A proposer may echo field markers; in an instruction they would be read as structure.
         texts = {name: str(answer[name] or "") for name in signature.output_fields}
-        return dict(defuse(texts, [*job.judge.signature.fields]))
+        return dict(defuse(texts))
 
     with asking_of(job.proposer_lm, "json" if job.form == "json" else "chat"):
         answers = collect(together(list(enumerate(asked)), ask, concurrency=job.concurrency))

@@ -251,7 +251,7 @@ class Recorder:
 
     def _state(self, program: Judging) -> PromptState:
         """Return a copy's prompt, with nothing in it that is no part of a prompt or could be read as structure."""
-        state, fields = PromptState.of(program.program), list(self.job.judge.markers)
+        state = PromptState.of(program.program)
         for name, predictor in program.program.named_predictors():
             own = self.start.state.predictors[name].instructions
             text = state.predictors[name].instructions or own
@@ -260,7 +260,7 @@ class Recorder:
                 for demo in state.predictors[name].demos
                 if (shown := self._gold.get(_key(demo), {name: demo}).get(name)) is not None
             )
-            state = state.with_instruction(name, text if text == own else defuse(text, fields))
+            state = state.with_instruction(name, text if text == own else defuse(text))
             state = state.with_demos(name, tuple(map(defuse, demos)), state.predictors[name].remembered)
         return state
 

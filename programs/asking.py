@@ -65,7 +65,7 @@ def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Ver
     raise ModelError(
         f"of the first {len(verdicts)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
         f"{unread[-1][0].error}",
-        hint="try --adapter xml, or a larger --model; --adapter chat goes on all the same",
+        hint="try a larger --model; --adapter chat goes on all the same",
     )
 
 

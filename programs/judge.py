@@ -190,12 +190,6 @@ class Judge:
         rendered = self.answer.render(defuse(dict(inputs)), places)
         return {name: rendered[name] for name in self.input_fields}
 
-    @cached_property
-    def markers(self) -> tuple[str, ...]:
-        """The names of all fields of the task and of every predictor: each is a marker in some prompt."""
-        tasks = [self.signature, *(predictor.signature for predictor in self.basic().predictors())]
-        return tuple(dict.fromkeys(name for task in tasks for name in task.fields))
-
     def read(
         self,
         prediction: dspy.Prediction,

@@ -1,60 +1,45 @@
 """Text that is judged is data, never prompt: defuse what a prompt format would obey.
 
 DSPy's adapters do not escape the values they insert, so a response that holds
-``[[ ## label ## ]]`` forges a field, and under the XML adapter ``</response>``
-does. ``defuse`` rewrites exactly those sequences, visibly and without loss for a
-reader: headers and DSPy's custom types before a value reaches any prompt, tags
-where the XML adapter writes it, for elsewhere ``<label for="x">`` is plain text.
-It does not detect persuasion ("ignore your instructions"): that is a property of
-the judge, to be measured, not of the format.
+``[[ ## label ## ]]`` forges a field. ``defuse`` rewrites exactly those sequences,
+DSPy's markers of custom types and the tags of drafts, visibly and without loss for
+a reader, before a value reaches any prompt. It does not detect persuasion ("ignore
+your instructions"): that is a property of the judge, to be measured, not of the format.
 """
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 _HEADER = re.compile(r"\[(\s*)\[(?=\s*#)")
 _HEADER_END = re.compile(r"(?<=#)(\s*)\](\s*)\]")
 _CUSTOM_TYPE = re.compile(r"<<(?=\s*/?CUSTOM-TYPE)", re.IGNORECASE)
+_DRAFT = re.compile(r"<(?=\s*(?:/\s*)?think(?:ing)?\b)", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")  # each run of it once: a pattern that tries every part of a run takes for ever
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
-def defuse(value: Any, tags: Iterable[str] = ()) -> Any:
+def defuse(value: Any) -> Any:
     """Return ``value`` with nothing in it that an adapter could read as structure."""
-    # Field headers (``[[ ## x ## ]]``) lose their double brackets, the ``tags``, and those of drafts (``<think>``), get
-    # ``‹`` for ``<``, DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive, become
-    # U+FFFD. Applying it twice changes nothing more.
-    marks = _tags(tuple(tags))
-
-    def walk(item: Any) -> Any:
-        if isinstance(item, str):
-            return _defuse_text(item, marks)
-        if isinstance(item, list | tuple):
-            return [walk(part) for part in item]
-        if isinstance(item, dict):
-            return {walk(key): walk(part) for key, part in item.items()}
-        return item
-
-    return walk(value)
+    # Field headers (``[[ ## x ## ]]``) lose their double brackets, tags of drafts (``<think>``) get ``‹`` for ``<``,
+    # DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive, become U+FFFD. Applying
+    # it twice changes nothing more.
+    if isinstance(value, str):
+        return _defuse_text(value)
+    if isinstance(value, list | tuple):
+        return [defuse(part) for part in value]
+    if isinstance(value, dict):
+        return {defuse(key): defuse(part) for key, part in value.items()}
+    return value
 
 
-@lru_cache(maxsize=64)
-def _tags(fields: tuple[str, ...]) -> re.Pattern[str]:
-    own = ("completed", "dspy_root") if fields else ()
-    names = "|".join(sorted(map(re.escape, {*fields, *own, "think", "thinking"}), key=len, reverse=True))
-    return re.compile(rf"<(?=\s*(?:/\s*)?(?:{names})\b)", re.IGNORECASE)
-
-
-def _defuse_text(text: str, tags: re.Pattern[str]) -> str:
+def _defuse_text(text: str) -> str:
     text = well_formed(text)
     if not ("[" in text or "]" in text or "<" in text):
         return text
     text = _HEADER.sub(r"(\1(", text)
     text = _HEADER_END.sub(r"\1)\2)", text)
     text = _CUSTOM_TYPE.sub("‹‹", text)
-    return tags.sub("‹", text)
+    return _DRAFT.sub("‹", text)
 
 
 def well_formed(text: str) -> str:

@@ -41,7 +41,7 @@ def made(script: list[Any], *, adapter: str = "chat") -> tuple[Talk, Scripted, C
     return talk(plan_of(), lm_of(inner, context, "generator"), adapter=adapter), inner, context
 
 
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 def test_a_failing_exchange_is_asked_again_with_the_complaint(adapter: str) -> None:
     found, inner, context = made(
         [

@@ -177,7 +177,7 @@ def test_every_judge_sends_what_dspy_sends(name: str, data: st.DataObject) -> No
     for _ in range(2):
         inputs = data.draw(values)
         with dspy.context(disable_history=True):
-            quick = form.request(model, {}, signature, demos, form.shown(signature, inputs))
+            quick = form.request(model, {}, signature, demos, inputs)
             sent = dspy_sends(name, model, signature, demos, inputs)
         if quick is None:
             odd = repr([inputs, demos])

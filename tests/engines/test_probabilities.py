@@ -48,7 +48,7 @@ def token(text: str, share: float = 1.0, others: Mapping[str, float] | None = No
     return TokenLogprob(token=text, logprob=math.log(share), top=top)
 
 
-LEAD = {"chat": "[[ ## factual ## ]]\n", "json": '{"factual": ', "xml": "<factual>"}
+LEAD = {"chat": "[[ ## factual ## ]]\n", "json": '{"factual": '}
 
 
 @pytest.mark.parametrize("lead", LEAD.values(), ids=LEAD)

@@ -216,6 +216,6 @@ def test_no_reply_takes_for_ever_or_breaks_the_reader(text: str) -> None:
 
 def test_a_field_of_that_name_is_a_field() -> None:
     signature = dspy.Signature("claim -> thinking: str, factual: bool")
-    fields = adapter("xml").parse(signature, "<thinking>well</thinking><factual>True</factual>")
+    fields = adapter("chat").parse(signature, reply("chat", thinking="well", factual="True"))
     assert fields == {"thinking": "well", "factual": True}
     assert said("chat", Score, "[[ ## score ## ]]\nTrue") is None

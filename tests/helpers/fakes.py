@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,19 +76,8 @@ def reply(adapter: str, **fields: Any) -> str:
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
     if adapter == "json":
         return json.dumps(fields)
-    if adapter == "xml":
-        return "\n".join(f"<{name}>{_xml(value)}</{name}>" for name, value in fields.items())
     blocks = [f"[[ ## {name} ## ]]\n{text}" for name, text in texts.items()]
     return "\n\n".join([*blocks, "[[ ## completed ## ]]"])
-
-
-def _xml(value: Any) -> str:
-    if isinstance(value, list):
-        return "".join(
-            "<item>" + "".join(f"<{name}>{part}</{name}>" for name, part in item.items()) + "</item>"
-            for item in value
-        )
-    return re.sub("[<&]", "", str(value))
 
 
 def system_of(request: Request) -> str:

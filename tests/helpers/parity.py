@@ -69,12 +69,11 @@ def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
     judge = subject.judge
     plan, predictors = planned(subject)
     prompts = {name: prompt_of(subject, remembers=True, predictor=one) for name, one in predictors.items()}
-    tags = next(iter(prompts.values())).tags
 
     def row(case: Case, inputs: Mapping[str, Any]) -> Row:
         first = next(FLOWS[plan.flow](judge.prompt_values(inputs), **plan.settings), None)
         messages = prompts[first[0]].sent(first[1]) if first else ()
-        return Row(case.id, inputs, variables(judge, inputs, tags=tags), messages)
+        return Row(case.id, inputs, variables(judge, inputs), messages)
 
     return [row(case, inputs) for case in cases for inputs in judge.answer.asks(case.inputs)]
 

@@ -62,7 +62,7 @@ def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_no_m
     hopeless = serve(lambda messages: "It depends.")
     done = cli(*ask[:-1], hopeless.url)
     assert (done.code, hopeless.count) == (1, 16)
-    assert "try --adapter xml" in done.err
+    assert "try a larger --model" in done.err
 
 
 def test_a_run_stops_at_eight_replies_that_cannot_be_read_and_goes_on_where_the_form_is_given(

@@ -42,7 +42,7 @@ def row(**more: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 @pytest.mark.parametrize("reference", ["detector:basic", "cognibench:basic", "fect:basic"])
 def test_an_example_is_what_the_judge_sends_and_reads(reference: str, adapter: str) -> None:
     judge = loaded(reference, adapter)

@@ -141,7 +141,7 @@ def test_a_basic_prompt_takes_a_format_and_a_version_keeps_its_own(store: Store)
     kept = load_judge("fect@2", store=store)
     assert kept.with_adapter("json") is kept.with_adapter(None) is kept
     with pytest.raises(UsageError, match="fect@2 was proven with json prompts"):
-        kept.with_adapter("xml")
+        kept.with_adapter("chat")
     with pytest.raises(UsageError, match="no adapter is called 'yaml'"):
         kept.with_adapter("yaml")
 

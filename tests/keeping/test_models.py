@@ -83,9 +83,9 @@ def test_names_that_move_move_for_their_model_alone(store: Store) -> None:
 
 def test_another_prompt_format_is_refused_only_where_the_name_is_a_version(store: Store) -> None:
     with pytest.raises(UsageError, match="fect@2 was proven with json prompts"):
-        jurist.load("fect", model=MINI, adapter="xml")
+        jurist.load("fect", model=MINI, adapter="chat")
     with pytest.warns(UserWarning, match="the basic prompt is used"):
-        assert jurist.load("fect", model="openai/new", adapter="xml").adapter == "xml"
+        assert jurist.load("fect", model="openai/new", adapter="json").adapter == "json"
 
 
 def test_providers_do_not_count() -> None:

@@ -188,7 +188,7 @@ class Always:
         return self.complete(request)
 
 
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 @pytest.mark.parametrize("name", ["fect", "cognibench"])
 @pytest.mark.parametrize("reply", REPLIES)
 def test_nested_replies_are_abstentions(name: str, adapter: str, reply: str) -> None:

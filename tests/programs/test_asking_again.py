@@ -111,7 +111,7 @@ def test_votes_that_were_not_cast_cannot_be_counted_again() -> None:
         (((1, "faithful"), (2, "faithful")), ((1, "faithful"),), ["3. Three."], ("faithful", "faithful", None), 1, 0),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 def test_only_what_is_missing_or_contradicted_is_asked_again(
     first: Any, second: Any, shown: list[str], found: Any, extra: int, duplicated: int, adapter: str
 ) -> None:

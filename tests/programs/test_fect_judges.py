@@ -23,7 +23,7 @@ from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
 
-ADAPTERS = ("chat", "json", "xml")
+ADAPTERS = ("chat", "json")
 CASE = Case(inputs={"conversation": "Customer: I take the plan.", "claim": "The customer took the plan."})
 
 

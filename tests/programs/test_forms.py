@@ -134,7 +134,7 @@ ROW = {
 }
 
 
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 def test_a_demonstration_is_tagged_like_the_task_and_survives_every_adapter(adapter: str) -> None:
     case = TAGS.case(ROW)
     demo = TAGS.demo(case)
@@ -151,13 +151,11 @@ def test_a_demonstration_is_tagged_like_the_task_and_survives_every_adapter(adap
     assert scripted(TAGS, answers, program=program, adapter=adapter).ask(case).values == tuple(ROW["labels"])
 
 
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 def test_a_sentence_left_out_is_asked_again_alone(adapter: str) -> None:
     case = TAGS.case({"reference": "r", "question": "q", "sentences": ["One.", "Two.", "Three."]})
     script = ["<faithful>One.</faithful><invented>Three.</invented>", "<reliable>Two.</reliable>"]
-    if adapter == "xml":
-        script = [html.escape(text) for text in script]
-    inner = Scripted([reply_text(adapter, text) for text in script])
+    inner = Scripted([reply(adapter, labels=text) for text in script])
     verdict = scripted(TAGS, inner, adapter=adapter).ask(case)
     assert (verdict.values, verdict.reasked) == (("faithful", "reliable", "invented"), 1)
     again = user_of(inner.requests[1])
@@ -166,10 +164,6 @@ def test_a_sentence_left_out_is_asked_again_alone(adapter: str) -> None:
     if adapter == "chat":
         for name in ("reference", "dialogue"):
             assert field_of(again, name) == field_of(user_of(inner.requests[0]), name)
-
-
-def reply_text(adapter: str, text: str) -> str:
-    return f"<labels>{text}</labels>" if adapter == "xml" else reply(adapter, labels=text)
 
 
 MANY = PerSentence(field="labels", unit="sentences", labels=("x", "y"))

@@ -50,7 +50,7 @@ def asked(answers: Mapping[str, Any], adapter: str = "chat") -> tuple[Verdict, l
     return scripted(TIER, answer, adapter=adapter).ask(CASE), steps
 
 
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_first_no_ends_it_and_every_reason_is_kept(tier: str, adapter: str) -> None:
     verdict, steps = asked(PATHS[tier], adapter)
@@ -160,7 +160,7 @@ def staged(first: Any, second: Any = None, adapter: str = "chat") -> tuple[Verdi
     return scripted(STAGED, answer, adapter=adapter).ask(RESPONSE), shown
 
 
-@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+@pytest.mark.parametrize("adapter", ["chat", "json"])
 def test_the_second_stage_sees_the_cognitive_sentences_under_their_own_numbers(adapter: str) -> None:
     first = {1: "irrelevant", 2: "faithful", 3: "cognitive", 4: "invented", 5: "cognitive"}
     verdict, shown = staged(first, {3: "speculative", 5: "irrefutable"}, adapter)
