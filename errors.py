@@ -79,10 +79,6 @@ class OptimizerError(JuristError):
     """An optimizer cannot start: unknown name, wrong option, or a budget below one full pass."""
 
 
-class PluginError(JuristError):
-    """A plug-in of an installed package cannot be used."""
-
-
 class CheckpointError(JuristError):
     """A checkpoint belongs to another job, or is damaged."""
 

@@ -78,7 +78,7 @@ class CompileOptions(
     optimizer: str = option(
         "NAME",
         "race, teach, opro, fewshot, nearest, threshold, optuna, contrastive, cfaith, "
-        "bootstrap, copro, mipro, gepa, simba, infer-rules, dspy:CLASS, or a plug-in's",
+        "bootstrap, copro, mipro, gepa, simba, infer-rules, or dspy:CLASS",
         "race",
     )
     holdout: str | None = option(

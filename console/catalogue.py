@@ -36,17 +36,14 @@ from .terminal import progress
 
 
 def judges(options: Form) -> Result:
-    """Return the catalogue; a plug-in that cannot be loaded is said and left out."""
-    found, broken = CATALOGUE.usable()
-    generators, unusable = GENERATORS.usable()
+    """Return the catalogue."""
     columns = ["what it decides", "answers", "metric"]
-    body = [table("", ["judge", *columns], _rows(found))]
-    if generators:
-        body.append(table("", ["generator", "what it writes", *columns[1:]], _rows(generators)))
     return Result(
-        data={"judges": _entries(found), "generators": _entries(generators)},
-        body=body,
-        notes=[f"warning: {error}" for error in (*broken, *unusable)],
+        data={"judges": _entries(CATALOGUE), "generators": _entries(GENERATORS)},
+        body=[
+            table("", ["judge", *columns], _rows(CATALOGUE)),
+            table("", ["generator", "what it writes", *columns[1:]], _rows(GENERATORS)),
+        ],
     )
 
 

@@ -1,7 +1,8 @@
 """Where a compiled judge goes: each target system is a class, and every export is stamped with the artifact's hash."""
 
+from collections.abc import Mapping
+
 from ..errors import UsageError, choices
-from ..programs.plugins import Registry
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter, variables
 from .portable_file import PYTHON
@@ -27,13 +28,8 @@ _ALL: tuple[Exporter, ...] = (
     *SCORERS,
 )
 
-EXPORTERS: Registry[Exporter] = Registry(
-    {one.name: one for one in _ALL},
-    group="jurist.exports",
-    fits=lambda found: isinstance(found, Exporter),
-    what="export target",
-)
-"""Every target by name, those of plug-ins too."""
+EXPORTERS: Mapping[str, Exporter] = {target.name: target for target in _ALL}
+"""Every target by name."""
 
 
 def exporter(target: str) -> Exporter:

@@ -1,7 +1,6 @@
 """What an export target is given and has to offer, and the one prompt that most targets hold.
 
-A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``, or
-a plug-in (docs/plugins.md has one).
+A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``.
 """
 
 from __future__ import annotations

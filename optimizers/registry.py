@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter
 
 from ..errors import OptimizerError, choices
-from ..programs.plugins import Registry
 from .base import Job, Optimizer
 from .contrastive import Contrastive
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
@@ -51,7 +50,7 @@ class AllArms(Opro):
         return [known[name] for name in self.arm if name in known]
 
 
-_OWN: Mapping[str, Callable[..., Optimizer]] = {
+OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
     "race": AllArms,
     "opro": Opro,
     "fewshot": FewShot,
@@ -63,10 +62,7 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "threshold": Threshold,
     **{name: partial(DspyOptimizer.called, name) for name in SHORT},
 }
-OPTIMIZERS: Registry[Callable[..., Optimizer]] = Registry(
-    _OWN, group="jurist.optimizers", fits=dataclasses.is_dataclass, what="optimizer"
-)
-"""What makes an optimizer of its settings, by name; those of plug-ins too."""
+"""What makes an optimizer of its settings, by name."""
 
 
 def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Optimizer:
@@ -74,7 +70,7 @@ def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Opt
     if not isinstance(name, str):
         given: Any = name  # whatever somebody takes for one
         if isinstance(given, type) or not dataclasses.is_dataclass(given):
-            hint = "give an instance of a frozen dataclass with name, minimum and run, as docs/plugins.md has one"
+            hint = "give an instance of a frozen dataclass with name, minimum and run, as docs/optimizers.md has one"
             raise OptimizerError(f"{name!r:.80} is no optimizer", hint=hint)
         if options:
             raise OptimizerError(f"{name.name} has its settings already", hint="leave out --set")

@@ -1,4 +1,4 @@
-"""The built-in judges and generators, those of plug-ins, and a user's own from a Python file.
+"""The built-in judges and generators, and a user's own from a Python file.
 
 ``find("fect")`` and ``find("path/to/file.py:judge")`` both return a :class:`~jurist.programs.judge.Judge`,
 ``find("dialogue")`` and ``find("path/to/file.py:generator")`` a :class:`~jurist.programs.generator.Generator`, which is
@@ -21,7 +21,6 @@ from .haluagent.judges import HALUAGENT_JUDGES
 from .haluagent.writing import HALUAGENT, HALUAGENT_ZH
 from .judge import Judge
 from .judge_files import JudgeFile
-from .plugins import UNLOADABLE, Registry
 from .staged import COGNIBENCH_STAGED, COGNIBENCH_TAGS_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE, TIER, TIER_DIRECT
 
@@ -41,33 +40,29 @@ JUDGES: tuple[Judge, ...] = (
 )
 """Every built-in judge."""
 
-CATALOGUE: Registry[Judge] = Registry(
-    {judge.name: judge for judge in JUDGES},
-    group="jurist.judges",
-    fits=lambda loaded: isinstance(loaded, Judge),
-    what="judge",
+CATALOGUE: Mapping[str, Judge] = {judge.name: judge for judge in JUDGES}
+"""Every judge by name."""
+GENERATORS: Mapping[str, Generator] = {
+    generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)
+}
+"""Every generator by name."""
+_UNLOADABLE = (
+    *(AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError, SyntaxError, TypeError),
+    ValueError,
 )
-"""Every judge by name, those of plug-ins too."""
-GENERATORS: Registry[Generator] = Registry(
-    {generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)},
-    group="jurist.generators",
-    fits=lambda loaded: isinstance(loaded, Generator),
-    what="generator",
-)
-"""Every generator by name, those of plug-ins too."""
+"""What loading a Python file of somebody else may raise."""
 
 
 Allow = Callable[[Path, Mapping[str, str]], None]
 
 
 def find(name: str, allow: Allow = lambda path, hashes: None) -> Judge:
-    """Return a judge or generator by name: built-in, a plug-in's, ``FILE.py:ATTRIBUTE``, or of the main module."""
+    """Return a judge or generator by name: built-in, ``FILE.py:ATTRIBUTE``, or of the main module."""
     path, attribute = file_of(name)
     if path is not None:
         return _from_file(path, attribute, allow)
-    for registry in (CATALOGUE, GENERATORS):
-        if name in registry:
-            return registry[name]
+    if name in CATALOGUE or name in GENERATORS:
+        return CATALOGUE.get(name) or GENERATORS[name]
     for own in list(vars(sys.modules["__main__"]).values()):  # as in a cell of a notebook
         if isinstance(own, Judge) and own.name == name:
             return own
@@ -112,7 +107,7 @@ def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
     allow(path, file.hashes)
     try:
         module = file.execute()
-    except UNLOADABLE as error:
+    except _UNLOADABLE as error:
         raise JudgeError(
             f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
         ) from error

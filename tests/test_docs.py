@@ -19,7 +19,6 @@ from jurist.cli import build_parser
 PAGES = {page.stem: page for page in pages()}
 ELSEWHERE = {
     "batch": "runs/test_batch.py runs it against a server that has batches",
-    "plugins": "test_plugins.py builds, installs and uses the package of the page",
 }
 """Pages whose blocks another test runs."""
 SAYS = {"tutorial": ("decision: compiled is", "pass  balanced_accuracy >= 0.7")}
