@@ -87,12 +87,6 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
         type=name,
         rare=True,
     )
-    on_drift: Literal["warn", "stop"] = choice(
-        "what the canary does where drift is shown: say so (default), or end the run before its rows are "
-        "asked",
-        "warn",
-        rare=True,
-    )
     engine: Literal["local", "ray"] = choice(
         "where rows are judged: in this process (default), or on the workers of a Ray cluster, in shards",
         "local",

@@ -41,8 +41,8 @@ def run(options: RunOptions) -> Result:
             "--resume needs an --output file: what standard output got cannot be read again",
             hint="name a file with --output",
         )
-    if not options.canary and (options.canary_gold or options.on_drift == "stop"):
-        raise UsageError("--canary-gold and --on-drift say what a canary is and does", hint="add --canary")
+    if options.canary_gold and not options.canary:
+        raise UsageError("--canary-gold has the rows of a canary", hint="add --canary")
     if options.workers is not None and options.engine != "ray":
         raise UsageError("--workers are those of a cluster", hint="add --engine ray")
     loaded, source, settings = rows_of(options)
@@ -224,7 +224,7 @@ def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]
                 f"the gold of {loaded.name}: {error.message}", hint="name its place with --canary-gold"
             ) from error
     rows = canary_of(loaded, gold.cases if gold else ())
-    return Canary(rows=rows, on_drift=options.on_drift, on_row=on_row, tell=remark)
+    return Canary(rows=rows, on_row=on_row, tell=remark)
 
 
 def foreseen(

@@ -1,7 +1,7 @@
 """Locks on folders and output files, so that two processes never work on one; gone with the process that holds them."""
 
+import fcntl
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,9 +27,6 @@ def alone(output: Path) -> Iterator[bool]:
 
 def given_back(descriptor: int | None, remove: Callable[[], None]) -> None:
     """Remove a lock file, or its folder, and give the lock back, in the order that takes nobody else's file away."""
-    if sys.platform == "win32" and descriptor is not None:  # there, an open file cannot be removed
-        os.close(descriptor)
-        descriptor = None
     with suppress(OSError):
         remove()
     if descriptor is not None:
@@ -40,8 +37,8 @@ def taken(path: Path) -> tuple[bool, int | None]:
     """Lock a file, made if need be; return whether nobody else holds it, and what holds it for this process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        _lock(descriptor)
-    except (BlockingIOError, PermissionError):  # POSIX and Windows say so
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # a file system says one or the other
         os.close(descriptor)
         return False, None
     except OSError:
@@ -51,16 +48,3 @@ def taken(path: Path) -> tuple[bool, int | None]:
         os.close(descriptor)
         return False, None
     return True, descriptor
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

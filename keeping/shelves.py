@@ -5,11 +5,11 @@ A version is written once and never again; only the pointers ``latest`` and ``ta
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,9 +18,6 @@ from pathlib import Path
 
 from ..errors import ArtifactError, UsageError, why
 from .sealing import canonical
-
-if sys.platform != "win32":
-    import fcntl
 
 LATEST = "latest"
 _TAGS, _MOVES = "tags.json", "names.jsonl"
@@ -238,10 +235,7 @@ def _write(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other savers out, between threads and processes, where the system has locks for folders."""
-    if sys.platform == "win32":
-        yield
-        return
+    """Keep other savers out, between threads and processes."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system without locks: the rename still refuses to overwrite

@@ -16,9 +16,7 @@ from ..errors import signal_name
 
 GRACE = 25.0
 """Seconds for which calls in flight are waited for: less than the 30 after which Kubernetes kills a process."""
-_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)  # Windows has no SIGHUP
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopping:
@@ -71,12 +69,5 @@ class Stopping:
                     f"{GRACE:g} s (press Ctrl-C again to quit now)\n"
                 )
         if not self._over.wait(GRACE):
-            _send(self.signal)
-
-
-def _send(number: int) -> None:
-    """Send a signal to the main thread: one that waits for a reply looks up then."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, number)
-    else:
-        signal.raise_signal(number)
+            # to the main thread: one that waits for a reply looks up then
+            signal.pthread_kill(threading.main_thread().ident or 0, self.signal)

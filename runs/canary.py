@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ..cases import Case, Values
-from ..errors import ModelError, UsageError
+from ..errors import UsageError
 from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
 from ..programs.answers.base import Answer
 from .drift import Drift
-
-OnDrift = Literal["warn", "stop"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +15,6 @@ class Canary:
     """What is asked before a run."""
 
     rows: Sequence[tuple[Case, Values]]  # cases with the gold of the proof, and what the judge said in it
-    on_drift: OnDrift  # whether drift ends the run
     on_row: Callable[[], None] = lambda: None  # called after each row
     tell: Callable[[str], None] = lambda words: None  # called with what was found, before the run goes on
 
@@ -33,11 +29,6 @@ class Canary:
                     drift = _compared(drift, judge.judge.answer, case.gold or (), then, verdict.values)
             if drift.shown:
                 break
-        if drift.shown and self.on_drift == "stop":
-            raise ModelError(
-                f"the model has drifted from {judge.name}: {drift}",
-                hint="find out what changed or compile again; --resume --on-drift warn judges the rows all the same",
-            )
         outcome = "the model has drifted" if drift.shown else "no drift of the model is shown"
         self.tell(f"canary: {outcome}: {drift}")
         return drift

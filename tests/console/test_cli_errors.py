@@ -173,7 +173,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "No space left", f"{TO} /dev/full"),
     (2, "is not UTF-8; name another output", f"{TO} o\udcff"),
     # a canary, a server, batches
-    *((2, "add --canary", f"{RUN} {option}") for option in ("--on-drift stop", "--canary-gold gold.jsonl")),
+    (2, "add --canary", f"{RUN} --canary-gold gold.jsonl"),
     (2, "needs a token", "serve fect:basic --host 0.0.0.0"),
     (2, "NO_SUCH is empty or not set", "serve fect:basic --token-env NO_SUCH"),
     (2, "no port", "serve fect:basic --port 70000"),
