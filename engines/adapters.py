@@ -23,10 +23,10 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ..errors import UsageError
+from ..text.redaction import redact
 from ..text.replies import chat_fields, choice, data, json_fields, said_once, without_drafts
 from .channel import Channel
 from .draws import TypedRequest, cut, typed_request
-from .failures import redact
 from .kept import Kept
 
 _KEPT = 32

@@ -1,6 +1,5 @@
 """Which failures of an endpoint are worth another try, which end the job, and how to say them."""
 
-import os
 import re
 
 from dspy.utils.exceptions import (
@@ -21,6 +20,7 @@ from dspy.utils.exceptions import (
 )
 
 from ..errors import JuristError, ModelError
+from ..text.redaction import redact
 from .journal import Answer
 
 
@@ -79,9 +79,6 @@ _HINTS: tuple[tuple[type[LMError], str], ...] = (
     (LMTransportError, "check the address (--api-base), and that the server is running"),
     (LMTimeoutError, "the server accepts connections but does not answer; try a longer --timeout"),
 )
-_SECRET = re.compile(r"\b(sk|pk|rk|gsk|xai|key)-[\w*.-]{4,}|(?<=Bearer )\S+|[^/\s:@]+:[^/\s@]+(?=@)")
-
-
 # DSPy's client ends its messages with advice to programmers, which a command line should not repeat.
 _ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_key=.*?\(\.\.\.\)", re.DOTALL)
 
@@ -131,15 +128,6 @@ def our_own(error: LMError) -> JuristError | None:
     """Return the error of ours that DSPy wrapped as an unexpected failure of an engine, if it is one."""
     cause = error.__cause__
     return cause if isinstance(error, LMUnexpectedError) and isinstance(cause, JuristError) else None
-
-
-def redact(text: str) -> str:
-    """Return ``text`` on one line without keys: anything key-shaped, and the value of every ``*_KEY`` variable."""
-    named = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-    values = (value for name, value in os.environ.items() if name.upper().endswith(named) and len(value) >= 6)
-    for value in sorted(values, key=len, reverse=True):  # one key may begin like another
-        text = text.replace(value, "***")
-    return " ".join(_SECRET.sub("***", text).split())
 
 
 def brief(error: LMError) -> str:

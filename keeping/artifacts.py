@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
+from ..text.redaction import publishable
 from .artifact_card import Artifact
 from .card import Card, written_card
-from .redaction import publishable
 from .sealing import ADDED, CARD, HISTORY, PROGRAM, Sealed, added, canonical, inspect, lines, seal
 from .shelves import LATEST, Shelf, parse_ref
 from .trust import Trust

@@ -21,7 +21,7 @@ from pydantic import (
 
 from ..evaluation.cascade import Trust
 from ..evaluation.votes import Sampling
-from .redaction import publishable
+from ..text.redaction import publishable
 
 if TYPE_CHECKING:
     from ..engines.models import Model

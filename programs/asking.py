@@ -19,11 +19,12 @@ from ..cases import Case, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, current_draw, cut
-from ..engines.failures import brief, fatal, model_error, our_own, redact
+from ..engines.failures import brief, fatal, model_error, our_own
 from ..engines.journal import Answer
 from ..engines.ledger import Spend
 from ..errors import JudgeError, ModelError, UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping, count_votes
+from ..text.redaction import redact
 from ..text.replies import ContradictionError
 from .answers.base import Reading
 from .frozen import frozen_steps_by

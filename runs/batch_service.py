@@ -11,8 +11,8 @@ from typing import Any, cast
 import httpx
 import openai
 
-from ..engines.failures import redact
 from ..errors import ModelError
+from ..text.redaction import redact
 from .batch_store import Batch, BatchStore
 
 ENDED = ("completed", "expired", "cancelled", "failed")

@@ -13,9 +13,9 @@ from dspy.utils.exceptions import LMError
 from ..engines.batched import BatchReply, Written
 from ..engines.conversion import hiding
 from ..engines.database import Database
-from ..engines.failures import redact
 from ..errors import CheckpointError
 from ..keeping.locking import alone
+from ..text.redaction import redact
 from .outputs import checkpoint_of
 
 _TRIES = 4

@@ -1,5 +1,6 @@
-"""No key and no address with credentials reaches a card or a history."""
+"""No key and no address with credentials reaches a message, a card or a history."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.keeping.artifacts import Store
-from jurist.keeping.redaction import HIDDEN, publishable
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
+from jurist.text.redaction import HIDDEN, publishable, redact
 
 SECRETS = [
     "sk-abcdefgh12345678",
@@ -30,9 +31,43 @@ SECRETS = [
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("frame", ["{}", "key={}", '{{"a": "{}"}}', "Bearer {}"])
 def test_key_shaped_text_is_hidden_wherever_it_stands(secret: str, frame: str) -> None:
-    written = str(publishable({"note": [{"x": frame.format(secret)}]}))
-    assert secret not in written
-    assert HIDDEN in written
+    text = frame.format(secret)
+    for written in (str(publishable({"note": [{"x": text}]})), redact(text)):
+        assert secret not in written
+        assert HIDDEN in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abcd1234efgh5678",
+        "key sk-abcd********wxyz is wrong",
+        "sent Authorization: Bearer abc.def.ghi",
+        "GET https://user:hunter22@host:8000/v1 failed",
+        "failed to connect to user:hunter22@host:8000",
+        "token gsk-0123456789 and xai-0123456789",
+        "GET http://0123456789@host/v1?api_key=hunter22 failed",
+    ],
+)
+def test_secrets_by_their_shape(text: str) -> None:
+    said = redact(text)
+    assert "***" in said
+    assert not re.search(r"abcd1234|abcd\*{3,}w|abc\.def|hunter22|0123456789", said)
+
+
+secrets = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=6, max_size=40).filter(
+    lambda text: "*" not in text
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(secrets, min_size=1, max_size=4, unique=True), st.text(max_size=30))
+def test_secrets_of_the_environment(values: list[str], around: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for number, value in enumerate(values):
+            patch.setenv(f"SOME{number}_{('API_KEY', 'TOKEN', 'SECRET', 'PASSWORD')[number % 4]}", value)
+        said = redact(around + " ".join(values) + around)
+    assert not any(value in said.replace("***", " ") for value in values if value not in around)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What may be written to a file: plain JSON values without keys and without addresses that hold credentials."""
+"""What may be said or written to a file: no keys, and no addresses that hold credentials."""
 
 import math
 import os
@@ -26,8 +26,17 @@ _SECRET_NAMES = re.compile(
     r"(?:access|auth|bearer|refresh|session)[_-]?token)$"
 )
 _ADDRESS_NAMES = re.compile(r"(?i)^(?:.*_)?(?:model|base|api_base|base_url|endpoint|url|host)$")
-_ENV_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-_SHORTEST_ENV_SECRET = 12  # shorter values ("none", "local-key") are placeholders, and also ordinary words
+# What may be a word in prose, and is hidden in a message all the same; a provider shows keys with stars in them.
+_DOUBTFUL = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key)-[\w*.-]{4,}|(?<=Bearer )\S+|[^/\s:@]+:[^/\s@]+(?=@)")
+_VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+# Shorter values of variables ("none", "local-key") are placeholders and also ordinary words, as a prompt has them.
+_SHORTEST, _SHORTEST_SAID = 12, 6
+
+
+def redact(text: str) -> str:
+    """Return a message on one line without keys, and without what may be one."""
+    text = _DOUBTFUL.sub(HIDDEN, _without_values(text, _values(_SHORTEST_SAID)))
+    return " ".join(_without_keys(_USERINFO.sub(f"{HIDDEN}@", text)).split())
 
 
 def public_address(text: str) -> str:
@@ -41,12 +50,27 @@ def publishable(value: Any) -> Any:
 
     NaN and infinities, which JSON has not, become ``None``; lone surrogates become U+FFFD.
     """
-    values = {value for name, value in os.environ.items() if name.upper().endswith(_ENV_NAMES)}
-    secrets = (value for value in values if len(value) >= _SHORTEST_ENV_SECRET)
-    return _walk(value, "", tuple(sorted(secrets, key=len, reverse=True)))
+    return _walk(value, "", _values(_SHORTEST))
 
 
-def _walk(value: Any, name: str, secrets: tuple[str, ...]) -> Any:
+def _values(shortest: int) -> list[str]:
+    """Return the secrets in the environment, the longest first: one may begin like another."""
+    values = {value for name, value in os.environ.items() if name.upper().endswith(_VARIABLES)}
+    return sorted((value for value in values if len(value) >= shortest), key=len, reverse=True)
+
+
+def _without_values(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _without_keys(text: str) -> str:
+    text = _KEYS.sub(HIDDEN, _QUERY_KEY.sub(rf"\1{HIDDEN}", text))
+    return _BEARER.sub(lambda found: (found[1] or found[2]) + HIDDEN, text)
+
+
+def _walk(value: Any, name: str, secrets: Sequence[str]) -> Any:
     if isinstance(value, str | PurePath):
         return _text(str(value), name, secrets)
     if value is None or isinstance(value, bool | int):
@@ -79,12 +103,8 @@ def _unicode(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _text(text: str, name: str, secrets: tuple[str, ...]) -> str:
+def _text(text: str, name: str, secrets: Sequence[str]) -> str:
     if _SECRET_NAMES.match(name) and text:
         return HIDDEN
-    text = _unicode(text)
-    for secret in secrets:
-        text = text.replace(secret, HIDDEN)
-    text = _QUERY_KEY.sub(rf"\1{HIDDEN}", _USERINFO.sub("", text))
-    text = _BEARER.sub(lambda found: (found[1] or found[2]) + HIDDEN, _KEYS.sub(HIDDEN, text))
+    text = _without_keys(_USERINFO.sub("", _without_values(_unicode(text), secrets)))
     return public_address(text) if _ADDRESS_NAMES.match(name) else text
