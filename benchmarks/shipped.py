@@ -45,12 +45,12 @@ def shipped() -> set[str]:
     """Return the names of what ships."""
     found = LIST.search(PROJECT.read_text(encoding="utf-8"))
     assert found, f"{PROJECT} has no list of what ships"
-    return set(re.findall(r'"([a-z0-9-]+)/latest"', found[2]))
+    return set(re.findall(r'"([a-z0-9-]+)/names[.]json"', found[2]))
 
 
 def ship(names: Collection[str]) -> None:
     """Write the names of what ships into pyproject.toml."""
-    lines = "".join(f'    "{name}/1/*", "{name}/latest",\n' for name in sorted(names))
+    lines = "".join(f'    "{name}/1/*", "{name}/names.json",\n' for name in sorted(names))
     text = PROJECT.read_text(encoding="utf-8")
     PROJECT.write_text(LIST.sub(lambda found: found[1] + lines, text), encoding="utf-8")
 
@@ -72,7 +72,6 @@ def make(name: str, folder: Path) -> bool:
         kept = Store(folder).save(
             judge, artifact.state, card, _history(artifact), make_latest=made.latest, records=records
         )
-    (folder / name / "names.jsonl").unlink(missing_ok=True)  # when names moved says nothing here
     jurist.harden(kept.ref, gold, store=folder, field=FIELDS.get(name, ""), model=model)
     return True
 
@@ -98,7 +97,7 @@ def content(folder: Path) -> dict[str, Any]:
         "proof": artifact.proof(),
         "seen": artifact.seen(),
         "robustness": artifact.robustness,
-        "latest": (folder / "latest").exists(),
+        "latest": (folder / "names.json").exists(),
     }
 
 

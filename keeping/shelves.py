@@ -1,6 +1,6 @@
 """The versions of one judge in a folder, and the names that mean them; safe against concurrent savers.
 
-A version is written once and never again; only the pointers ``latest`` and ``tags.json`` beside it move.
+A version is written once and never again; only ``names.json`` beside it, which says what names mean, changes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
 
 from ..errors import ArtifactError, UsageError, why
 from .sealing import canonical
 
 LATEST = "latest"
-_TAGS, _MOVES = "tags.json", "names.jsonl"
+_NAMES = "names.json"
+_Tag = Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,64}$")]
+_MEANT = TypeAdapter(dict[_Tag, Annotated[list[Annotated[int, Field(gt=0)]], Field(min_length=1)]])
+"""``latest`` or a tag -> the version that it means; of ``latest`` then those that it meant before, the last one first."""
 _VERSION = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _TAG = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
@@ -53,11 +59,7 @@ class Shelf:
         except OSError as error:
             raise ArtifactError(f"{root}: {error.strerror}", hint="name a folder that can be read") from error
         shelves = [cls(root, name) for name in names]
-        return [
-            shelf
-            for shelf in shelves
-            if shelf.versions() or (shelf.path / LATEST).exists() or (shelf.path / _TAGS).exists()
-        ]
+        return [shelf for shelf in shelves if shelf.versions() or (shelf.path / _NAMES).exists()]
 
     @property
     def path(self) -> Path:
@@ -77,7 +79,7 @@ class Shelf:
         have = self.versions()
         if _VERSION.fullmatch(selector):
             return int(selector) if int(selector) in have else None
-        version = (self._latest() if selector == LATEST else self._tags()).get(selector)
+        version, *_ = self._meant().get(selector, [None])
         if version is not None and version not in have:
             raise ArtifactError(
                 f"{self.judge}@{selector} means version {version}, which is gone; "
@@ -87,24 +89,22 @@ class Shelf:
         return version
 
     def names(self) -> dict[str, int]:
-        """Return what ``latest`` and each tag means; what is damaged is left out."""
-        return self._names()[0]
+        """Return what ``latest`` and each tag means; nothing where that is damaged."""
+        with suppress(ArtifactError):
+            return {name: versions[0] for name, versions in self._meant().items()}
+        return {}
 
     def faults(self) -> list[str]:
         """Return what is wrong with the names."""
-        names, faults = self._names()
-        have = self.versions()
-        gone = [(name, version) for name, version in names.items() if version not in have]
-        return faults + [f"{name!r} means version {version}, which is gone" for name, version in gone]
-
-    def _names(self) -> tuple[dict[str, int], list[str]]:
-        names, faults = dict[str, int](), list[str]()
-        for read in (self._latest, self._tags):
-            try:
-                names = read() | names  # a tag cannot take the place of ``latest``
-            except ArtifactError as error:
-                faults.append(error.message)
-        return names, faults
+        try:
+            meant, have = self._meant(), self.versions()
+        except ArtifactError as error:
+            return [error.message]
+        return [
+            f"{name!r} means version {version}, which is gone"
+            for name, (version, *_) in meant.items()
+            if version not in have
+        ]
 
     def put(self, version: int, name: str, data: bytes) -> None:
         """Write a file into the folder of a version that exists, whole or not at all."""
@@ -114,8 +114,9 @@ class Shelf:
     def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool) -> int:
         """Write the next version and return its number."""
         with self._writing():
+            latest = self._meant().get(LATEST, [0])[0]
             version = self._place(files)
-            if make_latest and self.names().get(LATEST, 0) < version:
+            if make_latest and latest < version:
                 self._move(LATEST, version)
         return version
 
@@ -131,29 +132,16 @@ class Shelf:
 
     def promoted(self) -> list[int]:
         """Return the versions that exist and were made the latest, the last one first."""
-        latest, have = self.number(LATEST), self.versions()
-        meant = [] if latest is None else [latest, *self._noted()]
-        return [version for version in dict.fromkeys(meant) if version in have]
+        have = self.versions()
+        meant = [] if self.number(LATEST) is None else self._meant()[LATEST]
+        return [version for version in meant if version in have]
 
-    def _noted(self) -> list[int]:
-        """Return what ``latest`` is noted to have meant, the last one first."""
-        try:
-            moves = [json.loads(line) for line in (_read(self.path / _MOVES) or "").splitlines()]
-            return [int(move["version"]) for move in reversed(moves) if move["name"] == LATEST]
-        except (ValueError, KeyError, TypeError) as error:
-            raise ArtifactError(
-                f"{self.path / _MOVES} does not hold moves of names", hint="correct or remove it"
-            ) from error
-
-    def _move(self, tag: str, version: int) -> None:
+    def _move(self, name: str, version: int) -> None:
         """Write what a name means, and of ``latest`` what it meant: each model has a latest version."""
-        if tag != LATEST:
-            _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
-            return
-        meant = dict.fromkeys([version, self.names().get(LATEST, version), *self._noted()])
-        lines = (json.dumps({"name": LATEST, "version": number}) + "\n" for number in reversed(meant))
-        _write(self.path / LATEST, f"{version}\n".encode())
-        _write(self.path / _MOVES, "".join(lines).encode())
+        meant = self._meant()
+        before = meant.get(LATEST, []) if name == LATEST else []
+        meant[name] = list(dict.fromkeys([version, *before]))
+        _write(self.path / _NAMES, canonical(meant))
 
     def _place(self, files: Callable[[int], Mapping[str, bytes]]) -> int:
         while True:
@@ -185,39 +173,21 @@ class Shelf:
                 f"{self.path} cannot be written: {error.strerror}", hint="name another folder with --store"
             ) from error
 
-    def _latest(self) -> dict[str, int]:
-        text = _read(self.path / LATEST)
-        if text is not None and not _VERSION.fullmatch(text.strip()):
-            raise ArtifactError(
-                f"{self.path / LATEST} does not hold a version number", hint="set the tag 'latest' again"
-            )
-        return {} if text is None else {LATEST: int(text)}
-
-    def _tags(self) -> dict[str, int]:
+    def _meant(self) -> dict[str, list[int]]:
+        path = self.path / _NAMES
         try:
-            tags = json.loads(_read(self.path / _TAGS) or "{}")
-        except (ValueError, RecursionError):
-            tags = None
-        if not isinstance(tags, dict) or not all(
-            _TAG.fullmatch(tag) and type(version) is int and version > 0 for tag, version in tags.items()
-        ):
-            raise ArtifactError(
-                f"{self.path / _TAGS} does not hold tags and version numbers", hint="correct or remove it"
-            )
-        return tags
+            return _MEANT.validate_json(path.read_bytes(), strict=True)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            wrong = f"cannot be read: {why(error)}"
+        except ValueError:
+            wrong = "does not hold names and versions"
+        raise ArtifactError(f"{path} {wrong}", hint="correct or remove it")
 
 
 def _is_judge(name: str) -> bool:
     return bool(name) and all(char.islower() or char.isdigit() or char == "-" for char in name)
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"{path} cannot be read: {why(error)}", hint="correct or remove it") from error
 
 
 def _write(path: Path, data: bytes) -> None:

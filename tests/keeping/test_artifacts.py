@@ -1,5 +1,6 @@
 """The store: versions, pointers, many savers, places, and judges that do not fit."""
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -31,7 +32,7 @@ def test_versions_count_up_and_latest_moves_only_when_told(store: Store) -> None
     assert store.load("polite").version == store.load("polite@latest").version == 3
     assert [store.load(f"polite@{n}").version for n in (1, 2, 3, 4)] == [1, 2, 3, 4]
     assert [one.version for one in store.list() if one.latest] == [3]
-    assert (store.root / "polite" / "latest").read_text() == "3\n"
+    assert json.loads((store.root / "polite" / "names.json").read_text()) == {"latest": [3, 1]}
 
 
 def test_nothing_at_all_says_so(store: Store) -> None:
@@ -180,7 +181,7 @@ def test_a_failed_write_leaves_no_trace(store: Store, monkeypatch: pytest.Monkey
     with pytest.raises(ArtifactError, match="No space left"):
         save(store)
     assert [one.version for one in store.list()] == [1]
-    assert sorted(entry.name for entry in (store.root / "polite").iterdir()) == ["1", "latest", "names.jsonl"]
+    assert sorted(entry.name for entry in (store.root / "polite").iterdir()) == ["1", "names.json"]
 
 
 def test_other_folders_in_the_store_are_left_alone(store: Store) -> None:
@@ -242,8 +243,10 @@ def test_the_descriptions_that_were_proved_come_back(store: Store) -> None:
     )
 
 
-def test_a_damaged_record_of_moves_is_one_line(store: Store) -> None:
+def test_damaged_names_are_one_line_and_nothing_is_written_over_them(store: Store) -> None:
     save(store)
-    (store.root / "polite" / "names.jsonl").write_text("nonsense\n")
-    with pytest.raises(ArtifactError, match="moves of names"):
-        store.tag("polite@1", "latest")
+    (store.root / "polite" / "names.json").write_text("nonsense\n")
+    for write in (lambda: store.tag("polite@1", "latest"), lambda: save(store)):
+        with pytest.raises(ArtifactError, match="does not hold names and versions"):
+            write()
+    assert [one.version for one in store.list()] == [1]
