@@ -9,12 +9,12 @@ from signal import SIGINT
 from typing import Any
 
 from ..arguments.run import BatchOptions, CollectOptions, SubmitOptions
-from ..engines.batched import BatchEndpoint, batch_discount
 from ..engines.models import Model, key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
 from ..keeping.loading import LoadedJudge
 from ..report.table import Table, table
+from ..runs.batch_endpoint import BatchEndpoint, batch_discount
 from ..runs.batch_service import BatchService
 from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened

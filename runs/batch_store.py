@@ -10,9 +10,9 @@ from typing import Any
 
 from dspy.utils.exceptions import LMError
 
-from ..engines.batched import BatchReply, Written
 from ..engines.conversion import hiding
 from ..engines.database import Database
+from ..engines.direct import Reply
 from ..errors import CheckpointError
 from ..keeping.locking import alone
 from ..text.redaction import redact
@@ -38,6 +38,31 @@ CREATE INDEX IF NOT EXISTS of_batch ON requests (batch);
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 """Lines and bytes of one file: the limits of OpenAI."""
 _WAITS = f"reply IS NULL AND tries < {_TRIES}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """A request as it is sent."""
+
+    base: str  # address of the server, as ``https://api.openai.com/v1``
+    path: str  # below it, as ``/chat/completions``
+    model: str  # as the server knows it
+    body: bytes  # JSON, on one line
+    terms: str  # what was known of the endpoint when it was written; see :class:`~jurist.engines.structure.Terms`
+    key: str  # what tells it from every other request, whatever was known, as hexadecimal digits
+    case: str  # id of the case for which it was first sent
+
+    @property
+    def custom_id(self) -> str:
+        """Its name in a batch: the id of the case, and the beginning of the key."""
+        return f"{self.case}-{self.key[:24]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchReply(Reply):
+    """What came back for a request."""
+
+    terms: str  # what was known of the endpoint when the request was written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +111,7 @@ def check_no_batches(output: Path, *, forget: bool) -> None:
 class BatchStore(Database):
     """The requests and batches of one output."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         super().__init__(path, "PRAGMA synchronous=FULL;" + _TABLES)
 
     @property

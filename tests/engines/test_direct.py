@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from loopback import FAULTS, Fault, Loopback
 
 from jurist.engines.adapters import ADAPTERS, _Keeper, adapter, predicted
-from jurist.engines.batched import BatchEndpoint, BatchReply, Written
 from jurist.engines.direct import Direct
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
@@ -24,6 +23,8 @@ from jurist.engines.models import Endpoint, Model
 from jurist.programs.catalogue import JUDGES
 from jurist.programs.fect import FECT
 from jurist.programs.frozen import all_predictors
+from jurist.runs.batch_endpoint import BatchEndpoint
+from jurist.runs.batch_store import BatchStore
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["<think>", '"\\', "\x00"])
 
@@ -60,21 +61,6 @@ def asked(endpoint: Endpoint, request: Request) -> Any:
     return replace(response, id=None, provider_data=None), cost
 
 
-class Nothing:
-    """Replies of batches, of which there are none."""
-
-    def wants(self, request: Written) -> bool:
-        return True
-
-    def reply(self, request: Written) -> BatchReply:
-        raise AssertionError("a request that waits has no reply to be read")
-
-    def terms(self, model: str) -> str:
-        return ""
-
-    forget = learned = reply
-
-
 def simple(**config: Any) -> Request:
     return Request(model="openai/m", system="s", messages=(Message.user("u"),), config=Config(**config))
 
@@ -100,8 +86,8 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
             for endpoint in (ours, theirs):
                 asyncio.run(endpoint.acomplete(request))
             reached = Model(name="openai/m", api_base=server.url)
-            batched = BatchEndpoint(reached, Nothing())
-            assert batched.written(request).body == server.hits[0].raw
+            with BatchStore(None) as store:
+                assert BatchEndpoint(reached, store).written(request).body == server.hits[0].raw
         finally:
             typed_request.reset(token)
         (first, second) = server.hits

@@ -14,8 +14,7 @@ from loopback import answer, field_of
 from pages import ROOT, run_page
 from small import cli, ok, read_jsonl, write_jsonl
 
-from jurist.engines.batched import Written
-from jurist.runs.batch_store import BatchStore, batches_of
+from jurist.runs.batch_store import BatchStore, Written, batches_of
 
 pytestmark = pytest.mark.usefixtures("no_pause")
 

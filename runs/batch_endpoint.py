@@ -1,72 +1,26 @@
 """An endpoint that is asked in batches: a store of replies stands in the place of the connection."""
 
 import hashlib
-from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 from dspy.clients.model_metadata import model_info, rate
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError
 
+from ..engines.channel import says_something
+from ..engines.conversion import content_of
+from ..engines.draws import current_draw
+from ..engines.journal import request_key
+from ..engines.models import Endpoint, Model, shipped_prices
+from ..engines.structure import Terms
 from ..errors import AnswerPending, UsageError
-from .channel import says_something
-from .conversion import content_of
-from .direct import Reply
-from .draws import current_draw
-from .journal import request_key
-from .models import Endpoint, Model, shipped_prices
-from .structure import Terms
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """A request as it is sent."""
-
-    base: str  # address of the server, as ``https://api.openai.com/v1``
-    path: str  # below it, as ``/chat/completions``
-    model: str  # as the server knows it
-    body: bytes  # JSON, on one line
-    terms: str  # what was known of the endpoint when it was written; see :class:`~jurist.engines.structure.Terms`
-    key: str  # what tells it from every other request, whatever was known, as hexadecimal digits
-    case: str  # id of the case for which it was first sent
-
-    @property
-    def custom_id(self) -> str:
-        """Its name in a batch: the id of the case, and the beginning of the key."""
-        return f"{self.case}-{self.key[:24]}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatchReply(Reply):
-    """What came back for a request."""
-
-    terms: str  # what was known of the endpoint when the request was written
-
-
-class Replies(Protocol):
-    """Where requests wait for their replies. Thread-safe."""
-
-    def wants(self, request: Written) -> bool:
-        """Take note that a request is asked for; return whether it still waits for its reply."""
-
-    def reply(self, request: Written) -> BatchReply:
-        """Return the reply to a request that does not wait any more."""
-
-    def forget(self, request: Written) -> None:
-        """Drop a reply that was of no use: if its request is asked for again, it waits for another one."""
-
-    def terms(self, model: str) -> str:
-        """Return what is known of an endpoint's model; empty if nothing is."""
-
-    def learned(self, model: str, terms: str) -> None:
-        """Keep what is known of it, for what is written from now on, also by another process."""
+from .batch_store import BatchStore, Written
 
 
 class BatchEndpoint(Endpoint):
     """An endpoint behind the channel that answers what batches have brought."""
 
-    def __init__(self, model: Model, replies: Replies) -> None:
+    def __init__(self, model: Model, store: BatchStore) -> None:
         super().__init__(model)
         if not self._direct.fits or not self._direct.provider.startswith("openai"):
             raise UsageError(
@@ -74,20 +28,20 @@ class BatchEndpoint(Endpoint):
                 hint="name an OpenAI-compatible endpoint: --model openai/NAME, elsewhere with --api-base and not with "
                 "OPENAI_BASE_URL",
             )
-        self._replies = replies
-        if known := replies.terms(self._direct.name):
+        self._store = store
+        if known := store.terms(self._direct.name):
             self._terms = self._terms.as_of(known)
         self._written_with = dict[str, Terms]()
 
     def check(self, request: Request) -> None:
         """Refuse a request whose reply is not there yet."""
-        if self._replies.wants(self.written(request)):
+        if self._store.wants(self.written(request)):
             raise AnswerPending
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response that a batch has brought, and its cost."""
         written = self.written(request)
-        reply = self._replies.reply(written)
+        reply = self._store.reply(written)
         if reply.terms not in self._written_with:
             self._written_with[reply.terms] = self._terms.as_of(reply.terms)
         sent = self._written_with[reply.terms].apply(request)
@@ -96,13 +50,13 @@ class BatchEndpoint(Endpoint):
                 response = self._direct.read(sent, reply)
             priced = self._priced(sent, response)
         except LMError:
-            self._replies.forget(written)
+            self._store.forget(written)
             raise
         finally:
             if self._terms.known != written.terms:
-                self._replies.learned(self._direct.name, self._terms.known)
+                self._store.learned(self._direct.name, self._terms.known)
         if not says_something(response):  # the channel asks for another
-            self._replies.forget(written)
+            self._store.forget(written)
         return priced
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
