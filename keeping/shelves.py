@@ -25,7 +25,7 @@ LATEST = "latest"
 _NAMES = "names.json"
 _Tag = Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,64}$")]
 _MEANT = TypeAdapter(dict[_Tag, Annotated[list[Annotated[int, Field(gt=0)]], Field(min_length=1)]])
-"""``latest`` or a tag -> the version that it means, then, of ``latest``, those that it meant before, the last one first."""
+"""``latest`` or a tag -> the version that it means, then, of ``latest``, those that it meant before, newest first."""
 _VERSION = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _TAG = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
