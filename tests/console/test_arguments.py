@@ -94,28 +94,6 @@ def test_a_compilation_is_limited_alike_in_both() -> None:
     assert f"{CALLS:,}" in str(jurist.compile.__doc__)
 
 
-@pytest.mark.parametrize(
-    ("argv", "meant"),
-    [
-        (("comple",), "compile"),
-        (("gold", "chek"), "check"),
-        (("compile", "fect", "--adapter", "jsom"), "json"),
-        (("judges", "--jsn"), "--json"),
-        (("gold", "check", "fect", "g.csv", "--rejcts", "f"), "--rejects"),
-        (("compile", "fekt"), "fect"),
-        (("compile", "fect", "--optimizer", "ophro"), "opro"),
-        (("compile", "fect", "--metric", "acuracy"), "accuracy"),
-        (("compile", "fect", "--optimizer", "opro", "--set", "stepz=3"), "steps"),
-        (("export", "fect:basic", "--to", "mesages"), "messages"),
-    ],
-)
-def test_what_may_have_been_meant_is_said(argv: tuple[str, ...], meant: str) -> None:
-    done = cli(*argv)
-    assert done.code in (1, 2)
-    assert done.lines[-1].startswith("error: ")
-    assert f"did you mean {meant}?" in done.lines[-1]
-
-
 def test_help_fits_a_screen_and_every_command_stands_in_it_once() -> None:
     lines = cli("--help").out.splitlines()
     assert len(lines) <= 40

@@ -1,6 +1,5 @@
 """Edges of the command line where paid work could be lost or paid twice, or a wrong name pass for an empty result."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 from judges import changed
-from loopback import field_of, truth_of
 from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.keeping.artifacts import Store
@@ -93,17 +91,6 @@ class TestUnusable:
         assert server.count == sent
         ok(*argv(server, "--resume", "--max-unusable", 1))
 
-    def test_failed_rows_can_be_asked_again(self, serve: Callable[..., Any]) -> None:
-        def fault(index: int, body: dict[str, Any]) -> str | None:
-            return "500" if truth_of(field_of(body["messages"][-1]["content"], "claim")) else None
-
-        server = serve(faults=fault)
-        done = cli(*argv(server))
-        assert done.code == 3
-        assert done.lines[-1].endswith("(--max-unusable); jurist run --resume asks the failed ones again")
-        streamed = [part if part != "o.jsonl" else "-" for part in argv(server)]
-        assert cli(*streamed).lines[-1].endswith("(--max-unusable)")
-
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_standard_output_on_a_full_disk_is_one_line(tmp_path: Path) -> None:
@@ -126,11 +113,6 @@ def test_standard_output_is_in_utf_8_whatever_the_system_writes() -> None:
         check=True,
     )
     assert "问题" in done.stdout.decode("utf-8")
-
-
-def test_lines_on_standard_output_stay_lines() -> None:
-    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "-", "--json")
-    assert [json.loads(line)["status"] for line in done.out.splitlines()] == ["verdict"] * ROWS
 
 
 def test_a_problem_found_is_in_the_object_and_in_the_exit_code() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from judges import changed
-from small import FAST, OWN, claims, cli, tree, write_jsonl
+from quiz import QUIZ
+from small import FAST, OWN, claims, cli, replies, tree, write_jsonl
 
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
@@ -22,6 +23,8 @@ COMPILE = f"compile fect --gold gold.jsonl --yes {' '.join(FAST)}"
 COMPARE = "compare fect:basic fect@1 --gold gold.jsonl --yes"
 REMEMBER = "artifacts remember fect@1 new.csv"
 BATCH = "batch submit fect:basic --output b.jsonl --input"
+INTO = "--input gold.jsonl --output q.jsonl"
+NEW = "new x --from p.md --output x.py"
 NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 groups|Generating train split|$")
 """Lines that may come before the error: what is compiled, what its proof can show, and the bar of ``datasets``."""
 
@@ -43,6 +46,8 @@ def _folder(no_waiting: None) -> None:
     Path("latin.csv").write_bytes("conversation,claim\nA: café,Café\n".encode("latin-1"))
     Path("full.jsonl").write_text('{"id": "of somebody else"}\n')
     Path("own.py").write_text(OWN)
+    write_jsonl(Path("own.jsonl"), replies(2))
+    Path("p.md").write_text("Is it polite?\n\nMessage: {{message}}\nReply: {{ reply }}")
     Path("bad.py").write_text("import nothing_of_that_name\n")
     Path("no-judge.py").write_text("judge = 1\n")
     row = {"id": "x", "row": 1, "part": 1, "case": "0", "source": "", "group": ""}
@@ -87,6 +92,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "are not decided by a threshold of votes; leave out --threshold", f"{PAIRS} --threshold 0.5"),
     (1, "empty.jsonl: the file is empty", "compile fect --gold empty.jsonl"),
     (2, "latin.csv:2: byte 0xe9 at column 7 is not UTF-8", "new x --from latin.csv --labels yes,no"),
+    (2, "'holt' is no answer of may-go", "gold check own.py:judge own.jsonl --map no=holt"),
     (1, "field 'reference'", "compile cognibench --gold gold.jsonl"),
     (1, "the labels of no rater;", "gold agreement fect gold.jsonl"),
     (1, "rows.jsonl/x.jsonl: cannot write", "gold import fect gold.jsonl --output rows.jsonl/x.jsonl"),
@@ -140,10 +146,40 @@ WRONG: list[tuple[int, str, str]] = [
     ),
     (2, "the name is empty", "gold check fect ''"),
     (2, "the name is empty", "assess offline --benchmark dialogues --calibration ''"),
-    (2, "a budget of 0 calls", f"{COMPILE} --max-calls 0"),
+    *((2, "a budget of 0 calls", f"{command} --max-calls 0") for command in (COMPILE, RUN)),
     (2, "a budget of -2.0 cost", f"{COMPILE} --max-cost -2"),
     (1, "the proof alone takes", f"{COMPILE} --max-calls 4"),
     (2, "needs two judges and one repeat", "compare fect:basic fect@1 --gold gold.jsonl --repeats 0"),
+    (2, "did you mean compile?", "comple"),
+    (2, "did you mean check?", "gold chek"),
+    (2, "did you mean json?", "compile fect --adapter jsom"),
+    (2, "did you mean --json?", "judges --jsn"),
+    (2, "did you mean --rejects?", "gold check fect g.csv --rejcts f"),
+    (1, "did you mean opro?", f"{COMPILE} --optimizer ophro"),
+    (2, "did you mean accuracy?", "compile fect --metric acuracy"),
+    (1, "did you mean steps?", "compile fect --gold gold.jsonl --optimizer opro --set stepz=3"),
+    (2, "did you mean messages?", "export fect:basic --to mesages"),
+    # generators and training files
+    (2, "is a judge and writes nothing", f"generate fect:basic {INTO}"),
+    (1, "no generator is called 'nothing'; use one of dialogue, faithqa", f"generate nothing {INTO}"),
+    (2, "1 or more", f"generate {QUIZ}:generator:basic {INTO} --attempts 0"),
+    (2, "add --judge-model", f"generate {QUIZ}:generator:basic {INTO} --judge-api-base http://x"),
+    (2, "also has units", f"export training --judge fect-3d-reasoning:basic {INTO}"),
+    (1, "nobody", f"export training --judge nobody:basic {INTO}"),
+    (2, "is not three numbers", f"export training --judge fect:basic {INTO} --split 1/2"),
+    # new judges
+    (2, "--labels", NEW),
+    (2, "--positive", f"{NEW} --score 1-5 --positive a"),
+    (2, "not allowed with", f"{NEW} --score 1-5 --labels a,b"),
+    *(
+        (2, "no proper part", f"{NEW} --labels {labels}")
+        for labels in ("a", "a,b --positive c", "a,b --positive a,b")
+    ),
+    (2, "a scale from 5 to 1", f"{NEW} --score 5-1"),
+    (2, "no scale", f"{NEW} --score '1 to 5'"),
+    (2, "not two inputs", f"{NEW} --prefer message"),
+    (2, "are not two of its inputs", f"{NEW} --prefer message,other"),
+    (2, "none of its inputs", f"{NEW} --labels a,b --unit z"),
     # files
     *(
         (2, "is an input, and would be lost", command)
@@ -275,9 +311,13 @@ UNPAID: list[tuple[str, str]] = [
         for line in (
             f"compile fect {GOLD} {SHORT} --set sets=1",
             f"compare fect:basic fect-3d:basic {GOLD}",
+            f"{JUDGE} gold.jsonl --output o.jsonl",
             "table cognibench-3 --gold cognibench-mini",
         )
     ),
+    ("does not end in _KEY or _TOKEN", f"compile fect {GOLD} {SHORT} --api-key-env SECRET"),
+    ("holds no key", f"compile fect {GOLD} {SHORT} --api-key-env NOBODYS_KEY"),
+    ("go with --prompt-model", f"compile fect {GOLD} {SHORT} --prompt-api-base http://localhost:1/v1"),
     ("--rejects gold.jsonl would write into gold.jsonl", f"{JUDGE} gold.jsonl --output o.jsonl --rejects gold.jsonl"),
     ("--rejects o.jsonl would write into o.jsonl", f"{JUDGE} gold.jsonl --output o.jsonl --rejects o.jsonl"),
     ("--rejects folder/x would write into folder", f"{JUDGE} folder --output o.jsonl --rejects folder/x"),

@@ -54,25 +54,6 @@ def test_metrics_equal_scikit_learn(name: str, data: list[tuple[str, str]], posi
 
 
 @pytest.mark.parametrize(
-    ("name", "gold", "predicted", "expected"),
-    [
-        ("precision", "ab", "bb", 0.0),
-        ("recall", "bb", "ab", 0.0),
-        ("f1", "bb", "bb", 0.0),
-        ("kappa", "aaa", "aaa", 0.0),
-        ("kappa", "aaa", "aab", 0.0),
-        ("kappa", "ab", "aa", 0.0),
-        ("kappa", "ab", "ba", -1.0),
-        ("macro_f1", "aa", "aa", 1.0),
-        ("macro_f1", "aa", "ab", 1 / 3),
-        ("balanced_accuracy", "aa", "ab", 0.5),
-    ],
-)
-def test_conventions(name: str, gold: str, predicted: str, expected: float) -> None:
-    assert value_of(name, gold, predicted, ClosedLabels("abc", {"a"})) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
         ("f2", ClosedLabels("ab", {"a"}), "'f2' does not fit this judge; use one of precision, recall, f1"),

@@ -40,10 +40,16 @@ def write(place: Path, rows: list[Any] | str | pyarrow.Table, name: str = "gold.
     return file
 
 
+COLUMNS = (
+    "conversation,claim,factual,rater:ann,rater: bob ,rater:cem\n"
+    "c1,x,true,TRUE,factual,\n"
+    "c2,y,false,false, non_factual ,true\n"
+)
+HEAD = "conversation,claim,factual,"
 AUTHORS = {"conversation": "c", "claim": "d", "claim_is_factual": "perhaps"}
 TORN, SHORT = {**response("faithful"), "sentences": ["a", "b"]}, response("faithful", ratings={"a": []})
 OWN_ROW = {"policy": "p", "reply": "r", "verdict": "holt"}
-ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
+ERRORS: dict[str, tuple[Judge, list[Any] | str, int | None, str, str]] = {
     "missing column": (FECT, [*GOOD, {"conversation": "c"}], 3, "claim", "the field is missing"),
     "ill-typed": (FECT, [fect("c", 7)], 1, "claim", "valid string"),  # type: ignore[arg-type]
     "empty text": (FECT, [fect("c", "")], 1, "claim", "at least 1 character"),
@@ -57,21 +63,19 @@ ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
     "only positive": (FECT, [fect("c", "d", False)], None, "", "no negative one; add rows labelled factual"),
     "only negative": (FECT, [fect("c", "d"), fect("c", "e")], None, "", "there is no positive one; add rows"),
     "ratings of a wrong kind": (FECT, [fect("c", "d", ratings=["x"])], 1, "ratings", "must be an object"),
-    "rating of a wrong kind": (
-        FECT,
-        [fect("c", "d", ratings={"a": "hm"})],
-        1,
-        "ratings.a",
-        "'hm' does not fit",
-    ),
+    "rating of a wrong kind": (FECT, [fect("c", "d", ratings={"a": "hm"})], 1, "ratings.a", "'hm' does not fit"),
     "rating too short": (COGNIBENCH, [SHORT], 1, "ratings.a", "does not fit"),
-}
+    "rating in a column": (FECT, COLUMNS + "c3,z,true,true,maybe,\n", 4, "rater: bob", "'maybe' does not fit the row"),
+    "column of no rater": (FECT, HEAD + "rater:\nc,d,true,true\n", 2, "rater:", "the column names no rater"),
+    "rating given twice": (FECT, HEAD + "rater:a,rater: a\nc,d,1,x,y\n", 2, "rater: a", "two labels, 'x' and 'y'"),
+    "and in the object": (FECT, HEAD + 'rater:a,ratings\nc,d,1,x,"{""a"": ""y""}"\n', 2, "rater:a", "has two labels"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ERRORS)
 def test_an_error_names_file_line_and_field_in_one_line(kind: str, tmp_path: Path) -> None:
     judge, rows, line, field, said = ERRORS[kind]
-    file = write(tmp_path, rows)
+    file = write(tmp_path, rows, "gold.csv" if isinstance(rows, str) else "gold.jsonl")
     with pytest.raises(GoldError) as caught:
         Gold.load(file, judge)
     assert said in str(caught.value)
@@ -174,11 +178,6 @@ def test_a_second_rater_whose_rows_are_unknown_is_refused(
         Gold.load(folder(tmp_path, second), FECT)
 
 
-COLUMNS = (
-    "conversation,claim,factual,rater:ann,rater: bob ,rater:cem\n"
-    "c1,x,true,TRUE,factual,\n"
-    "c2,y,false,false, non_factual ,true\n"
-)
 WANTED: list[dict[str, tuple[str, ...]]] = [
     {"ann": ("factual",), "bob": ("factual",)},
     {"ann": ("non_factual",), "bob": ("non_factual",), "cem": ("factual",)},
@@ -207,23 +206,3 @@ def test_ratings_are_the_same_in_every_form(form: str, tmp_path: Path) -> None:
     assert [case.ratings for case in gold.cases] == WANTED
     if form.endswith("of nobody"):  # the label of a row without a name is nobody's rating
         assert [case.gold for case in gold.cases] == [("factual",), ("non_factual",)]
-
-
-HEAD = "conversation,claim,factual,"
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "field", "said"),
-    [
-        (COLUMNS + "c3,z,true,true,maybe,\n", 4, "rater: bob", "the rating 'maybe' does not fit the row"),
-        (HEAD + "rater:\nc,d,true,true\n", 2, "rater:", "the column names no rater"),
-        (HEAD + 'rater:a,ratings\nc,d,1,x,"{""a"": ""y""}"\n', 2, "rater:a", "has two labels, 'y' and 'x'"),
-        (HEAD + "rater:a,rater: a\nc,d,1,x,y\n", 2, "rater: a", "rater 'a' has two labels, 'x' and 'y'"),
-    ],
-)
-def test_a_fault_names_line_and_column(text: str, line: int, field: str, said: str, tmp_path: Path) -> None:
-    file = write(tmp_path, text, "gold.csv")
-    with pytest.raises(GoldError) as caught:
-        Gold.load(file, FECT)
-    assert said in str(caught.value)
-    assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)

@@ -11,7 +11,7 @@ import pytest
 from judges import CHECK, FLAG
 from small import cli
 
-from jurist.errors import GoldError, JuristError, UsageError
+from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
 from jurist.gold.new_rows import NewRow, Source
@@ -124,20 +124,6 @@ def test_labels_are_read_whatever_their_capitals_and_as_the_user_says(
 ) -> None:
     found = Gold.of([row], judge, labelled=False, mapping=RowMapping(labels=labels))
     assert found.cases[0].gold == gold
-
-
-@pytest.mark.parametrize(
-    ("kind", "mapping", "said"),
-    [
-        (UsageError, RowMapping(columns={"reply": "replly"}), "did you mean reply?"),
-        (UsageError, RowMapping(labels={"no": "holt"}), "'holt' is no answer of check"),
-        (GoldError, RowMapping(columns={"anwser": "reply"}), "no row has this column"),
-    ],
-)
-def test_a_name_that_is_not_there_is_said(kind: type[JuristError], mapping: RowMapping, said: str) -> None:
-    with pytest.raises(kind, match=r"one of|did you mean") as caught:
-        Gold.of(GOOD, CHECK, mapping=mapping)
-    assert said in str(caught.value)
 
 
 FRAMES = {

@@ -46,7 +46,7 @@ def test_models_times_repeats_at_a_temperature_at_which_draws_differ(serve: Call
     assert done.json["forecast"]["calls"] == done.json["forecast"]["billed"] == [WHOLE, WHOLE]
     assert done.json["forecast"]["unpriced"] == ["openai/x", "openai/y"]
     assert f"{WHOLE} calls" in done.lines[0]
-    assert f"spent: {WHOLE} calls, {110 * WHOLE} tokens" in done.people
+    assert f"spent: {WHOLE} calls, {110 * WHOLE:,} tokens" in done.people
     assert not Path("compiled").exists()  # nothing is left behind
 
 

@@ -107,19 +107,3 @@ def test_judge_and_proposer_at_two_addresses_with_two_keys(
     assert not any(map(proposes, judge.hits))
     kept = [path for path in Path().rglob("*") if path.is_file()]
     assert not any(b"0123456789" in path.read_bytes() for path in kept)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--api-key-env", "SECRET"), "does not end in _KEY or _TOKEN"),
-        (("--api-key-env", "NOBODYS_KEY"), "holds no key"),
-        (("--prompt-api-base", "http://localhost:1/v1"), "go with --prompt-model"),
-    ],
-)
-def test_keys_that_are_not_there(serve: Callable[..., Any], options: tuple[str, ...], said: str) -> None:
-    server = serve()
-    done = cli(*argv(server, *options))
-    assert done.code in (1, 2)
-    assert said in done.err
-    assert server.count == 0

@@ -33,7 +33,6 @@ def basic() -> jurist.LoadedJudge:
     [
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", n=2)), jurist.JuristError, "does not send n of"),
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", api_key="k")), jurist.JuristError, "written nowhere"),
-        (lambda: jurist.export(CHECK, "pdf"), jurist.JuristError, "no export target is called 'pdf'"),
         (lambda: jurist.evaluate(basic(), ROWS, samples=3), jurist.JuristError, "keeps its own samples; give that to"),
         (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, "nothing to pass; give --min METRIC=VALUE"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
@@ -48,6 +47,15 @@ def basic() -> jurist.LoadedJudge:
         (lambda: own(positive=True), jurist.JuristError, r"positive labels \[True\] are no proper part"),
         (lambda: own(labels=("a", "b", "c")), jurist.JuristError, "labels= names 3 labels, and verdict has 2; give a"),
         (lambda: jurist.load(CHECK, version="basic", samples=2.5), jurist.JuristError, r"2\.5 samples give no verdict"),
+        *(
+            (lambda rows=rows: jurist.run(basic(), rows, "out.jsonl"), jurist.JuristError, f"<rows>:{said}")
+            for rows, said in (
+                ({"policy": ["p"]}, " rows cannot be read from a dict"),
+                ([1], "1: a row must be a mapping of fields, got int"),
+                ([], " there are no rows"),
+                ([{"policy": "p"}], "1, field 'reply': the field is missing"),
+            )
+        ),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip
@@ -137,20 +145,6 @@ def test_any_rows_are_judged_into_a_file(tmp_path: Path) -> None:
         assert [json.loads(line)["label"] for line in again.read_text().splitlines()] == [
             line["label"] for line in lines[:5]
         ]
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        ({"policy": ["p"]}, "<rows>: rows cannot be read from a dict"),
-        ([1], "<rows>:1: a row must be a mapping of fields, got int"),
-        ([], "<rows>: there are no rows"),
-        ([{"policy": "p"}], "<rows>:1, field 'reply': the field is missing"),
-    ],
-)
-def test_what_are_no_rows_is_said(rows: Any, said: str, tmp_path: Path) -> None:
-    with pytest.raises(jurist.JuristError, match=said):
-        jurist.run(basic(), rows, tmp_path / "out.jsonl")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,6 @@ from small import cli, ok, read_jsonl
 
 import jurist
 from jurist.engines.models import Model
-from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
 from jurist.programs.generator import generator_of
@@ -107,10 +106,9 @@ def test_verifiers_may_have_a_model_of_their_own(serve: Callable[..., Any], fake
 def test_verifiers_that_cost_are_asked_about_though_the_writer_is_free(command: str) -> None:
     """Without a terminal and without --yes, nothing is sent to a model of unknown price."""
     ends = ("--judge-model", "openai/nobody-knows")
-    argv: tuple[object, ...] = ("--input", "docs.jsonl", "--output", "o.jsonl", *ends)
-    if command in ("evaluate", "compile"):
-        argv = ("--gold", "docs.jsonl", *ends)
-    done = cli(command, REF if command == "compile" else f"{REF}:basic", *argv)
+    gold = ("--gold", "docs.jsonl")
+    argv = (f"{REF}:basic", "--input", "docs.jsonl", "--output", "o.jsonl")
+    done = cli(command, *((REF, *gold) if command == "compile" else argv), *ends)
     assert done.code == 2, done.err
     assert "--yes" in done.err
 
@@ -129,9 +127,6 @@ def test_documents_are_gold_in_every_form(tmp_path: Path) -> None:
     assert all(case.gold == (generator.checked.scale.expected,) for case in texts.cases)
     assert len(Gold.load("docs.jsonl", generator).cases) == 48
     assert generator.calls == 3
-    Path("bad.jsonl").write_text('{"id": 1}\n', encoding="utf-8")
-    with pytest.raises(GoldError, match="no text"):
-        Gold.load("bad.jsonl", generator)
 
 
 # jurist generate NAME
@@ -196,22 +191,6 @@ def test_a_document_is_tried_until_what_is_written_passes(serve: Callable[..., A
     assert not Path("q.rejects.jsonl").exists()
     first = len(holds())
     assert sum(tries.values()) == first + 2 * (48 - first)
-
-
-@pytest.mark.parametrize(
-    ("argv", "code", "said"),
-    [
-        (("fect:basic",), 2, "is a judge and writes nothing"),
-        (("nothing",), 1, "no generator is called 'nothing'; use one of dialogue, faithqa"),
-        ((f"{REF}:basic", "--attempts", "0"), 2, "1 or more"),
-        ((f"{REF}:basic", "--judge-api-base", "http://x"), 2, "add --judge-model"),
-    ],
-)
-def test_what_cannot_be_generated_is_one_line(argv: tuple[str, ...], code: int, said: str) -> None:
-    done = cli("generate", *argv, "--input", "docs.jsonl", "--output", "q.jsonl")
-    assert done.code == code
-    assert said in done.err
-    assert len(done.lines) == 1
 
 
 def test_the_page_shows_the_file_that_is_tested_here() -> None:

@@ -49,16 +49,6 @@ def saved(*rows: Mapping[str, Any], chosen: str = "c", metric: str = "f1") -> No
     Store("compiled").save(FECT, PROMPT, card, list(rows), make_latest=True)
 
 
-ROWS = (
-    row("a", 10, 0.5),
-    row("b", 40, 0.4),
-    row("c", 60, 0.8),
-    row("d", 90, 0.7),
-    row("e", 90, 0.9, cases=4),
-    row("f", 95, None),
-)
-
-
 def test_the_table_of_a_real_search_is_the_history() -> None:
     argv = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=2", "--force")
     card = cli(*argv, "--json").json
@@ -85,7 +75,7 @@ def test_an_error_is_shown_as_it_is_and_not_as_it_is_maximised() -> None:
 
 
 def test_the_diff_is_from_the_prompt_that_was_compiled() -> None:
-    saved(*ROWS)
+    saved(row("a", 10, 0.5), row("c", 60, 0.8))
     text = cli("artifacts", "diff", "fect:basic", "fect").out
     assert text.startswith("--- fect:basic\n+++ fect@1\n")
     assert text.splitlines()[2:5] == ["## self: instruction", "[-Old-]{+New+} words.", "Kept."]

@@ -86,29 +86,6 @@ def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
     assert (done.json["counts"]["units"]["total"], done.json["metric"]) == (2, metric)
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ((), "--labels"),
-        (("--score", "1-5", "--positive", "a"), "--positive"),
-        (("--score", "1-5", "--labels", "a,b"), "not allowed with"),
-        (("--labels", "a"), "no proper part"),
-        (("--labels", "a,b", "--positive", "c"), "no proper part"),
-        (("--labels", "a,b", "--positive", "a,b"), "no proper part"),
-        (("--score", "5-1"), "a scale from 5 to 1"),
-        (("--score", "1 to 5"), "no scale"),
-        (("--prefer", "message"), "not two inputs"),
-        (("--prefer", "message,other"), "are not two of its inputs"),
-        (("--labels", "a,b", "--unit", "z"), "none of its inputs"),
-    ],
-)
-def test_answers_that_fit_no_judge_are_one_line(asked: tuple[str, ...], words: str) -> None:
-    Path("p.md").write_text(TEXT, "utf-8")
-    done = cli("new", "x", "--from", "p.md", *asked, "--output", "x.py")
-    assert (done.code, done.out, Path("x.py").exists()) == (2, "", False)
-    assert words in done.err
-
-
 LABELS = labels_asked(["a", "b"])
 PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t"]
 

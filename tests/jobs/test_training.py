@@ -106,26 +106,6 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "words"),
-    [
-        (["--judge", "fect-3d-reasoning:basic"], 2, "also has units"),
-        (["--judge", "nobody:basic"], 1, "nobody"),
-        (["--split", "1/2"], 2, "is not three numbers"),
-    ],
-)
-def test_refusals(
-    options: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gold = "fect-mini" if "fect-3d-reasoning:basic" in options else "cognibench-mini"
-    asked = ["export", "training", "--input", gold, "--output", str(tmp_path / "t.jsonl"), *options]
-    assert main(asked) == code
-    said = capsys.readouterr().err.strip()
-    assert words in said
-    assert len(said.splitlines()) == 1
-    assert not (tmp_path / "t.jsonl").exists()
-
-
 def test_openai_takes_every_line(written: Path) -> None:
     """Its own types for chat messages, strictly, and the documented rules of its chat format."""
     message = pydantic.TypeAdapter(ChatCompletionMessageParam)

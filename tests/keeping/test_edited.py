@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import CHECK, COT, FLAG, POLITE, TWO
-from small import FAST, Done, cli, ok, replies, tree, write_jsonl
+from small import FAST, OWN, Done, cli, ok, replies, tree, write_jsonl
 
 from jurist.errors import ArtifactError
 from jurist.keeping.card import written_card
@@ -21,28 +21,16 @@ from jurist.programs.catalogue import JUDGES
 from jurist.programs.definition import defined, definition_of
 from jurist.programs.judge import Judge
 
-PLAIN = '''
-from typing import Literal
-
-import dspy
-import jurist
-
-
-class MaySend(dspy.Signature):
-    """Say whether a reply may be sent."""
-
-    policy: str = dspy.InputField(desc="the policy")
-    reply: str = dspy.InputField(desc="one sentence")
-    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
-
-
-def twice(number):
+PLAIN = (
+    OWN.partition("def ")[0]
+    + '''def twice(number):
     """Return a number twice."""
     return number * 2
 
 
 judge = jurist.Judge(name="may-go", signature=MaySend, positive={"hold"})
 '''
+)
 CODE = PLAIN.replace(
     "judge = jurist",
     """class Steps(dspy.Module):
@@ -64,7 +52,7 @@ EDITS: Mapping[str, Edit] = {
         'Literal["send", "hold"]', "Literal[\n'send',\n        'hold',\n    ]"
     ),
     "desc word": lambda text: text.replace("one sentence", "one short sentence"),
-    "docstring": lambda text: text.replace("may be sent.", "may go out.").replace(
+    "docstring": lambda text: text.replace("may be sent:", "may go out:").replace(
         "number twice", "doubled number"
     ),
     "how files are read": lambda text: text.replace(

@@ -198,14 +198,6 @@ def test_what_was_refused_leaves_nothing_and_forgets_nothing(tmp_path: Path) -> 
 # a run
 
 
-def test_the_samples_of_a_row_that_was_not_finished_are_not_paid_again(serve: Callable[..., Any]) -> None:
-    server = serve()
-    three = ("--samples", 3, "--stopping", "all", "--concurrency", 1)
-    assert cli(*argv("run", server, *three, "--max-calls", 8)).code == 1
-    done = cli(*argv("run", server, *three, "--resume", "--json"))
-    assert (done.code, server.count, done.json["spend"]["replayed"]) == (0, 3 * ROWS, 2)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",

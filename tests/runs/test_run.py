@@ -85,20 +85,6 @@ def test_samples_are_votes_and_none_is_drawn_in_vain(threshold: int) -> None:
     assert f"60 samples, mean agreement {whole.json['agreement']:.3f} of the votes cast" in whole.people
 
 
-def test_at_temperature_0_one_sample_is_paid_and_one_vote_counted(serve: Callable[..., Any]) -> None:
-    server = serve()
-    model = ("--model", "openai/x", "--api-base", server.url, "--samples", 5, "--threshold", 4)
-    argv = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *model)
-    done = cli(*argv, "--temperature", 0, "--json")
-    assert (done.code, server.count, done.json["votes"], done.json["saved"]) == (0, 12, 12, 0)
-    said = "at temperature 0 all 5 samples would be the same: 1 is asked and 1 vote counted"
-    assert done.err.count(said) == 1
-    assert done.json["note"].startswith("at temperature 0")
-    for line in read_jsonl(Path("o.jsonl")):
-        assert line["sampling"] == {"samples": 1, "threshold": 1, "temperature": 0.0}
-        assert sum(line["units"][0]["votes"].values()) == line["drawn"] == 1
-
-
 def test_a_provider_that_does_not_sample_is_not_taken_for_agreement(serve: Callable[..., Any]) -> None:
     server = serve()  # its answer is a hash of the claim, whatever the temperature
     model = ("--model", "openai/x", "--api-base", server.url, "--samples", 3)
@@ -132,7 +118,7 @@ def test_what_a_reply_leaves_out_is_asked_again_and_counted(serve: Callable[...,
 def test_standard_input_to_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
     data = io.TextIOWrapper(io.BytesIO(Path("rows.jsonl").read_bytes()))
     monkeypatch.setattr("sys.stdin", data)
-    done = ok("run", "fect:basic", "--input", "-", "--output", "-")
+    done = ok("run", "fect:basic", "--input", "-", "--output", "-", "--json")
     assert [json.loads(line)["status"] for line in done.out.splitlines()] == ["verdict"] * 12
     assert "12 verdicts" in done.err
 

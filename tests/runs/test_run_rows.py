@@ -250,7 +250,10 @@ def test_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
     rows = new_rows(10)
     write_jsonl(Path("rows.jsonl"), rows)
     broken = serve(faults=lambda index, body: "400" if "number 7 " in str(body) else None)
-    assert cli(*on(broken, "--concurrency", 1)).code == 3
+    done = cli(*on(broken, "--concurrency", 1))
+    assert done.code == 3
+    assert done.lines[-1].endswith("(--max-unusable); jurist run --resume asks the failed ones again")
+    assert cli(*on(broken, "--concurrency", 1, out="-")).lines[-1].endswith("(--max-unusable)")
     server = serve()
     done = cli(*on(server, "--resume", "--json"))
     assert (done.json["resumed"], done.json["verdict"], done.json["left"], server.count) == (9, 1, 0, 1)
