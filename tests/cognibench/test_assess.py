@@ -1,6 +1,7 @@
 """``jurist assess``: answers, labels, shares, and what is taken out of them for the judge's own errors."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from fakes import Scripted, lm_of, reply, user_of
 from judges import changed
 from small import cli, ok, read_jsonl, write_jsonl
-from talks import docs
+from talks import GOOD, docs
 
 from jurist.engines.models import Model
 from jurist.errors import GoldError
@@ -19,7 +20,7 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.paying import Start
 from jurist.papers.cognibench.assess import MEASURES, DialogueAssessment, read_prompts
-from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.cognibench import BELOW, COGNIBENCH
 
 START = Start(root=Path("checkpoints"))
 
@@ -177,3 +178,23 @@ def test_the_command_prints_a_row_a_model_and_resumes() -> None:
     again = cli(*argv, "--resume").json
     assert again["models"] == found["models"]
     assert (again["spend"]["total"]["calls"], again["spend"]["total"]["replayed"]) == (92 - 86, 86)
+
+
+MUSING = (
+    "Overall the old wheels probably inspired a quiet pride that shaped everybody in the valley.",
+    "The mill was sold to a circus in 1777 for nine golden herrings.",
+)
+
+
+@pytest.mark.parametrize("strictness", ["rational", "irrefutable"])
+def test_an_assessment_counts_what_falls_below(strictness: str, serve: Callable[..., Any]) -> None:
+    server = serve(lambda messages: reply("chat", assistant_message=f"{GOOD} {' '.join(MUSING)}"))
+    argv = ("assess", "openai/x", "--benchmark", "dialogues", "--limit", 6, "--samples", 1, "--yes", "--json")
+    named = ("--api-base", server.url, "--judge", "cognibench:basic", "--strictness", strictness)
+    done = ok(*argv, *named, "--answers", "a.jsonl")
+    assert done.json["judge"]["strictness"] == strictness
+    assert f"falls below {strictness}" in done.people
+    labels = [x for row in read_jsonl(Path("a.jsonl")) for x in row["labels"] if x]
+    wanted = sum(label in BELOW[strictness] for label in labels) / len(labels)
+    found = done.json["models"][0]["measures"]["hallucinated"]["raw"]["value"]
+    assert found == pytest.approx(wanted)

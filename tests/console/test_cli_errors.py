@@ -23,6 +23,8 @@ COMPILE = f"compile fect --gold gold.jsonl --yes {' '.join(FAST)}"
 COMPARE = "compare fect:basic fect@1 --gold gold.jsonl --yes"
 REMEMBER = "artifacts remember fect@1 new.csv"
 BATCH = "batch submit fect:basic --output b.jsonl --input"
+ASSESS = "assess --benchmark dialogues offline"
+TABLE = "table cognibench-3 --gold cognibench-mini"
 INTO = "--input gold.jsonl --output q.jsonl"
 NEW = "new x --from p.md --output x.py"
 NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 groups|Generating train split|$")
@@ -180,6 +182,37 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "not two inputs", f"{NEW} --prefer message"),
     (2, "are not two of its inputs", f"{NEW} --prefer message,other"),
     (2, "none of its inputs", f"{NEW} --labels a,b --unit z"),
+    *(
+        (2, "judge fect has no tiers", f"{command} --strictness rational")
+        for command in (COMPILE, RUN, "compare fect:basic fect-3d:basic --gold gold.jsonl")
+    ),
+    (1, "no row has this column", f"{NEW} --gold own.jsonl --column Verdikt=label"),
+    (2, "did you mean label?", f"{NEW} --gold own.jsonl --column verdict=lable"),
+    (2, "--positive needs --labels", f"{NEW} --gold own.jsonl --column policy=message --score 1-5 --positive hold"),
+    (1, "no column is clearly the message; say which: --column COLUMN=message", f"{NEW} --gold own.jsonl"),
+    (2, "add --gold", f"{NEW} --labels a,b --column x=reply"),
+    (2, "export it to python, or run it", "export tier:basic --to messages"),
+    (2, "its as_module() is a module of DSPy", "export haluagent:basic --to python"),
+    # CogniBench
+    (1, "no such file", "generate dialogue --input nothing --output d.jsonl"),
+    (2, "--turns", f"generate dialogue {INTO} --turns 0"),
+    (2, "--words", f"generate dialogue {INTO} --words 9-3"),
+    (2, "--max-rejected", f"generate dialogue {INTO} --max-rejected 2"),
+    (1, "no such file", f"{ASSESS} --benchmark nothing.jsonl"),
+    (2, "does not label the sentences", f"{ASSESS} --judge fect:basic"),
+    (2, "--limit", f"{ASSESS} --limit 0"),
+    (2, "--max-unusable", f"{ASSESS} --max-unusable 7"),
+    (2, "--words", f"{ASSESS} --words x"),
+    (2, "--unanswered says nothing about dialogues", f"{ASSESS} --unanswered wrong"),
+    (1, "no such file", f"{ASSESS} --calibration missing.csv"),
+    (2, "temperature", f"{ASSESS} --temperature 9"),
+    (2, "name every model once", f"{ASSESS} offline"),
+    (2, "does not find the hallucinated sentences", f"{TABLE} --detector fect:basic"),
+    (2, "does not find the hallucinated sentences", f"{TABLE} --detector statement-type:basic"),
+    (1, "no judge is called 'nowhere'", f"{TABLE} --detector nowhere"),
+    (1, "none.jsonl", f"{TABLE} --gold none.jsonl"),
+    (2, "not allowed with argument --json", f"{TABLE} --json --markdown"),
+    (2, "cognibench-9", "table cognibench-9"),
     # files
     *(
         (2, "is an input, and would be lost", command)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from asking import CASES, TRUTH
 from attempts import states
 from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given, settings
@@ -26,9 +27,7 @@ from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.verdicts import Verdict
 
-CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
 YES = reply("chat", factual=True)
-TRUTH = {True: "factual", False: "non_factual"}
 
 SCRIPT = """
 import sys

@@ -17,7 +17,6 @@ from jurist.cases import Case
 from jurist.errors import ArtifactError, UsageError
 from jurist.exports import EXPORTERS, filled, variables
 from jurist.jobs.exporting import export_text
-from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
@@ -175,16 +174,10 @@ def test_every_target_refuses_another_judge(target: str, store: Store) -> None:
         export_text(artifact.state, replace(FECT, program=Two), target)
 
 
-def page(store: Store, **card: Any) -> tuple[str, Artifact]:
-    artifact = store.save(FECT, prompt(FECT, demos=True), card, [], make_latest=True)
-    return export_text(artifact, FECT, "markdown"), artifact
-
-
 def test_markdown_shows_decision_prompt_and_hash(store: Store) -> None:
-    text, artifact = page(
-        store,
-        decision={"verdict": "better", "words": "it is"},
-    )
+    card = {"decision": {"verdict": "better", "words": "it is"}}
+    artifact = store.save(FECT, prompt(FECT, demos=True), card, [], make_latest=True)
+    text = export_text(artifact, FECT, "markdown")
     assert text.startswith("# fect@1\n")
     assert "- `better: it is`" in text
     assert "- `non_factual` (positive)" in text

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import cli, ok, write_jsonl
+from small import ok, write_jsonl
 
 from jurist.programs.catalogue import find
 
@@ -97,27 +97,3 @@ def test_other_shapes_are_read_by_one_command(shape: str) -> None:
     assert {*choices} <= {*judge.answer.scale.choices} or str(choices[-1]) in judge.answer.scale.expects
     scored = ok("evaluate", "mine.py:judge:basic", "--gold", "g.jsonl", "--json")
     assert scored.json["counts"]["units"]["total"] == 20
-
-
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (("--column", "Verdikt=label"), "no row has this column"),
-        (("--column", "Verdict=lable"), "did you mean label?"),
-        ((*COLUMNS, "--score", "1-5", "--positive", "No"), "--positive needs --labels"),
-        (("--column", "Notes=reply"), "no column is clearly the message; say which: --column COLUMN=message"),
-    ],
-)
-def test_what_is_not_clear_is_one_line_and_nothing_is_written(flags: tuple[str, ...], words: str) -> None:
-    Path("p.md").write_text(TEXT, "utf-8")
-    labels_csv()
-    done = cli("new", "mine", "--from", "p.md", "--gold", "labels.csv", *flags)
-    assert (done.code in (1, 2), done.out, Path("mine.py").exists()) == (True, "", False)
-    assert words in done.err
-    assert len(done.err.splitlines()) == 1
-
-
-def test_without_gold_there_is_nothing_to_map() -> None:
-    Path("p.md").write_text(TEXT, "utf-8")
-    done = cli("new", "mine", "--from", "p.md", "--labels", "a,b", "--column", "x=reply")
-    assert (done.code, "add --gold" in done.err) == (2, True)

@@ -164,22 +164,10 @@ def test_a_staged_judge_says_what_its_file_says(name: str, adapter: str) -> None
     assert seen == {"verdict", "abstained"} or not every
 
 
-def test_a_target_of_one_prompt_names_those_of_several() -> None:
-    done = cli("export", "tier:basic", "--to", "messages")
-    assert "export it to python, or run it" in done.err
-
-
 def test_code_that_an_export_does_not_hold_is_said() -> None:
     done = cli("export", "haluagent:basic", "--to", "markdown")
     assert done.code == 0
     assert "code of its own (HaluAgent)" in done.err
-
-
-def test_what_no_file_holds_names_what_works() -> None:
-    done = cli("export", "haluagent:basic", "--to", "python")
-    assert done.code in (1, 2)
-    assert "its as_module() is a module of DSPy" in done.err
-    assert len(done.err.strip().splitlines()) == 1
 
 
 def test_a_fact_check_with_retrieval_names_the_one_without(tmp_path: Path) -> None:

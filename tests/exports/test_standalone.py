@@ -17,6 +17,7 @@ from asking import CASES, asker, wait_briefly
 from dspy.utils.exceptions import AdapterParseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import Better
 from loopback import Loopback
 from parity import executed
 
@@ -160,28 +161,20 @@ def test_samples_count_as_jurist_counts_them(kind: str, samples: int, data: st.D
     assert COMBINERS[reader](votes, spec, samples, threshold) == answer.scale.combine(votes, sampling)
 
 
-class Better(dspy.Signature):
-    """Say which reply is better."""
+class BetterOnly(Better):
+    """Say which reply is better; one is."""
 
-    first: str = dspy.InputField()
-    second: str = dspy.InputField()
     better: Literal["first", "second"] = dspy.OutputField()
 
 
-class BetterOrEqual(Better):
-    """Say which reply is better, or that neither is."""
-
-    better: Literal["first", "second", "tie"] = dspy.OutputField()
-
-
-@pytest.mark.parametrize("signature", [Better, BetterOrEqual])
+@pytest.mark.parametrize("signature", [Better, BetterOnly])
 def test_pairs_are_asked_in_both_orders_and_joined_as_jurist_joins_them(
     signature: type[dspy.Signature], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait_briefly(monkeypatch)
     judge = Judge(name="pair", signature=signature)
     file = executed(export_text(PromptState.of(judge.basic()), judge, "python"))
-    words = ["first", "second", *(["tie"] if signature is BetterOrEqual else []), "neither"]
+    words = ["first", "second", *(["tie"] if signature is Better else []), "neither"]
     row, seen = {"first": "Yes, it is.", "second": "No."}, []
     for as_is, exchanged in product(words, repeat=2):
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import reply
 from loopback import Loopback, field_of
 from small import cli, ok, read_jsonl, write_jsonl
 
@@ -20,12 +21,6 @@ MAPPED = [
 QUERY = "Name three rivers in Peru."
 
 
-def reply(**fields: Any) -> str:
-    shown = {name: one if isinstance(one, str) else json.dumps(one) for name, one in fields.items()}
-    parts = [f"[[ ## {name} ## ]]\n{one}" for name, one in shown.items()]
-    return "\n\n".join([*parts, "[[ ## completed ## ]]"])
-
-
 def answers(messages: list[dict[str, Any]]) -> str:
     """A model that maps as scripted, finds that the place is misread, and writes what the builder asks for."""
     system, last = str(messages[0]["content"]), str(messages[-1]["content"])
@@ -37,23 +32,23 @@ def answers(messages: list[dict[str, Any]]) -> str:
     if wants("marks"):
         numbers = [int(line.split(".")[0]) for line in field_of(last, "constraints").splitlines()]
         labels = dict.fromkeys(numbers, "satisfied") | {3: "misinterpreted"}
-        return reply(marks=[{"n": n, "evidence": "Thames", "label": labels[n]} for n in numbers])
+        return reply("chat", marks=[{"n": n, "evidence": "Thames", "label": labels[n]} for n in numbers])
     if wants("constraints"):
         lacking = missing_parts(query)
         kept = [one for one in MAPPED if one["anchor"] in query or query == QUERY]
-        return reply(missing=lacking, constraints=[] if lacking else kept)
+        return reply("chat", missing=lacking, constraints=[] if lacking else kept)
     if wants("answerable"):
-        return reply(answerable=str(not missing_parts(query)), reason="a part is missing")
+        return reply("chat", answerable=str(not missing_parts(query)), reason="a part is missing")
     if wants("verdict"):
-        return reply(verdict="accurate")
+        return reply("chat", verdict="accurate")
     if wants("score"):
-        return reply(score="7")
+        return reply("chat", score="7")
     if wants("question"):
-        return reply(question="Why do tides rise?", response="Because of the moon.")
+        return reply("chat", question="Why do tides rise?", response="Because of the moon.")
     if wants("instruction"):
-        return reply(instruction="Compare the three articles.")
+        return reply("chat", instruction="Compare the three articles.")
     answer = "Amazon, Rimac and Thames."
-    return reply(query=f"{QUERY} Be brief.") if wants("query") else reply(response=answer)
+    return reply("chat", query=f"{QUERY} Be brief.") if wants("query") else reply("chat", response=answer)
 
 
 @pytest.fixture(autouse=True)

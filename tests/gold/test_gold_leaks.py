@@ -1,42 +1,28 @@
 """Leaks: what of the test part may not be seen in train, in dev, or in a prompt."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judges import CHECK
 
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.copies import MIN_CHARACTERS, Index
 from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
-from jurist.programs.judge import Judge
 from jurist.programs.state import Demo, PredictorPrompt, PromptState
 from jurist.text.wording import normalised
 
-
-class Check(dspy.Signature):
-    """Decide whether the reply keeps to the policy."""
-
-    rule: str = dspy.InputField()
-    policy: str = dspy.InputField()
-    reply: str = dspy.InputField()
-    verdict: Literal["send", "hold"] = dspy.OutputField()
-
-
-CHECK = Judge(name="check", signature=Check, positive=frozenset({"hold"}))
 SECRET = "Ünused tickets can be returned within nine days, at the window."
 REPLY = "You can return the ticket at the window within nine days."
 
 
-def case(
-    group: str, policy: str, reply: str = "Yes.", rule: str = "Be strict.", verdict: str = "send"
-) -> Case:
-    inputs = {"rule": rule, "policy": policy, "reply": reply}
-    return Case(inputs=inputs, group=group, gold=(verdict,), source=f"gold.jsonl:{group}")
+def case(group: str, policy: str, reply: str = "Yes.") -> Case:
+    inputs = {"policy": policy, "reply": reply}
+    return Case(inputs=inputs, group=group, gold=("send",), source=f"gold.jsonl:{group}")
 
 
 def split(train: Case, *, dev: Case | None = None, test: Case | None = None) -> Split:
@@ -71,10 +57,10 @@ def state(instructions: str = "Decide.", *demos: Demo) -> PromptState:
 
 
 def demo(**values: Any) -> Demo:
-    return {"rule": "r", "policy": "p", "reply": "y", "verdict": "send", **values}
+    return {"policy": "p", "reply": "y", "verdict": "send", **values}
 
 
-SHOWN: Demo = {"rule": "Be strict.", "policy": "Short.", "reply": "Yes.", "verdict": "send"}
+SHOWN: Demo = {"policy": "Short.", "reply": "Yes.", "verdict": "send"}
 PROMPTS = {
     "a demonstration": (state("x", demo(), demo(policy=SECRET)), "demonstration 2 of 'judge' holds"),
     "a reasoning": (state("x", demo(reasoning=SECRET.upper())), "demonstration 1 of 'judge' holds"),
@@ -101,7 +87,7 @@ def test_a_prompt_that_shows_a_test_case(kind: str) -> None:
     [
         state("Decide.", demo(reply=REPLY)),
         state(f"Use the window: {REPLY[:30]}"),
-        state("Decide.", {"rule": "Be strict.", "policy": SECRET[:30], "reply": REPLY, "verdict": "send"}),
+        state("Decide.", {"policy": SECRET[:30], "reply": REPLY, "verdict": "send"}),
     ],
 )
 def test_prompts_without_a_leak(prompt: PromptState) -> None:

@@ -8,10 +8,8 @@ from fakes import reply
 from loopback import field_of
 from small import cli, killed, ok, read_jsonl
 
-TEXT = (
-    "The saxophone was invented by Adolphe Sax. He was born in Dinant in 1814. The body is made of brass. "
-    "The tenor saxophone is longer than the alto saxophone. Sax died in Paris on 7 February 1894."
-)
+from .test_command import TEXT
+
 FIELDS = ("type", "hallucinated_answer", "answer", "hallucinated_answers", "correct_answer", "knowledge")
 IN_FLIGHT = 4
 

@@ -78,8 +78,17 @@ class Flag(dspy.Signature):
     rude: bool = dspy.OutputField()
 
 
+class Better(dspy.Signature):
+    """Say which reply is better."""
+
+    first: str = dspy.InputField(desc="one reply")
+    second: str = dspy.InputField(desc="another reply")
+    better: Literal["first", "second", "tie"] = dspy.OutputField()
+
+
 CHECK = Judge(name="check", signature=Check, positive=frozenset({"hold"}))
 FLAG = Judge(name="flag", signature=Flag, positive=frozenset({"true"}))
+PAIR = Judge(name="pair", signature=Better)
 ROWS = [
     {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
     | {"verdict": "send" if n % 2 else "hold"}

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import csv
 import gzip
+import importlib.util
 import inspect
 import json
 import os
@@ -32,6 +33,18 @@ from loopback import answer, truth_of
 from small import cli
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def script(name: str) -> Any:
+    """Return a script of ``benchmarks`` as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 _BLOCK = re.compile(
     r'^(?:<!-- (?P<mark>[^\n]*?) -->\n+)?```(?P<language>\w*)(?: title="(?P<title>[\w.]+)")?\n(?P<code>.*?)^```',
     re.DOTALL | re.MULTILINE,

@@ -1,30 +1,17 @@
 """Simulated worlds for tests of optimizers: the benchmark's simulator behind a job."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
 from fakes import context_with
+from pages import script
 
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
 
-
-def _load() -> Any:
-    path = Path(__file__).parents[2] / "benchmarks" / "simulator.py"
-    spec = importlib.util.spec_from_file_location("simulator", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["simulator"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-simulator = _load()
+simulator = script("simulator")
 World = simulator.World
 
 

@@ -1,13 +1,11 @@
 """What ships with the package is sealed, small and better, and built-in judges are usable without it."""
 
-import importlib.util
 import json
-import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pages import script
 from small import ok, tree
 
 from jurist.keeping.artifacts import Store
@@ -19,18 +17,8 @@ SHIPPED = ROOT / "compiled"
 LARGEST = 512 * 1024  # bytes
 
 
-def script() -> Any:
-    spec = importlib.util.spec_from_file_location("shipped", ROOT / "benchmarks" / "shipped.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["shipped"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_what_ships_was_shown_to_be_better_is_small_and_holds_nothing_of_its_machine(tmp_path: Path) -> None:
-    store, names = Store(tmp_path / "mine", shipped=SHIPPED), script().shipped()
+    store, names = Store(tmp_path / "mine", shipped=SHIPPED), script("shipped").shipped()
     assert names <= {one.name for one in JUDGES}
     for name in names:
         assert list(store.verify(name)) == []
@@ -58,6 +46,6 @@ def test_a_built_in_judge_runs_at_once() -> None:
 @pytest.mark.slow
 def test_the_script_ships_nothing_that_is_not_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    shipped = script()
+    shipped = script("shipped")
     assert not shipped.make("answer-check", tmp_path / "compiled")
     assert not (tmp_path / "compiled").exists()

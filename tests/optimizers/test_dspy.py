@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from dspy.lm15 import Request
 from fakes import reply, system_of, user_of
-from optimizer_runs import Run, proposed, split
+from optimizer_runs import Run, proposed
 from scripted_runs import ScriptedRun, hashed
 
 from jurist.cases import Case
@@ -124,10 +124,3 @@ def test_labelled_demonstrations_are_what_gold_says_of_each_predictor(name: str)
     for predictor, prompt in made.state.predictors.items():
         assert prompt.demos
         assert all(any(demos.get(predictor) == dict(demo) for demos in gold) for demo in prompt.demos)
-
-
-@pytest.mark.parametrize("name", ["gepa", "simba", "copro", "mipro"])
-def test_a_search_without_usable_proposals_keeps_the_basic_prompt(name: str) -> None:
-    run = Run(name, options={}, proposed=lambda request: "?", budget=Budget(calls=400), dev=split().dev[:8])
-    assert run.result.best == run.board.basic
-    assert run.sent <= 400

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import dspy
 import pytest
+from judges import PAIR
 from loopback import Loopback, field_of, truth_of
 
 import jurist
@@ -50,17 +51,6 @@ class Steps(dspy.Module):
 
 
 STEPS = Judge(name="in-steps", signature=Send, positive={"hold"}, metric="accuracy", program=Steps)
-
-
-class Better(dspy.Signature):
-    """Say which reply is better."""
-
-    first: str = dspy.InputField(desc="one reply")
-    second: str = dspy.InputField(desc="another reply")
-    better: Literal["first", "second", "tie"] = dspy.OutputField()
-
-
-PAIR = Judge(name="pair", signature=Better)
 
 
 def answers(messages: list[dict[str, Any]]) -> str:

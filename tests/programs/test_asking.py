@@ -10,12 +10,11 @@ from typing import Any, Literal
 import dspy
 import pytest
 from asking import scripted
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import Request
 from dspy.utils.exceptions import LMRateLimitError
 from fakes import Scripted, reply, system_of
 
 from jurist.cases import Case
-from jurist.engines.channel import CallContext, Channel
 from jurist.errors import JudgeError
 from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
@@ -174,30 +173,14 @@ REPLIES = {
 }
 
 
-class Always:
-    """Answers every request with one text."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def complete(self, request: Request) -> tuple[Response, float | None]:
-        usage, message = Usage(input_tokens=1, output_tokens=1), Message.assistant(self.text)
-        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage), 0.0
-
-    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        return self.complete(request)
-
-
 @pytest.mark.parametrize("adapter", ["chat", "json"])
 @pytest.mark.parametrize("name", ["fect", "cognibench"])
 @pytest.mark.parametrize("reply", REPLIES)
 def test_nested_replies_are_abstentions(name: str, adapter: str, reply: str) -> None:
     judge = find(name)
     row: dict[str, Any] = {"conversation": "c", "claim": "c", "reference": "r", "sentences": ["a", "b"]}
-    said = Always(REPLIES[reply].replace("FIELD", judge.answer.field))
-    channel = Channel(said, CallContext.fresh(), "judge")
-    lm = channel.lm("jurist/fake")
-    verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask(judge.case(row))
+    said = REPLIES[reply].replace("FIELD", judge.answer.field)
+    verdict = scripted(judge, lambda request: said, adapter=adapter).ask(judge.case(row))
     assert verdict.status == "abstained"
     assert set(verdict.values) == {None}
     assert verdict.error.startswith("unusable reply")

@@ -7,12 +7,12 @@ import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import dspy
 import httpx
 import pytest
 from hostile import HOSTILE
+from judges import PAIR
 from small import claims
 
 from jurist.console.pages import _tokens
@@ -28,15 +28,6 @@ OURS = {"x-jurist": "review"}
 TOKENS = {"ann": "secret-a", "bob": "secret-b", "resolved": "secret-r"}
 ROWS = [{**row, "conversation": row["conversation"] + HOSTILE[0]} for row in claims(4)]
 UNITS = [f"{case.id}:1" for case in Gold.of(ROWS, FECT, labelled=False).cases]
-
-
-class Better(dspy.Signature):
-    """Which reply is better?"""
-
-    prompt: str = dspy.InputField()
-    first: str = dspy.InputField()
-    second: str = dspy.InputField()
-    better: Literal["first", "second", "tie"] = dspy.OutputField()
 
 
 class Client:
@@ -184,8 +175,7 @@ def test_a_link_is_all_that_speaks_for_a_rater(opened: Callable[..., Client], tm
 
 
 def test_who_sees_which_of_a_pair_first_is_drawn_and_said_nowhere(opened: Callable[..., Client]) -> None:
-    rows = [{"prompt": f"p{n}", "first": f"good {n}", "second": f"bad {n}"} for n in range(24)]
-    client = opened(rows, Judge(name="better", signature=Better))
+    client = opened([{"first": f"good {n}", "second": f"bad {n}"} for n in range(24)], PAIR)
     seen = {rater: client.units(rater) for rater in ("ann", "bob")}
     pairs = {rater: [unit["pair"] for unit in units] for rater, units in seen.items()}
     assert pairs["ann"] == [unit["pair"] for unit in client.units("ann")]
