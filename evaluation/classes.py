@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .criteria import CriteriaScale
 from .measured import Score, score
@@ -21,15 +20,6 @@ class ClassScores:
     precision: Score  # this and the others are over the answered units
     recall: Score
     f1: Score
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
-        scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        return {
-            "label": self.label,
-            "gold": self.gold,
-            **{name: own.to_json() for name, own in scores.items()},
-        }
 
 
 def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, ...]:

@@ -27,6 +27,7 @@ from scipy.stats import binomtest
 
 from ..cases import Value
 from ..errors import JuristError
+from ..text.plain import plain_fields
 from .intervals import Estimate, Ranged, estimated, t_quantile
 from .metrics import mean
 from .paired import POWER, Verdict, fewest_groups, sign_test
@@ -138,11 +139,7 @@ class Flips:
     def to_json(self) -> dict[str, Any]:
         """Return the counts, and the rate with its interval."""
         ends = self.rate.interval
-        return {
-            **{name: getattr(self, name) for name in ("cases", "flipped", "silenced", "failed")},
-            **{"rate": self.rate.value, "low": ends.low, "high": ends.high, "shift": self.shift},
-            "answers": {name: list(counts) for name, counts in self.answers.items()},
-        }
+        return {**plain_fields(self), "rate": self.rate.value, "low": ends.low, "high": ends.high}
 
 
 def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = str) -> Flips:

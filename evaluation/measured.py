@@ -6,12 +6,11 @@ missing ones could move it, and the objective counts them as wrong.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from ..cases import Value
 from ..errors import choices
-from .intervals import Interval, metric_interval
+from .intervals import Estimate, metric_interval
 from .metrics import Metric
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve, shown_metrics
@@ -19,23 +18,15 @@ from .units import Units, encode
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score:
+class Score(Estimate):
     """One metric."""
 
-    value: float
     worst: float
     best: float
-    interval: Interval
 
     def to_json(self) -> dict[str, float]:
         """Return value, low, high, worst and best."""
-        return {
-            "value": self.value,
-            "low": self.interval.low,
-            "high": self.interval.high,
-            "worst": self.worst,
-            "best": self.best,
-        }
+        return {**self.numbers, "worst": self.worst, "best": self.best}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,23 +42,6 @@ class Measured:
         if metric not in self.scores:
             raise KeyError(f"{metric} was not measured; {choices(metric, self.scores)}")
         return self.scores[metric]
-
-    @property
-    def coverage(self) -> float:
-        """The share of labelled units that were answered, 0 to 1."""
-        return self.counts.units.coverage
-
-    def to_card(self) -> dict[str, Any]:
-        """Return ``scores`` and ``counts`` as plain JSON types."""
-        return {"scores": self.score_card(), "counts": self.count_card()}
-
-    def score_card(self) -> dict[str, dict[str, float]]:
-        """Return metric -> value, low and high of the interval, worst and best case."""
-        return {name: score.to_json() for name, score in self.scores.items()}
-
-    def count_card(self) -> dict[str, Any]:
-        """Return the counts of units and cases by how they ended, and the coverage."""
-        return {**asdict(self.counts), "coverage": self.coverage}
 
 
 def score(units: Units, metric: Metric) -> Score:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError, plural
+from ..text.plain import plain
 from .criteria import Criterion, by_criterion
 from .measured import Measured, measure_units
 from .paired import Paired, Verdict, compare_pair
@@ -157,9 +158,9 @@ class Proof:
         """The parts of an artifact's card: ``scores``, ``decision`` and ``counts``, as plain JSON types."""
         parts = {"basic": self.basic, "compiled": self.compiled}
         return {
-            "scores": {name: part.score_card() for name, part in parts.items()},
+            "scores": {name: plain(part.scores) for name, part in parts.items()},
             "decision": self.decision.to_card(),
-            "counts": {name: part.count_card() for name, part in parts.items()},
+            "counts": {name: plain(part.counts) for name, part in parts.items()},
         }
 
 

@@ -6,7 +6,8 @@ a response, or the single claim of a case.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..cases import Label, Value
 from ..errors import JuristError
@@ -59,6 +60,10 @@ class Tally:
 
     units: Counts
     cases: Counts
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts, and the share of the labelled units that was answered."""
+        return {**asdict(self), "coverage": self.units.coverage}
 
 
 _STATES = ("failed", "abstained", "answered", "unlabelled")

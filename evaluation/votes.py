@@ -82,6 +82,11 @@ class Sampling(SamplingOptions):
         """The votes needed for a positive verdict, or the probability."""
         return more_than_half(self.samples) if self.threshold is None else self.threshold
 
+    def to_card(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        weights = {} if self.weights is None else {"weights": dict(self.weights)}
+        return {"samples": self.samples, "threshold": self.needed, **weights}
+
     @property
     def fewest(self) -> int:
         """The samples after which a label of two may be settled, at the earliest."""

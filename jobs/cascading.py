@@ -8,6 +8,7 @@ from ..engines.ledger import Spend
 from ..engines.models import Model
 from ..errors import UsageError, plural
 from ..evaluation.cascade import Step, Trust, chosen, crossed, fewest, steps, trust_in
+from ..evaluation.disagreements import credit
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
 from ..gold.copies import sketched_rows
@@ -104,12 +105,9 @@ class Cascade:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return {
-            **plain_fields(self, "judges", "steps", "chosen", "artifact"),
+            **plain_fields(self, "artifact"),
             "words": self.words,
             "shown": self.chosen is not None,
-            "chosen": self.chosen and self.chosen.to_json(),
-            "steps": [step.to_json() for step in self.steps],
-            "judges": [asdict(one) for one in self.judges],
             "artifact": self.artifact and self.artifact.ref,
         }
 
@@ -154,14 +152,13 @@ class Cascading(Experiment):
         """Choose the level, and keep the cascade as a version."""
         rows = [number for number, case in enumerate(self.cases) if case.known]
         groups = [self.cases[row].group for row in rows]
-        said, right = (
-            [],
-            [],
-        )  # a list for each judge: its label and how sure it is, and whether people say the same
-        for own in answers:
-            asker = own.judge.asker()
-            said.append([said_by(asker, own.verdicts[row]) for row in rows])
-            right.append([self._agrees(own.repeats[0][row]) for row in rows])
+        # of each judge: its labels and how sure it is of them, and whether people say the same
+        askers = [own.judge.asker() for own in answers]
+        said = [
+            [said_by(asker, own.verdicts[row]) for row in rows]
+            for asker, own in zip(askers, answers, strict=True)
+        ]
+        right = [[self._agrees(own.repeats[0][row]) for row in rows] for own in answers]
         probable = [crossed(*pair, groups, self.seed) for pair in zip(said, right, strict=True)]
         level = level_of(self.risk, self.look.opening) if self.look.opening else self.risk
         tested = tuple(steps(probable, right, groups, agree=self.agree, risk=level))
@@ -195,14 +192,11 @@ class Cascading(Experiment):
             dollars={name: 1000 * one.cost for name, one in prices.items() if one.cost is not None},
             spends=tuple(one.spend.to_json() for one in answers),
         )
-        return found if best is None else self._kept(found, answers)
+        return found if best is None else self._kept(found, answers, job.ledger.spend())
 
     def _agrees(self, row: Row) -> bool:
         gold, value = row.gold[0], row.predicted[0]
-        if gold is None or value is None:
-            return False
-        right = self.scored.comparison.right(gold, value)
-        return gold == value if right is None else right
+        return gold is not None and credit(self.scored.comparison, gold, value) == 1.0
 
     def _prices(
         self,
@@ -224,21 +218,18 @@ class Cascading(Experiment):
             taken.append(total)
         return {"cascade": spent(taken), "last": spent([answers[-1].verdicts[row].usage for row in rows])}
 
-    def _kept(self, found: Cascade, answers: Sequence[Answers]) -> Cascade:
+    def _kept(self, found: Cascade, answers: Sequence[Answers], spend: Spend) -> Cascade:
         """Keep it as the next version of its last judge, unless a log is one of its judges: that answers no new row."""
         contenders = [one.judge for one in answers]
         if found.chosen is None or any(isinstance(one, RecordedJudge) for one in contenders):
             return found
         last, seen = contenders[-1], {case.id: case for case in self.gold.cases}
         compiled = {id_ for one in contenders if one.artifact for id_ in one.artifact.about.gold.seen}
-        total = Spend()
-        for one in answers:
-            total.add(one.spend)
         about = next((one.artifact.about for one in reversed(contenders) if one.artifact), None)
         card = {
             "judge_ref": about.judge_ref if about else "",
             "adapter": last.adapter,
-            "thresholds": {"samples": last.sampling.samples, "threshold": last.sampling.threshold},
+            "thresholds": last.sampling.to_card(),
             "gold": {
                 "name": found.gold,
                 "source": self.gold.source,
@@ -254,7 +245,7 @@ class Cascading(Experiment):
                 ],
                 "found": {name: value for name, value in found.to_json().items() if name != "spends"},
             },
-            "spend": total.to_json(),
+            "spend": spend.to_json(),
         }
         rows = sketched_rows(self.gold.judge, list(seen.values()))
         for contender in contenders:
@@ -266,8 +257,7 @@ class Cascading(Experiment):
 
     def _member(self, judge: LoadedJudge, own: Answering) -> dict[str, Any]:
         """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""
-        sampling, strictness = judge.sampling, judge.judge.answer.strictness
-        weights = {"weights": dict(sampling.weights)} if sampling.weights else {}
+        strictness = judge.judge.answer.strictness
         return {
             "judge": judge.name,
             "reference": (judge.artifact.about.judge_ref if judge.artifact else "") or judge.judge.name,
@@ -277,7 +267,7 @@ class Cascading(Experiment):
             "model": described(judge.model),
             "verifier": described(judge.verifier) if judge.verifier else None,
             "adapter": judge.adapter,
-            "thresholds": {"samples": sampling.samples, "threshold": sampling.threshold, **weights},
+            "thresholds": judge.sampling.to_card(),
             "trust": asdict(own.trust),
         }
 

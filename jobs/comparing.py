@@ -7,7 +7,7 @@ clustered by group; contenders are tested in pairs on the same cases, and correc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from ..errors import UsageError
@@ -53,11 +53,6 @@ class Contender:
     consistency: Consistency | None  # how far the repeats agree; ``None`` for one repeat
     counts: Tally  # units and cases by how they ended, summed over repeats
     spend: Mapping[str, Any]  # calls, tokens and cost of all repeats
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
-        counts = {**asdict(self.counts), "coverage": self.counts.units.coverage}
-        return {**plain_fields(self), "counts": counts}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -224,9 +219,8 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        measured = {"metric": self.measured.metric, **self.measured.to_card()}
         by = {"by": dict(self.by)} if self.by else {}
-        return {**plain_fields(self, "measured", "by"), **measured, **by}
+        return {**plain_fields(self, "measured", "by"), **plain_fields(self.measured), **by}
 
 
 @dataclass(frozen=True, kw_only=True)

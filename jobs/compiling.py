@@ -1,7 +1,7 @@
 """Compiling a judge: gold -> split -> optimizer (train, dev) -> proof (test) -> artifact."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -153,28 +153,18 @@ def compile(
         judge_ref=reference,
     )
     with surface.compiling(plan, sink) as (taking, opened):
-        return compile_judge(
-            plan,
-            store=surface.store,
-            resume=resume,
-            fresh=fresh,
-            force=force,
-            anyway=anyway,
-            sink=taking,
-            on_open=opened,
-        )
+        start = replace(surface.start, on_open=opened)
+        return compile_judge(plan, surface.store, start, force=force, anyway=anyway, sink=taking)
 
 
 def compile_judge(
     plan: Plan,
-    *,
     store: Store,
-    resume: bool = False,
-    fresh: bool = False,
+    start: Start | None = None,
+    *,
     force: bool = False,
     anyway: bool = False,
     sink: Sink = lambda event: None,
-    on_open: Callable[[Mapping[str, int]], None] = lambda paid: None,
 ) -> Compiled:
     """Compile a judge and keep the artifact; refused before anything is written is a budget below the proof."""
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
@@ -192,8 +182,7 @@ def compile_judge(
     if not anyway:
         check_showable(plan.split, plan.gold, look.level)
     _note(sink, look.words, *limits, plan.split.near_words)
-    start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
-    with paying(plan, start) as work:
+    with paying(plan, start or Start(root=store.checkpoints)) as work:
         return _compile(plan, work, store, force, sink)
 
 

@@ -116,11 +116,7 @@ def conclude(
             "adapter": chosen.adapter,
             **({"structure": held} if held else {}),  # what held answers in JSON to it
             "setting": contest.candidate.setting.to_json(),
-            "thresholds": {
-                "samples": chosen.sampling.samples,
-                "threshold": chosen.sampling.needed,
-                **({"weights": weights} if (weights := chosen.sampling.weights) else {}),
-            },
+            "thresholds": chosen.sampling.to_card(),
             "spend": work.spend(),
             **counted,
             **look.to_card(),

@@ -22,6 +22,7 @@ from ..keeping.paying import PaidJob
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
+from ..text.plain import plain_fields
 from .attacks import Attack, suite
 from .estimate import some
 from .experiment import Answers, Experiment
@@ -112,16 +113,8 @@ class Hardening(Experiment):
         return [Answers(name=judge.name, judge=judge, repeats=(), verdicts=verdicts, spend=spend)]
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        found = self.attack(answers[0].judge, answers[0].verdicts, on_case)
-        job.unfinished = any(one.flips.failed for one in found.found)
-        if self.judge.artifact is not None and self.store is not None:
-            self.store.keep_added(self.judge.artifact, ROBUSTNESS, found.to_json())
-        return found
-
-    def attack(
-        self, judge: LoadedJudge, verdicts: Sequence[Verdict], on_case: Callable[[], None]
-    ) -> "Robustness":
         """Ask about the cases once more, and about each with each change, and count the answers that change."""
+        judge, verdicts = answers[0].judge, answers[0].verdicts
         again = [dataclasses.replace(case, draw=judge.sampling.samples) for case in self.chosen]
         asked = [(AGAIN, "control", again)]
         for attack in self.attacks:
@@ -134,7 +127,7 @@ class Hardening(Experiment):
             rows = [_row(kind, *four) for four in zip(self.chosen, verdicts, cases, said, strict=True)]
             flipped = flips(rows, kind.comparison, kind.answer.scale.category)
             found.append(AttackResult(name=name, kind=what, flips=flipped))
-        return Robustness(
+        robustness = Robustness(
             judge=judge.name,
             model=judge.model.name,
             gold=self.gold.name,
@@ -143,6 +136,10 @@ class Hardening(Experiment):
             suite=_print(self.attacks),
             found=tuple(found),
         )
+        job.unfinished = any(one.flips.failed for one in found)
+        if self.judge.artifact is not None and self.store is not None:
+            self.store.keep_added(self.judge.artifact, ROBUSTNESS, robustness.to_json())
+        return robustness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,9 +181,8 @@ class Robustness:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types; ``flips`` is by name."""
-        plain = {name: value for name, value in vars(self).items() if name != "found"}
         return {
-            **plain,
+            **plain_fields(self, "found"),
             "worst": self.worst.flips.rate.value,
             "flips": {one.name: one.to_json() for one in self.found},
         }

@@ -25,7 +25,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
-from ..text.plain import plain
+from ..text.plain import plain, plain_fields
 
 _FILE = "plan.json"
 Key = tuple[str, int]
@@ -130,17 +130,8 @@ class LabelPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values, without the answers: whoever reads it may be the one who labels."""
-        return {
-            "version": self.version,
-            "model": self.model,
-            "rows": dict(self.rows),
-            "opening": self.opening,
-            "level": self.level,
-            "labels": len(self.units),
-            "confirms": self.confirms,
-            "surveyed": dict(self.surveyed),
-            "decision": self.decision,
-        }
+        shown = plain_fields(self, "artifact", "conditions", "right_or_wrong", "units", "content", "earlier")
+        return {**shown, "labels": len(self.units), "confirms": self.confirms}
 
     def missing(self, labels: Labels) -> int:
         """Return how many planned units nobody has labelled yet."""

@@ -59,12 +59,7 @@ def _corrected(
     judge: LoadedJudge, counts: Counter[tuple[str, Value]], values: frozenset[Value], problem: str
 ) -> Prevalence:
     """Return the share of some values, corrected where there is no problem."""
-    of_groups: dict[
-        str, tuple[int, int]
-    ] = {}  # group -> how many units have one of the values, and how many there are
-    for (group, value), number in counts.items():
-        hits, units = of_groups.get(group, (0, 0))
-        of_groups[group] = hits + number * (value in values), units + number
+    units = ((group, value in values) for group, value in counts.elements())
     answered = [
         (row.group, gold, predicted)
         for row in ([] if problem else proven_rows(judge))
@@ -72,7 +67,7 @@ def _corrected(
         if gold is not None and predicted is not None
     ]
     share = prevalence(
-        of_groups,
+        tallies(units),
         tallies((group, predicted in values) for group, gold, predicted in answered if gold in values),
         tallies(
             (group, predicted not in values) for group, gold, predicted in answered if gold not in values

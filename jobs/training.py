@@ -1,22 +1,20 @@
 """A training file for fine-tuning a judge: chat messages with the answer that people, or auto-labelling, gave."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import dspy
+from dspy.utils.exceptions import AdapterParseError
 
 from ..cases import Case
+from ..engines.adapters import adapter as adapter_named
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.splits import Part, Shares
-
-if TYPE_CHECKING:
-    import dspy
-
-    from ..keeping.loading import LoadedJudge
+from ..keeping.loading import LoadedJudge
 
 Messages: TypeAlias = tuple[Mapping[str, str], ...]
 """``{"role": "system" | "user" | "assistant", "content": str}``, the assistant's last."""
@@ -81,11 +79,6 @@ def _predictor(loaded: LoadedJudge) -> dspy.Predict:
 
 def _messages(loaded: LoadedJudge, predictor: dspy.Predict, case: Case) -> Messages | None:
     """Return the example of a case, or ``None`` if its reply would not be read as its labels."""
-    import dspy
-    from dspy.utils.exceptions import AdapterParseError
-
-    from ..engines.adapters import adapter as adapter_named
-
     judge, signature, adapter = loaded.judge, predictor.signature, adapter_named(loaded.adapter)
     assert case.gold is not None
     asked: list[Any] = adapter.format(signature, predictor.demos, judge.prompt_values(case.inputs))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PydanticUserError,
@@ -127,12 +128,6 @@ class _JobCard(_Part):
     threshold: int | float | None = None
 
 
-class _Trust(_Part):
-    intercept: float
-    slope: float
-    labels: dict[str, float]
-
-
 class MemberCard(_Part):
     """A judge of a cascade, whole, as it was when the level was chosen."""
 
@@ -145,13 +140,8 @@ class MemberCard(_Part):
     verifier: ModelCard | None = None
     adapter: str
     thresholds: _Thresholds
-    trust: _Trust
-
-    @property
-    def trusted(self) -> Trust:
-        """How probable it is that it agrees with people."""
-        known = self.trust
-        return Trust(intercept=known.intercept, slope=known.slope, labels=known.labels)
+    # how probable it is that it agrees with people
+    trust: Annotated[Trust, BeforeValidator(TypeAdapter(Trust).validate_python)]
 
 
 class _Cascade(_Part):

@@ -18,7 +18,7 @@ from .artifacts import Store
 from .card import MemberCard
 from .loading import LoadedJudge, verifier_of
 from .naming import Name, Prompt, find_judge
-from .recorded import RecordedJudge
+from .recorded import RecordedJudge, no_new_rows
 
 _REACHED = ("timeout", "patience", "rpm")
 """Settings of how models are reached, which say nothing of who answers."""
@@ -73,7 +73,7 @@ class CascadeJudge(LoadedJudge):
         shared = {name: getattr(self, name) for name in ("context", "contexts", "reach", "concurrency")}
         askers = [as_member(replace(member, **shared)).asker() for member in self.members]
         members = [
-            Member(name=known.judge, asker=asker, trust=known.trusted)
+            Member(name=known.judge, asker=asker, trust=known.trust)
             for known, asker in zip(kept.members, askers, strict=True)
         ]
         last = {field.name: getattr(askers[-1], field.name) for field in fields(Asker)}
@@ -114,10 +114,7 @@ def load_judge(
     strictness is the one it was proven for; under another one a fitted threshold is not used.
     """
     if isinstance(reference, str) and reference.startswith(RECORDED):
-        raise UsageError(
-            f"{reference} are verdicts that were given before: they judge no new rows",
-            hint=f"hold them against labels: jurist evaluate {reference} --gold labels.csv",
-        )
+        raise no_new_rows(reference)
     asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}
     name = Name.of(reference, version, store, samples=samples, **asked)
     prompt = name.prompt(model.name if model else None)

@@ -301,12 +301,7 @@ class LoadedJudge(Prompt):
             **({"judge_model": self.verifier.name} if self.verifier else {}),
             **({"strictness": strictness} if strictness else {}),
             **({} if self.artifact or self.adapter == ADAPTER else {"adapter": self.adapter}),
-            "sampling": {
-                "samples": self.sampling.samples,
-                "threshold": self.sampling.needed,
-                **({"weights": dict(weights)} if (weights := self.sampling.weights) else {}),
-                "temperature": self.model.temperature,
-            },
+            "sampling": {**self.sampling.to_card(), "temperature": self.model.temperature},
         }
 
 

@@ -21,6 +21,14 @@ from .loading import LoadedJudge
 from .naming import ADAPTER
 
 
+def no_new_rows(reference: str) -> UsageError:
+    """Return the refusal to ask a log."""
+    return UsageError(
+        f"{reference} are verdicts that were given before: they judge no new rows",
+        hint=f"hold them against labels: jurist evaluate {reference} --gold labels.csv",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecordedAsker(Asker):
     """Gives the verdicts of a log; a row that it does not have is not answered."""
@@ -80,10 +88,7 @@ class RecordedJudge(LoadedJudge):
 
     def asker(self) -> Asker:
         if self.said is None:
-            raise UsageError(
-                f"{self.name} are verdicts that were given before: they judge no new rows",
-                hint=f"hold them against labels: jurist evaluate {self.name} --gold labels.csv",
-            )
+            raise no_new_rows(self.name)
         return RecordedAsker(
             judge=self.judge,
             program=self.judge.basic(),

@@ -22,6 +22,7 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..text.plain import plain
 from .differing import change_words, prompt_changes
 from .document import Cases, Document, Link, Part, Section
 from .history import basic_state, sign_of
@@ -119,7 +120,7 @@ class ArtifactReport:
             for name, rows in self._systems.items()
             for part in class_table(
                 f"each class against the rest, {name}",
-                [one.to_json() for one in class_scores(rows, self.judge.comparison)],
+                plain(class_scores(rows, self.judge.comparison)),
             )
         ]
         sure = sure_parts(self.judge, self._proof, card.get("calibration") or {}) if self._proof else []

@@ -1,12 +1,12 @@
 """Tables of rater agreement, the human ceiling and ambiguous units, for people."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from ..evaluation.agreement import Agreement, Ceiling
 from ..gold.raters import Strata
 from ..gold.rows import CATEGORIES
+from ..text.plain import plain
 from .table import Table, table
 
 _PAIRS = 10  # with more of them a terminal shows those that agree least, and --json has all
@@ -36,9 +36,9 @@ def ceiling_card(found: Ceiling) -> dict[str, Any]:
     """Return the ceiling as plain JSON types."""
     return {
         "metric": found.metric,
-        "mean": {name: asdict(mean) for name, mean in found.mean.items()},
+        "mean": plain(found.mean),
         "raters": {
-            one.rater: {"units": one.units, "left_out": one.left_out, "scores": one.measured.score_card()}
+            one.rater: {"units": one.units, "left_out": one.left_out, "scores": plain(one.measured.scores)}
             for one in found.raters
         },
     }

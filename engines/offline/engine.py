@@ -1,11 +1,11 @@
 """The engine: ``complete(request) -> response`` by how texts overlap (docs/offline.md)."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from dspy.lm15 import Message, Request, Response, Usage
 
 from ...errors import ModelError
 from ...text.terms import count_tokens, neutralise, shorten
@@ -18,9 +18,6 @@ from .proposer import propose
 from .request import Ask, Field, Shape, assign_roles, in_lines, read_request
 from .scores import decide_preference, decide_score, decide_several
 
-if TYPE_CHECKING:
-    from dspy.lm15 import Request, Response
-
 MODEL = "jurist/offline"
 Decisions: TypeAlias = Sequence[Decision]
 _SHOWN: Final = 200  # characters of a judged text that are shown again
@@ -32,13 +29,11 @@ class OfflineEngine:
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> OfflineEngine:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "OfflineEngine":
         return self  # DSPy copies programs, and a copy must not become another engine
 
     def complete(self, request: Request) -> Response:
         """Answer one request. Deterministic for equal (engine seed, request)."""
-        from dspy.lm15 import Message, Response, Usage
-
         typed = typed_request.get()
         if typed is None:
             raise ModelError(
