@@ -9,7 +9,7 @@ from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.sources import read
 from ..gold.writing import check_files, write_jsonl
-from ..jobs.assessing import Assessment, assess, foresee_assessment
+from ..jobs.assessing import Assessment, assess
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, check_judge, read_prompts
@@ -23,7 +23,7 @@ from ..programs.haluagent.judges import QA_CONFLICT
 from ..report.scores import total_line
 from .inputs import labelling, labelling_model, store_of, target_of
 from .printing import Result, remark, write_json
-from .terminal import Started
+from .terminal import Terminal
 
 
 def assess_(options: AssessOptions) -> Result:
@@ -31,13 +31,10 @@ def assess_(options: AssessOptions) -> Result:
     work = _work(options)
     judge, targets = work.judge, work.targets
     check_files(options.answers, options.output)
-    remark(judge.note)
-    steps = len(work.held_out) + (len(work.asked) + work.to_judge) * len(targets)
-    with Started(options, [judge.model, *targets], lambda: foresee_assessment(work)) as begun:
-        doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
-        results, spend = assess(work, begun.start(doing, steps), on_step=begun.step)
+    terminal = Terminal(options)
+    results, spend = assess(work, terminal)
     measured, answers, body = work.view(results)
-    data = {**measured, "judge": judge.stamp(), "spend": spend, "forecast": begun.forecast}
+    data = {**measured, "judge": judge.stamp(), "spend": spend, "forecast": terminal.forecast}
     if options.answers:
         write_jsonl(answers, options.answers)
     write_json(data, options.output)

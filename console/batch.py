@@ -20,9 +20,9 @@ from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
 from ..runs.outputs import checkpoint_of, lines_in
 from ..runs.runner import RunPlan
+from .bars import Bar
 from .printing import Result
 from .run import foreseen, result_of, rows_of
-from .terminal import Bar
 
 _BEGIN = "jurist batch submit begins them"
 

@@ -30,9 +30,9 @@ from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge
 from ..report.table import table
+from .bars import progress
 from .inputs import check_apart, shares_of, store_of
 from .printing import Result, Verbatim, remark, write_text
-from .terminal import progress
 
 
 def judges(options: Form) -> Result:

@@ -1,7 +1,7 @@
 """``jurist compile`` and ``jurist artifacts remember``: a search, or a version with more rows, proven and kept."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -17,11 +17,11 @@ from ..gold.goldset import Gold
 from ..jobs.compiling import Compiled, compile
 from ..jobs.conclusion import Concluded
 from ..jobs.derived_versions import remember
-from ..jobs.estimate import Estimate
 from ..jobs.plan import Plan, foresee_compilation
 from ..jobs.surface import GoldLike
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import Card
+from ..keeping.paying import Start
 from ..optimizers.base import Sink
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
@@ -29,10 +29,10 @@ from ..report.differing import change_words
 from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
 from ..report.verdict import VerdictCard, proof_table, tone_of
+from .bars import SearchBar
 from .inputs import settings_of, shares_of, verifier_model
 from .printing import Part, Result, remark
-from .terminal import Terminal, agree, human
-from .watching import Watch
+from .terminal import Terminal
 
 
 def run(options: CompileOptions) -> Result:
@@ -53,7 +53,7 @@ def run(options: CompileOptions) -> Result:
     compiled = compile(**{name: getattr(options, name) for name in alike}, **other)
     plan = terminal.plan
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
-    forecast = {"forecast": terminal.estimate.to_json()}
+    forecast = {"forecast": terminal.forecast}
     return Result(
         data={**about, **compiled.artifact.card, **forecast}
         | {"ceiling": plan.people and ceiling_card(plan.people)},
@@ -65,7 +65,6 @@ class _Compiling(Terminal):
     """The terminal of a compilation: the estimate, the question, and then a table of what is tried."""
 
     plan: Plan
-    estimate: Estimate
 
     def __init__(self, options: CompileOptions) -> None:
         super().__init__(options)
@@ -101,24 +100,21 @@ class _Compiling(Terminal):
         return super().gold(gold or judge.bundled, judge)
 
     @contextmanager
-    def compiling(
-        self, plan: Plan, sink: Sink | None
-    ) -> Iterator[tuple[Sink, Callable[[Mapping[str, int]], None]]]:
+    def compiling(self, plan: Plan, sink: Sink | None) -> Iterator[tuple[Sink, Start]]:
         """Ask a person where much will be spent, and show the search from then on."""
         name, gold = plan.judge.name, plan.gold
         remark(f"{name} on {gold.name}: {plural(len(gold.cases), 'case')}, optimizer {plan.optimizer}")
-        self.plan, self.estimate = plan, foresee_compilation(plan)
-        with ExitStack() as drawn:
-            watch = Watch(human(), f"{name} on {gold.name}, {plan.optimizer}")
+        self.plan, estimate = plan, foresee_compilation(plan)
+        with SearchBar() as bar:
 
             def opened(paid: Mapping[str, int]) -> None:
                 limit = plan.budget.calls
                 # else nothing will be sent: the compilation says what the budget lacks
-                if limit is None or limit >= self.estimate.needed:
-                    agree(self.estimate, paid, yes=self._compiling.yes)
-                drawn.enter_context(watch)
+                if limit is None or limit >= estimate.needed:
+                    self.agreed(estimate, paid)
+                bar.begin(f"{name} on {gold.name}, {plan.optimizer}", None)
 
-            yield watch.event, opened
+            yield bar.event, replace(self.start, on_open=opened)
 
 
 def _proposer(options: CompileOptions) -> Model | None:

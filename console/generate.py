@@ -17,7 +17,7 @@ from ..errors import JudgeError, UnknownJudgeError, choices
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
-from ..jobs.generation import Generation, foresee_items, generate, rejects_path
+from ..jobs.generation import Generation, generate, rejects_path
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.dialogues import plans
@@ -30,8 +30,8 @@ from ..programs.generator import generator_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, total_line
 from .inputs import store_of, verifier_model
-from .printing import Part, Result, remark
-from .terminal import Started
+from .printing import Part, Result
+from .terminal import Terminal
 
 _Described = Callable[[Path], tuple[dict[str, Any], list[Part]]]
 """Returns what an output holds, as JSON values and for people."""
@@ -61,7 +61,6 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
         hint = choices(name, GENERATORS, "or path/to/file.py:generator")
         raise JudgeError(f"no generator is called {name!r}", hint=hint) from error
     generator_of(loaded.judge)
-    remark(loaded.note)
     return loaded
 
 
@@ -75,12 +74,11 @@ def _items(
 ) -> Result:
     """Write; what people read, exit code 3, and what is left to do follow from how it ended."""
     output, loaded = output or Path(options.output), job.loaded
-    with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
-        start = begun.start(f"writing with {loaded.name}", len(job.cases))
-        made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
+    terminal = Terminal(options)
+    made = generate(job, output, terminal)
     more, parts = table_of(output)
     about = {"output": options.output, "generator": loaded.name}
-    data = {**about, **more, **made.to_json(), "forecast": begun.forecast}
+    data = {**about, **more, **made.to_json(), "forecast": terminal.forecast}
     if made.before:
         again = f"{options.output} holds this very job already; nothing was asked"
         return Result(data=data, body=[*parts, again])

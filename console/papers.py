@@ -1,19 +1,28 @@
 """``jurist table cognibench-3``: detectors of hallucinated sentences side by side."""
 
+from collections.abc import Sequence
+
 from ..arguments.scoring import DetectorOptions
 from ..engines.meter import Budget
 from ..engines.models import RECORDED
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
-from ..keeping.paying import paying
 from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..report.scores import OFFLINE, spend_line
-from .inputs import gold_of, judge_of, models_of, start_of, store_of
+from .inputs import gold_of, judge_of, models_of, store_of
 from .printing import Part, Result, write_json
-from .terminal import agree, progress
+from .terminal import Terminal
 
 _DETECTORS = ("cognibench:basic", "detector:basic")
+
+
+class _Below(Terminal):
+    """The terminal of a table, which has what should be known below it."""
+
+    def notes(self, work: Detectors) -> Sequence[str]:
+        """Return nothing."""
+        return ()
 
 
 def three(options: DetectorOptions) -> Result:
@@ -27,11 +36,9 @@ def three(options: DetectorOptions) -> Result:
         budget=Budget.of(options),
         seed=options.seed,
     )
-    with paying(work, start_of(options, store_of(options))) as job:
-        forecast = work.foresee()
-        agree(forecast, job.paid, yes=options.yes)
-        with progress(work.rows, "asking") as step:
-            made = work.detection(job, step)
+    terminal = _Below(options)
+    with terminal.asking(work, "asking") as (job, step):
+        made = work.detection(job, step)
         spend = job.ledger.spend()
         spent = {
             "calls": spend.calls,
@@ -39,7 +46,7 @@ def three(options: DetectorOptions) -> Result:
             "cost": round(spend.cost, 6),
             "replayed": spend.replayed,
         }
-        data = {**made.to_json(), "forecast": forecast.to_json(), "spent": spent}
+        data = {**made.to_json(), "forecast": terminal.forecast, "spent": spent}
         write_json(data, options.output)
     warnings = dict.fromkeys(text for test in made.tests for text in test.warnings)
     body: list[Part] = [

@@ -26,9 +26,10 @@ from ..runs.outputs import checkpoint_of, claimed, shards_of
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, join
 from ..runs.summary import Summary
+from .bars import Bar
 from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
-from .terminal import Bar, agree, approve
+from .terminal import agree, approve
 
 
 def run(options: RunOptions) -> Result:

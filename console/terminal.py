@@ -1,138 +1,20 @@
-"""The terminal: bars with the time that is left, questions before much is paid, and what Python's functions tell it."""
+"""The terminal: questions before much is paid, and what Python's functions tell it."""
 
 import sys
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
-from ..arguments.groups import Limits, PaidOptions, Resume, RowOptions, StoreOptions
+from ..arguments.groups import Limits, Resume, RowOptions, StoreOptions
 from ..engines.meter import Budget
-from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural
 from ..gold.goldset import Gold
-from ..jobs.estimate import Estimate, free
+from ..jobs.estimate import Estimate
 from ..jobs.surface import Asked, GoldLike, Surface
-from ..keeping.paying import PaidJob, Start, paying
 from ..programs.judge import Judge
+from .bars import progress
 from .inputs import gold_of, start_of, store_of
 from .printing import remark
-
-_WIDE = 200
-_FIRST_LOOK = 10.0
-"""Seconds until a bar says for the first time what goes wrong."""
-_WINDOW = 120.0
-"""Seconds of work that the time that is left is foreseen by."""
-
-
-def human() -> Console:
-    """Return the console of progress: standard error, so that standard output holds results only."""
-    if sys.stderr.isatty():
-        return Console(stderr=True, highlight=False)
-    return Console(stderr=True, highlight=False, soft_wrap=True, width=_WIDE)
-
-
-class Bar:
-    """A bar that is not drawn before :meth:`begin`: whatever is said or asked first must stay readable."""
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._shown: Progress | None = None
-        self._task = TaskID(0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._stack.close()
-
-    def begin(self, text: str, total: int | None) -> None:
-        """Draw the bar, or one more below."""
-        if self._shown is None:
-            console = human()
-            self._shown = self._stack.enter_context(
-                Progress(
-                    TextColumn("{task.description}"),
-                    BarColumn(),
-                    MofNCompleteColumn(),
-                    TimeElapsedColumn(),
-                    TimeRemainingColumn(),
-                    console=console,
-                    transient=True,
-                    # In a file or a pipe a bar would leave nothing but an empty line.
-                    disable=not console.is_terminal,
-                    speed_estimate_period=_WINDOW,
-                )
-            )
-        self._task = self._shown.add_task(text, total=total)
-
-    def watch(self, trouble: Callable[[], str]) -> None:
-        """Say what goes wrong as long as it does, at first often and then less and less."""
-        ended = threading.Event()
-        self._stack.callback(ended.set)
-
-        def watching() -> None:
-            said, pause = "", _FIRST_LOOK
-            while not ended.wait(pause):
-                now = trouble()
-                if now != said:
-                    remark(now)
-                    said, pause = now, 2 * pause
-
-        threading.Thread(target=watching, name="jurist-trouble", daemon=True).start()
-
-    def step(self) -> None:
-        """Advance the bar that was drawn last."""
-        if self._shown is not None:
-            self._shown.advance(self._task)
-
-
-@contextmanager
-def progress(total: int | None, text: str) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error while something runs; yield what advances it."""
-    with Bar() as bar:
-        bar.begin(text, total)
-        yield bar.step
-
-
-class Started(Bar):
-    """A job from its opening to its end, as a context manager, and its bars.
-
-    With a real model the estimate is shown and, above the limits, a person is asked, before anything is sent and
-    before the bar is drawn. The offline engine is never asked about.
-    """
-
-    def __init__(
-        self, options: PaidOptions, models: Collection[Model], foresee: Callable[[], Estimate]
-    ) -> None:
-        super().__init__()
-        self.forecast: dict[str, Any] | None = None  # the estimate as JSON values
-        self._options, self._foresee = options, foresee
-        self._real = [model for model in models if not free(model)]
-
-    def start(self, text: str, total: int) -> Start:
-        """Return how the job is started, with the first bar it will show."""
-        options, root = self._options, store_of(self._options).checkpoints
-
-        def opened(paid: Mapping[str, int]) -> None:
-            if self._real:
-                estimate = self._foresee()
-                self.forecast = estimate.to_json()
-                agree(estimate, paid, yes=options.yes)
-            self.begin(text, total)
-
-        return Start(root=root, resume=options.resume, fresh=options.fresh, on_open=opened)
 
 
 class Terminal(Surface):
@@ -141,20 +23,19 @@ class Terminal(Surface):
     def __init__(self, options: StoreOptions) -> None:
         store = store_of(options)
         super().__init__(store, start_of(options, store) if isinstance(options, Resume) else None)
-        self.forecast: dict[str, Any] = {}
+        self.forecast: dict[str, Any] | None = None  # the estimate as JSON values
         self._options = options
         self.columns = dict(options.columns) if isinstance(options, RowOptions) else {}
 
-    @contextmanager
-    def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+    def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
-        with paying(work, self.start) as job:
-            estimate = work.foresee()
-            self.forecast = estimate.to_json()
-            yes = isinstance(self._options, Limits) and self._options.yes
-            agree(estimate, job.paid, yes=yes, notes=self.notes(work))
-            with self.counted(title, work.rows) as step:
-                yield job, step
+        self.agreed(work.foresee(), paid, self.notes(work))
+
+    def agreed(self, estimate: Estimate, paid: Mapping[str, int], notes: Sequence[str] = ()) -> None:
+        """Say what is about to be spent, and ask a person where that is much."""
+        self.forecast = estimate.to_json()
+        yes = isinstance(self._options, Limits) and self._options.yes
+        agree(estimate, paid, yes=yes, notes=notes)
 
     def notes(self, work: Any) -> Sequence[str]:
         """Return what a user should know before it is asked."""

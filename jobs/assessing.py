@@ -14,7 +14,6 @@ from ..errors import UsageError
 from ..evaluation.checked_items import items_of
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
-from ..keeping.paying import Start, paying
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -23,6 +22,7 @@ from ..report.table import Table
 from .estimate import Ask, Estimate, Size, Span, judging, some
 from .generation import job_id
 from .sealed_rows import unseen
+from .surface import Surface
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
@@ -84,6 +84,16 @@ class Assessment(ABC):
         return unseen(self.judge, self.calibration) if self.calibration and self.to_judge else ()
 
     @property
+    def rows(self) -> int:
+        """How many answers are waited for: of calibration, of the models, of the judge."""
+        return len(self.held_out) + (len(self.asked) + self.to_judge) * len(self.targets)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+        return (self.judge.note,)
+
+    @property
     def judge_words(self) -> str:
         """Who judged, and what that one was measured on."""
         if not self.to_judge:
@@ -119,6 +129,19 @@ class Assessment(ABC):
             **self.settings,
         }
 
+    def foresee(self) -> Estimate:
+        """Estimate what it takes. Sends nothing: a few questions are answered offline."""
+        context, number = CallContext.fresh(), len(self.asked)
+        replies = _replies(self, Model(temperature=0.0), context, some(self.asked), lambda: None)
+        size = Size.of(context.ledger.spend())
+        models = [
+            Ask(role=role, models=(model,), calls=Span(number, number), size=size, who=f"of {model.name}")
+            for role, model in zip(self.roles[1:], self.targets, strict=True)
+        ]
+        rows = f"{len(self.held_out)} rows of calibration, " if self.held_out else ""
+        what = f"{rows}{number} {self.unit}"
+        return Estimate(what=what, asks=(self.judge_ask(replies), *models), budget=self.budget)
+
 
 def verdicts(
     judge: LoadedJudge, cases: Sequence[Case | None], on_step: Callable[[], None] = lambda: None
@@ -128,25 +151,10 @@ def verdicts(
     return [next(asked) if case else None for case in cases]
 
 
-def foresee_assessment(work: Assessment) -> Estimate:
-    """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
-    context, number = CallContext.fresh(), len(work.asked)
-    replies = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
-    size = Size.of(context.ledger.spend())
-    models = [
-        Ask(role=role, models=(model,), calls=Span(number, number), size=size, who=f"of {model.name}")
-        for role, model in zip(work.roles[1:], work.targets, strict=True)
-    ]
-    rows = f"{len(work.held_out)} rows of calibration, " if work.held_out else ""
-    what = f"{rows}{number} {work.unit}"
-    return Estimate(what=what, asks=(work.judge_ask(replies), *models), budget=work.budget)
-
-
-def assess(
-    work: Assessment, start: Start, *, on_step: Callable[[], None] = lambda: None
-) -> tuple[list[Any], dict[str, Any]]:
+def assess(work: Assessment, surface: Surface) -> tuple[list[Any], dict[str, Any]]:
     """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
-    with paying(work, start) as job:
+    doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
+    with surface.asking(work, doing) as (job, on_step):
         judge = replace(work.judge, context=job.contexts["judge"])
         verdicts = judge.asker().ask_all(work.held_out, lambda index, verdict: on_step())
         known = list(zip(work.held_out, verdicts, strict=True))

@@ -152,8 +152,7 @@ def compile(
         sampling=fit.sampling,
         judge_ref=reference,
     )
-    with surface.compiling(plan, sink) as (taking, opened):
-        start = replace(surface.start, on_open=opened)
+    with surface.compiling(plan, sink) as (taking, start):
         return compile_judge(plan, surface.store, start, force=force, anyway=anyway, sink=taking)
 
 

@@ -17,13 +17,13 @@ from ..errors import CheckpointError, UsageError, plural
 from ..evaluation.checked_items import items_of
 from ..gold.writing import check_files, json_text
 from ..keeping.loading import LoadedJudge
-from ..keeping.paying import Start, checkpoint_folder, paying
+from ..keeping.paying import Start, checkpoint_folder
 from ..programs.asking import Asker
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
 from .estimate import Ask, Estimate, Size, Span, some, tried
+from .surface import Surface
 
-Step = Callable[[Case, Verdict], None]
 _BATCH = 1024
 
 
@@ -62,6 +62,40 @@ class Generation:
             **self.settings,
             "documents": hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest(),
         }
+
+    @property
+    def rows(self) -> int:
+        """How many documents there are."""
+        return len(self.cases)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before it is asked."""
+        return (self.loaded.note,)
+
+    def foresee(self) -> Estimate:
+        """Estimate it without sending, by offline items."""
+        context = CallContext.fresh()
+        tried(self.loaded.asker(), some(self.cases), context)
+        generator, samples = self.generator, self.loaded.sampling.samples
+        verifying = (generator.verifier_calls, generator.verifier_calls)
+        each = {
+            "generator": [generator.writer_calls(case) for case in self.cases],
+            "judge": [verifying] * len(self.cases),
+        }
+        roles: tuple[Purpose, ...] = ("generator", "judge")
+        asks = tuple(
+            Ask(
+                role=role,
+                models=(model,),
+                calls=Span(sum(low for low, _ in each[role]), samples * sum(most for _, most in each[role])),
+                size=Size.of(context.ledger.spend(role)),
+                who=f"of the {role} ({model.name})",
+            )
+            for role, model in zip(roles, self.loaded.models, strict=False)
+            if role in self.roles
+        )
+        return Estimate(what=plural(len(self.cases), "document"), asks=asks, budget=self.budget)
 
     def row_stamp(self) -> dict[str, Any]:
         """Return what every row says about the job."""
@@ -135,13 +169,11 @@ def rejects_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rejects{output.suffix or '.jsonl'}")
 
 
-def generate(
-    job: Generation, output: Path, start: Start, *, on_document: Step = lambda case, verdict: None
-) -> Generated:
+def generate(job: Generation, output: Path, surface: Surface) -> Generated:
     """Write what passes into a JSONL file, and the others, if any, into another beside it."""
-    if already_made(output, job.fingerprint(), start):
+    if already_made(output, job.fingerprint(), surface.start):
         return Generated(before=True)
-    with paying(job, start) as work:
+    with surface.asking(job, f"writing with {job.loaded.name}") as (work, on_document):
         check_files(output)
         output.parent.mkdir(parents=True, exist_ok=True)
         made = _written(job, replace(job.loaded, contexts=work.contexts).asker(), output, on_document)
@@ -149,7 +181,7 @@ def generate(
         return replace(made, spend=work.ledger.to_json())
 
 
-def _written(job: Generation, asker: Asker, output: Path, on_document: Step) -> Generated:
+def _written(job: Generation, asker: Asker, output: Path, on_document: Callable[[], None]) -> Generated:
     scale, stamp, rejects = job.generator.checked.scale, job.row_stamp(), rejects_path(output)
     statuses: Counter[str] = Counter()
     sums: Counter[str] = Counter()
@@ -159,7 +191,7 @@ def _written(job: Generation, asker: Asker, output: Path, on_document: Step) -> 
             kept, refused = (files.enter_context(part.open("w", encoding="utf-8")) for part in parts)
             for start in range(0, len(job.cases), _BATCH):
                 batch = job.cases[start : start + _BATCH]
-                verdicts = asker.ask_all(batch, lambda place, verdict: on_document(batch[place], verdict))  # noqa: B023
+                verdicts = asker.ask_all(batch, lambda place, verdict: on_document())
                 for case, verdict in zip(batch, verdicts, strict=True):
                     statuses[verdict.status] += 1
                     if verdict.status == "verdict":
@@ -227,28 +259,3 @@ def _job_of(output: Path) -> str | None:
             return str(json.loads(stream.readline())["provenance"]["job"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
-
-
-def foresee_items(job: Generation) -> Estimate:
-    """Estimate a generation without sending, by offline items."""
-    context = CallContext.fresh()
-    tried(job.loaded.asker(), some(job.cases), context)
-    generator, samples = job.generator, job.loaded.sampling.samples
-    verifying = (generator.verifier_calls, generator.verifier_calls)
-    each = {
-        "generator": [generator.writer_calls(case) for case in job.cases],
-        "judge": [verifying] * len(job.cases),
-    }
-    roles: tuple[Purpose, ...] = ("generator", "judge")
-    asks = tuple(
-        Ask(
-            role=role,
-            models=(model,),
-            calls=Span(sum(low for low, _ in each[role]), samples * sum(most for _, most in each[role])),
-            size=Size.of(context.ledger.spend(role)),
-            who=f"of the {role} ({model.name})",
-        )
-        for role, model in zip(roles, job.loaded.models, strict=False)
-        if role in job.roles
-    )
-    return Estimate(what=plural(len(job.cases), "document"), asks=asks, budget=job.budget)

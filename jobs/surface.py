@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict
 
@@ -103,18 +104,20 @@ class Surface:
         return tuple(ready), labelled
 
     @contextmanager
-    def compiling(
-        self, plan: Plan, sink: Sink | None
-    ) -> Iterator[tuple[Sink, Callable[[Mapping[str, int]], None]]]:
-        """Show a compilation: yield what takes its events, and what is told of the answers that are paid already."""
+    def compiling(self, plan: Plan, sink: Sink | None) -> Iterator[tuple[Sink, Start]]:
+        """Show a compilation: yield what takes its events, and how it is started."""
         with shown(plan.judge.name) if sink is None else nullcontext(sink) as taking:
-            yield taking, lambda paid: None
+            yield taking, self.start
 
     @contextmanager
     def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Open work that asks models: yield it, and what is called after each row."""
-        with paying(work, self.start) as job, self.counted(title, work.rows) as step:
+        start = replace(self.start, on_open=lambda paid: self.opened(work, paid))
+        with paying(work, start) as job, self.counted(title, work.rows) as step:
             yield job, step
+
+    def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
+        """Hear of work, and of the answers that are paid already, before it asks models; what this raises ends it."""
 
     def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:
         """Ask about gold, and return what that shows, while the paid answers are still kept."""

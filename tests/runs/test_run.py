@@ -15,7 +15,7 @@ from judges import changed
 from loopback import field_of, truth_of
 from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
-from jurist.console.terminal import Bar
+from jurist.console.bars import Bar
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 

@@ -199,7 +199,7 @@ def test_lines_stand_in_order_and_a_hung_row_holds_up_nobody(serve: Callable[...
 
 
 def test_calls_that_fail_are_told_then(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.console.terminal._FIRST_LOOK", 0.05)
+    monkeypatch.setattr("jurist.console.bars.Bar.quiet", 0.05)
     write_jsonl(Path("rows.jsonl"), new_rows(9))
     server = serve(faults=lambda index, body: "hang" if index < 6 else None)
     done = cli(*on(server, "--concurrency", 3, "--timeout", 1))
