@@ -4,8 +4,7 @@ import csv
 import shlex
 from pathlib import Path
 
-import pytest
-from small import Done, cli
+from small import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 JUDGE = ROOT / "docs" / "may_send.py"
@@ -15,9 +14,7 @@ FAST = "--optimizer fewshot --set sizes=2 --set sets=2 --set sample=6 --split 40
 HOUR: list[tuple[str, int, str]] = [
     # what is there
     ("jurist judges", 0, "fect-3d-reasoning"),
-    ("jurist judgs", 2, "did you mean judges?"),
     ("jurist evaluate fect:basic --gold fect-min", 1, "did you mean fect-mini?"),
-    ("jurist evaluate fectt:basic --gold fect-mini", 1, "did you mean fect?"),
     # gold of one's own, as it comes: everything that is wrong at once, then mended in one command
     ("jurist gold check may_send.py --gold raw.csv", 1, "3  verdict  unknown label 'ok'"),
     ("jurist gold check may_send.py --gold raw.csv", 1, "80  reply    the field is missing"),
@@ -37,7 +34,6 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist gold check may_send.py --gold gold.jsonl --split 40/20/40", 0, "policy is empty in 1 case"),
     # what cannot be done says what can
     ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of arm"),
-    ("jurist compile may_send.py --gold gold.jsonl --optimizer opr", 1, "did you mean opro?"),
     ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "did you mean may_send.py:judge?"),
     (
         "jurist evaluate may_send.py --gold gold.jsonl",
@@ -85,20 +81,11 @@ def _files() -> None:
             rows.writerow([f"row-{number}", policy, answer, "mail"])
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Path:
+def test_every_line_ends_as_it_should_and_says_so() -> None:
     Path("may_send.py").write_text(JUDGE.read_text(encoding="utf-8"), encoding="utf-8")
     _files()
-    return tmp_path
-
-
-def _typed(line: str) -> Done:
-    return cli(*shlex.split(line)[1:])
-
-
-def test_every_line_ends_as_it_should_and_says_so(desk: Path) -> None:
     for line, code, words in HOUR:
-        done = _typed(line)
+        done = cli(*shlex.split(line)[1:])
         assert done.code == code, f"{line}\n{done.err}"
         assert words in done.out + done.err, f"{line}\n{done.out}\n{done.err}"
         assert "Traceback" not in done.err

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile import HOSTILE
-from small import FAST, claims, ok, write_jsonl
+from hostile import HOSTILE, reported
 
 from jurist.report.document import Cases, Document, Section
 from jurist.report.judged import KINDS
@@ -20,15 +19,7 @@ VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a real compilation on gold with hostile texts."""
-    place = tmp_path_factory.mktemp("report")
-    rows = claims()
-    for row, text in zip(rows, HOSTILE * 6, strict=True):
-        row["conversation"] += f"\n{text[:5000]}"
-    write_jsonl(place / "gold.jsonl", rows)
-    argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
-    ok("compile", "fect", *argv, "--force")
-    ok("report", "fect@1", "--store", place / "compiled", "-o", place / "page.html")
-    return place / "page.html"
+    return reported(tmp_path_factory.mktemp("report"))
 
 
 @pytest.mark.parametrize(("width", "scheme"), VIEWS)

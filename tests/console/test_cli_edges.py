@@ -31,65 +31,56 @@ def argv(server: Any, *more: object) -> tuple[object, ...]:
     )
 
 
-class TestOneOutput:
-    """Two runs never write one file at the same time."""
-
-    def test_a_second_run_is_refused_until_the_first_has_ended(
-        self, serve: Callable[..., Any], tmp_path: Path
-    ) -> None:
-        server = serve(delay=0.2)
-        first = start(*argv(server, "--concurrency", 1), cwd=tmp_path)
-        while server.count < 2 and first.poll() is None:
-            time.sleep(0.01)
-        before = Path("o.jsonl").stat().st_ino
-        for more in ((), ("--resume",)):
-            other = serve()
-            done = cli(*argv(other, *more))
-            assert (done.code, done.lines, other.count) == (1, [f"error: {BUSY}"], 0)
-        assert Path("o.jsonl").stat().st_ino == before
-        first.kill()
-        first.communicate(timeout=30)
-        rest = serve()
-        ok(*argv(rest, "--resume"))
-        lines = read_jsonl(Path("o.jsonl"))
-        assert len(lines) == len({line["id"] for line in lines}) == ROWS
-        assert 0 < rest.count < ROWS
-        assert not list(tmp_path.glob(".*"))
-
-    @pytest.mark.parametrize(
-        "beside", [".o.jsonl.part", "o.rejected.jsonl", ".o.jsonl.jurist", ".o.jsonl.shards"]
-    )
-    def test_nothing_is_written_through_a_link_beside_it(self, beside: str) -> None:
-        Path("elsewhere").touch()
-        Path(beside).symlink_to("elsewhere")
-        done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
-        assert (done.code, Path("elsewhere").read_bytes()) == (2, b"")
-        assert f"{beside} is a symbolic link" in done.err
-        assert not Path("o.jsonl").exists()
-        Path(".p.csv.part.csv").symlink_to("elsewhere")
-        ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.csv")
-        assert (Path("elsewhere").read_bytes(), Path("p.csv").is_symlink()) == (b"", False)
+def test_a_second_run_is_refused_until_the_first_has_ended(serve: Callable[..., Any], tmp_path: Path) -> None:
+    server = serve(delay=0.2)
+    first = start(*argv(server, "--concurrency", 1), cwd=tmp_path)
+    while server.count < 2 and first.poll() is None:
+        time.sleep(0.01)
+    before = Path("o.jsonl").stat().st_ino
+    for more in ((), ("--resume",)):
+        other = serve()
+        done = cli(*argv(other, *more))
+        assert (done.code, done.lines, other.count) == (1, [f"error: {BUSY}"], 0)
+    assert Path("o.jsonl").stat().st_ino == before
+    first.kill()
+    first.communicate(timeout=30)
+    rest = serve()
+    ok(*argv(rest, "--resume"))
+    lines = read_jsonl(Path("o.jsonl"))
+    assert len(lines) == len({line["id"] for line in lines}) == ROWS
+    assert 0 < rest.count < ROWS
+    assert not list(tmp_path.glob(".*"))
 
 
-class TestUnusable:
-    """The share of unusable rows is of the whole output, however often it was continued."""
+@pytest.mark.parametrize(
+    "beside", [".o.jsonl.part", "o.rejected.jsonl", ".o.jsonl.jurist", ".o.jsonl.shards"]
+)
+def test_nothing_is_written_through_a_link_beside_it(beside: str) -> None:
+    Path("elsewhere").touch()
+    Path(beside).symlink_to("elsewhere")
+    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
+    assert (done.code, Path("elsewhere").read_bytes()) == (2, b"")
+    assert f"{beside} is a symbolic link" in done.err
+    assert not Path("o.jsonl").exists()
+    Path(".p.csv.part.csv").symlink_to("elsewhere")
+    ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.csv")
+    assert (Path("elsewhere").read_bytes(), Path("p.csv").is_symlink()) == (b"", False)
 
-    def test_repeating_a_bad_run_does_not_make_it_good(self, serve: Callable[..., Any]) -> None:
-        server = serve(faults=lambda index, body: "garbage")
-        first = cli(*argv(server, "--adapter", "chat", "--json"))
-        assert (first.code, first.json["abstained"], first.json["abstained_before"]) == (3, ROWS, 0)
-        assert "asks the failed ones again" not in first.err  # none failed, so --resume would ask nothing
-        sent = server.count
-        again = cli(*argv(server, "--resume", "--adapter", "chat", "--json"))
-        assert (again.code, again.json["abstained"], again.json["abstained_before"]) == (3, 0, ROWS)
-        assert again.json["resumed"] == ROWS
-        said = cli(*argv(server, "--resume")).out
-        assert f"{ROWS} rows ({ROWS} done before, {ROWS} of them abstained)" in said
-        assert again.lines[-1] == (
-            "100.0% of the rows have no usable verdict; 5.0% are allowed (--max-unusable)"
-        )
-        assert server.count == sent
-        ok(*argv(server, "--resume", "--max-unusable", 1))
+
+def test_repeating_a_bad_run_does_not_make_it_good(serve: Callable[..., Any]) -> None:
+    server = serve(faults=lambda index, body: "garbage")
+    first = cli(*argv(server, "--adapter", "chat", "--json"))
+    assert (first.code, first.json["abstained"], first.json["abstained_before"]) == (3, ROWS, 0)
+    assert "asks the failed ones again" not in first.err  # none failed, so --resume would ask nothing
+    sent = server.count
+    again = cli(*argv(server, "--resume", "--adapter", "chat", "--json"))
+    assert (again.code, again.json["abstained"], again.json["abstained_before"]) == (3, 0, ROWS)
+    assert again.json["resumed"] == ROWS
+    said = cli(*argv(server, "--resume")).out
+    assert f"{ROWS} rows ({ROWS} done before, {ROWS} of them abstained)" in said
+    assert again.lines[-1] == ("100.0% of the rows have no usable verdict; 5.0% are allowed (--max-unusable)")
+    assert server.count == sent
+    ok(*argv(server, "--resume", "--max-unusable", 1))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

@@ -21,17 +21,9 @@ def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 
-def asking(server: Any) -> tuple[object, ...]:
-    return ("--model", "openai/x", "--api-base", server.url, "--yes")
-
-
-def evaluated(*argv: object) -> Any:
-    done = ok("evaluate", *argv, "--json")
-    return done.json
-
-
 def test_the_numbers_fit_each_other(serve: Callable[..., Any]) -> None:
-    found = evaluated("fect:basic", "--gold", "gold.jsonl", *asking(serve()))
+    model = ("--model", "openai/x", "--api-base", serve().url, "--yes")
+    found = ok("evaluate", "fect:basic", "--gold", "gold.jsonl", *model, "--json").json
     units = found["counts"]["units"]
     assert (found["cases"], units["answered"], found["left_out"]) == (42, 42, 0)
     right = sum(found["confusion"][label][label] for label in found["confusion"])

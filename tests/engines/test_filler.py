@@ -7,11 +7,10 @@ from typing import Any
 
 import dspy
 import pytest
+from asking import offline as ask
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jurist.engines.adapters import adapter
-from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.filler import conditions, gaps, instruction_of, kind_of, missing_parts, others
 from jurist.gold.sources import read
 from jurist.programs.haluagent.writing import problems
@@ -30,13 +29,6 @@ from jurist.text.wording import count_words
 
 DOCUMENTS = [row for _, row in read("haluagent-docs").rows]
 FOUND = [(row, gap) for row in DOCUMENTS for gap in gaps(row["text"])]
-LM = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
-
-
-def ask(signature: type[dspy.Signature], heat: float = 0.0, **inputs: Any) -> dspy.Prediction:
-    with dspy.context(lm=LM.copy(temperature=heat), adapter=adapter("chat")):
-        said: dspy.Prediction = dspy.Predict(signature)(**inputs)
-    return said
 
 
 def test_a_gap_is_a_figure_of_the_document_that_its_question_does_not_give_away() -> None:
@@ -91,7 +83,7 @@ def talk(row: dict[str, Any], heat: float, turns: int, length: str) -> list[tupl
     said: list[tuple[str, str]] = []
     for _ in range(turns):
         dialogue = "\n".join(f"user: {one}\nassistant: {two}" for one, two in said)
-        turn = ask(NextTurn, heat, dialogue=dialogue, **told)
+        turn = ask(NextTurn, heat=heat, dialogue=dialogue, **told)
         said.append((turn.user_message, turn.assistant_message))
     return said
 

@@ -1,18 +1,17 @@
 """The offline engine behind DSPy's own adapters: every shape with its type, whatever the texts say."""
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Literal
 
 import dspy
 import pydantic
 import pytest
+from asking import offline as ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.engines.adapters import ADAPTERS, adapter
-from jurist.engines.offline import OfflineEngine
+from jurist.engines.adapters import ADAPTERS
 
-FORMATS = {name: adapter(name) for name in ADAPTERS}
 REFERENCE = (
     "The mill was built in 1802 by Anna Holt. It ground barley & rye for <nine> villages. It closed in 1911."
 )
@@ -70,18 +69,6 @@ class PerSentence(dspy.Signature):
     supported: list[bool] = dspy.OutputField()
     hallucinated_lines: list[int] = dspy.OutputField()
     hallucinated_sentences: list[str] = dspy.OutputField()
-
-
-def ask(
-    signature: Any, form: str, demos: Any = (), *, heat: float = 0.0, seed: int = 0, **values: str
-) -> Any:
-    program = dspy.Predict(signature)
-    program.demos = list(demos)
-    with dspy.context(
-        lm=dspy.LM("jurist/offline", cache=False, temperature=heat, engine=OfflineEngine()),
-        adapter=FORMATS[form],
-    ):
-        return program(**values, config={"seed": seed})
 
 
 def verdict(form: str, reference: str, claim: str) -> str:

@@ -7,9 +7,7 @@ from typing import Any, Literal
 import dspy
 import pydantic
 import pytest
-
-from jurist.engines.adapters import adapter
-from jurist.engines.offline import OfflineEngine
+from asking import offline
 
 POLICY = "Orders are sent within two days. Returns are free for thirty days. Gift cards cannot be returned."
 FIGURE = ("It costs 14 euros.", "You will get 20 euros back.", "Please allow 5 days.")
@@ -60,11 +58,7 @@ WISH = dspy.Example(query="it must rain, snow", wishes=[Wish(text="it must rain"
 
 
 def ask(signature: Any, demos: Sequence[Any], rows: Sequence[dict[str, Any]]) -> list[Any]:
-    program = dspy.Predict(signature)
-    program.demos = list(demos)
-    lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False, temperature=0.0)
-    with dspy.context(lm=lm, adapter=adapter("chat")):
-        return [program(**row) for row in rows]
+    return [offline(signature, "chat", demos, **row) for row in rows]
 
 
 def messages(seed: int) -> list[dspy.Example]:

@@ -1,14 +1,12 @@
 """Instructions the offline engine proposes: new, safe, in the right language."""
 
 import dspy
+from asking import offline
 
-from jurist.engines.adapters import adapter
-from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.proposer import normal
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""
-MODEL = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
 SECRET = "The quagga of Zanzibar sleeps at noon"
 
 
@@ -23,10 +21,8 @@ class Propose(dspy.Signature):
 
 def ask(tried: list[tuple[str, float]], errors: str = "none", seed: int = 0, temperature: float = 1.0) -> str:
     shown = "\n\n".join(f"text:\n{text}\nscore: {score}" for text, score in tried)
-    with dspy.context(lm=MODEL, adapter=adapter("chat")):
-        config = {"seed": seed, "temperature": temperature}
-        answer = dspy.Predict(Propose)(task="judge", scored_instructions=shown, errors=errors, config=config)
-    return str(answer.instruction)
+    given = {"task": "judge", "scored_instructions": shown, "errors": errors}
+    return str(offline(Propose, heat=temperature, seed=seed, **given).instruction)
 
 
 def test_proposals_never_repeat_and_keep_the_definitions() -> None:

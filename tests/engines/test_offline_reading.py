@@ -3,10 +3,10 @@
 import dspy
 import numpy as np
 import pytest
+from asking import offline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.engines.adapters import adapter
 from jurist.engines.offline.features import NAMES, Scene, read_units
 from jurist.engines.offline.labels import meanings
 from jurist.engines.offline.proposer import BANK, Advice
@@ -52,14 +52,10 @@ def test_what_a_label_means_is_in_its_field(labels: str, field: str, instruction
 
 @pytest.mark.parametrize("advice", BANK, ids=lambda advice: advice.english[:30])
 def test_what_is_proposed_stages_nothing(advice: Advice) -> None:
-    from jurist.engines.offline import OfflineEngine
-
     claim = "The customer wants a new router after the storm because of a guarantee."
-    lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
     signature = dspy.Signature("conversation, claim -> factual: bool, reasoning: str")
-    with dspy.context(lm=lm, adapter=adapter("chat")):
-        answers = [
-            dspy.Predict(signature.with_instructions(f"Decide. {text}"))(conversation=CALL, claim=claim)
-            for text in ("", advice.english, advice.chinese)
-        ]
+    answers = [
+        offline(signature.with_instructions(f"Decide. {text}"), conversation=CALL, claim=claim)
+        for text in ("", advice.english, advice.chinese)
+    ]
     assert answers[0].toDict() == answers[1].toDict() == answers[2].toDict()

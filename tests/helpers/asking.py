@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import dspy
 import pytest
 from fakes import Scripted, lm_of
 from loopback import Loopback, truth_of
 
 from jurist.engines import channel
+from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
+from jurist.engines.offline import OfflineEngine
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -58,3 +61,16 @@ def spend(judge: Asker) -> Any:
 
 def right(verdict: Verdict, number: int) -> bool:
     return verdict.label == TRUTH[truth_of(f"claim {number}")]
+
+
+_OFFLINE = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
+
+
+def offline(
+    signature: Any, form: str = "chat", demos: Any = (), *, heat: float = 0.0, seed: int = 0, **values: Any
+) -> Any:
+    """Return what the offline engine says in the fields of a signature."""
+    program = dspy.Predict(signature)
+    program.demos = list(demos)
+    with dspy.context(lm=_OFFLINE.copy(temperature=heat), adapter=adapter(form)):
+        return program(**values, config={"seed": seed})

@@ -1,5 +1,9 @@
 """Texts that try to act on whatever shows them."""
 
+from pathlib import Path
+
+from small import FAST, claims, ok, write_jsonl
+
 HOSTILE = (
     "</script><script>document.title = 'owned'</script>",
     "<img src=x onerror=\"document.title = 'owned'\"><style>body{display:none}</style>",
@@ -9,3 +13,15 @@ HOSTILE = (
     "javascript:document.title='owned' \" onfocus=\"document.title='owned'\" autofocus='",
     "long " + "x" * 1_000_000,
 )
+
+
+def reported(place: Path) -> Path:
+    """Compile a judge in a folder, on gold with hostile texts; return the page of its report."""
+    rows = claims()
+    for row, text in zip(rows, HOSTILE * 6, strict=True):
+        row["conversation"] += f"\n{text[:5000]}"
+    write_jsonl(place / "gold.jsonl", rows)
+    argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
+    ok("compile", "fect", *argv, "--force")
+    ok("report", "fect@1", "--store", place / "compiled", "-o", place / "page.html")
+    return place / "page.html"

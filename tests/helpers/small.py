@@ -145,6 +145,17 @@ def claims(groups: int = 14, per_group: int = 3) -> list[dict[str, Any]]:
     return rows
 
 
+TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
+
+
+def new_rows(count: int, first: int = 0) -> list[dict[str, Any]]:
+    """Return rows without labels, with an id and a column of their own."""
+    return [
+        {"id": f"r{n}", "conversation": TALK, "claim": f"The customer said the number {n} aloud.", "note": n}
+        for n in range(first, first + count)
+    ]
+
+
 def tree(folder: Path) -> dict[str, bytes]:
     """Return every file below ``folder`` with its content."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

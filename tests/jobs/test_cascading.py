@@ -44,19 +44,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_key: str) -> It
 
 
 def chosen(server: BatchServer, *options: str, code: int = 0) -> Any:
-    judges = ("quick.py:judge:basic", "careful.py:judge:basic")
-    done = cli(
-        "cascade",
-        *judges,
-        "--gold",
-        "gold.jsonl",
-        "--model",
-        "openai/m",
-        "--api-base",
-        server.url,
-        "--json",
-        *options,
-    )
+    asked = "cascade quick.py:judge:basic careful.py:judge:basic --gold gold.jsonl --model openai/m --json"
+    done = cli(*asked.split(), "--api-base", server.url, *options)
     assert done.code == code, done.err
     return done.json
 

@@ -20,8 +20,7 @@ def _folder() -> None:
 
 
 def show(*argv: object) -> Done:
-    done = ok("artifacts", "show", *argv)
-    return done
+    return ok("artifacts", "show", *argv)
 
 
 def row(candidate: str, calls: int, value: float | None, cases: int = 10) -> Mapping[str, Any]:

@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import dspy
 import pytest
+from judges import PAIR
 from small import claims, cli, ok, write_jsonl
 
 import jurist
@@ -190,28 +190,16 @@ def test_what_cannot_be_held_against_gold_is_one_line(command: str) -> None:
 
 def test_a_pair_that_was_judged_in_both_orders_is_one_verdict() -> None:
     """Exchanged rows are found by their texts; verdicts that contradict each other are a tie, or none."""
-    pairs = [{"reply_a": f"answer number {n}", "reply_b": f"reply no. {n}", "label": ("first", "second", "tie")[n % 3]}
+    pairs = [{"first": f"answer number {n}", "second": f"reply no. {n}", "better": ("first", "second", "tie")[n % 3]}
              for n in range(12)]  # fmt: skip
     write_jsonl(Path("pairs.jsonl"), pairs)
     other = {"first": "second", "second": "first", "tie": "tie"}
-    right = [{**row, "verdict": row["label"]} for row in pairs]
+    right = [{**row, "verdict": row["better"]} for row in pairs]
     turned = [
-        {"reply_a": row["reply_b"], "reply_b": row["reply_a"], "verdict": other[row["label"]]}
-        for row in pairs
+        {"first": row["second"], "second": row["first"], "verdict": other[row["better"]]} for row in pairs
     ]
     biased = [{**row, "verdict": "first"} for row in turned]
-    judge = jurist.Judge(
-        name="pairs", signature=Better, answer=jurist.Preference(first="reply_a", second="reply_b")
-    )
     for rows, accuracy in ((right + turned, 1.0), (turned, 1.0), (right + biased, 8 / 12)):
-        written([{key: value for key, value in row.items() if key != "label"} for row in rows])
-        found = jurist.compare([jurist.load(judge, version="basic"), "recorded:log.jsonl"], "pairs.jsonl")
+        written([{key: value for key, value in row.items() if key != "better"} for row in rows])
+        found = jurist.compare([jurist.load(PAIR, version="basic"), "recorded:log.jsonl"], "pairs.jsonl")
         assert found.contenders[1].scores["accuracy"].value == pytest.approx(accuracy)
-
-
-class Better(dspy.Signature):
-    """Which reply is better?"""
-
-    reply_a: str = dspy.InputField()
-    reply_b: str = dspy.InputField()
-    label: Literal["first", "second", "tie"] = dspy.OutputField()

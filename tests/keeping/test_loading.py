@@ -61,13 +61,11 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
 @pytest.mark.parametrize(
     ("reference", "error", "words"),
     [
-        ("nobody", UnknownJudgeError, "nobody"),
         ("fect@9", ArtifactError, "versions 1, 2 exist, tags old"),
         ("fect@", UsageError, "fect@"),
         ("fect@2:basic", UnknownJudgeError, "fect@2"),
         ("may-go@latest", ArtifactError, "no version of may-go is the latest"),
         ("own.py:nothing", JudgeError, "'nothing' is not in it"),
-        ("gone.py", JudgeError, "gone.py: no such file"),
         ("gone.py:judge@1", JudgeError, "gone.py: no such file"),
         ("", UnknownJudgeError, "''"),
     ],

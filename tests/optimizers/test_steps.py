@@ -1,11 +1,12 @@
 """Programs with several predictors: OPRO's instructions in turn, and demonstrations of all of them."""
 
 import re
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
-import dspy
 from dspy.lm15 import Request
 from fakes import Scripted, reply, system_of, user_of
+from judges import TWO
 from loopback import field_of
 from scripted_runs import hashed, job_with
 
@@ -17,55 +18,17 @@ from jurist.optimizers.instructions import Opro
 from jurist.optimizers.proposing import Writing, task
 from jurist.optimizers.raced import Track
 from jurist.programs.catalogue import find
-from jurist.programs.judge import Judge
 
-
-class Extract(dspy.Signature):
-    """List what the reply says."""
-
-    reply: str = dspy.InputField(desc="a reply")
-    points: str = dspy.OutputField(desc="its points")
-
-
-class Decide(dspy.Signature):
-    """Say whether the reply may be sent."""
-
-    reply: str = dspy.InputField(desc="a reply")
-    points: str = dspy.InputField(desc="its points")
-    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
-
-
-class Verdict(dspy.Signature):
-    """Say whether the reply may be sent."""
-
-    reply: str = dspy.InputField(desc="a reply")
-    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
-
-
-class Steps(dspy.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.extract = dspy.Predict(Extract)
-        self.decide = dspy.Predict(Decide)
-
-    def forward(self, reply: str) -> Any:
-        return self.decide(reply=reply, points=self.extract(reply=reply).points)
-
-    async def aforward(self, reply: str) -> Any:
-        points = (await self.extract.acall(reply=reply)).points
-        return await self.decide.acall(reply=reply, points=points)
-
-
-JUDGE = Judge(name="steps", signature=Verdict, positive=frozenset({"hold"}), metric="accuracy", program=Steps)
+JUDGE, NAMES = replace(TWO, metric="accuracy"), ("think", "decide.predict")
 
 
 def cases(first: int, count: int) -> tuple[Case, ...]:
     numbers = range(first, first + count)
     return tuple(
         Case(
-            inputs={"reply": f"Reply number {n}."},
+            inputs={"message": f"Question {n}.", "reply": f"Reply number {n}."},
             group=str(n),
-            gold=("hold" if hashed(str(n)) % 2 else "send",),
+            gold=("no" if hashed(str(n)) % 2 else "yes",),
         )
         for n in numbers
     )
@@ -83,12 +46,12 @@ def quality(text: str) -> int:
 
 def judged(request: Request) -> str:
     """The right answer needs both steps: what was extracted well is decided well."""
-    said = user_of(request)
-    if "{verdict}" not in system_of(request):
-        return reply("chat", points=f"quality={quality(system_of(request))}")
-    claim = field_of(said, "reply")
-    right = hashed(claim) % 100 < 40 + (quality(field_of(said, "points")) + quality(system_of(request))) // 4
-    return reply("chat", verdict=GOLD[claim] if right else {"send": "hold", "hold": "send"}[GOLD[claim]])
+    if "{polite}" not in system_of(request):
+        return reply("chat", notes=f"quality={quality(system_of(request))}")
+    said, _, notes = field_of(user_of(request), "reply").partition("\n")
+    right = hashed(said) % 100 < 40 + (quality(notes) + quality(system_of(request))) // 4
+    label = GOLD[said] if right else {"yes": "no", "no": "yes"}[GOLD[said]]
+    return reply("chat", reasoning="so", polite=label)
 
 
 def proposed(request: Request) -> str:
@@ -106,7 +69,7 @@ def run(**settings: Any) -> tuple[Result, Scripted, Job]:
 
 
 def texts(row: dict[str, Any]) -> tuple[str, str]:
-    return tuple(row["prompt"][name]["instructions"] for name in ("extract", "decide"))  # type: ignore[return-value]
+    return tuple(row["prompt"][name]["instructions"] for name in NAMES)  # type: ignore[return-value]
 
 
 def test_in_turn_each_step_changes_one_predictor() -> None:
@@ -116,10 +79,8 @@ def test_in_turn_each_step_changes_one_predictor() -> None:
     assert len(tried) == 12
     for row in tried:
         before, after = texts(rows[row["parent"]]), texts(row)
-        changed = [
-            name for name, old, new in zip(("extract", "decide"), before, after, strict=True) if old != new
-        ]
-        assert changed == [("extract", "decide")[(row["step"] - 1) % 2]]
+        changed = [name for name, old, new in zip(NAMES, before, after, strict=True) if old != new]
+        assert changed == [NAMES[(row["step"] - 1) % 2]]
         assert row["params"] == {"predictors": changed}
     assert all("scored_instructions" in user_of(request) for request in proposer.requests)
 
@@ -130,12 +91,12 @@ def test_instructions_are_told_apart_as_wholes() -> None:
     board = result.board
     track = Track(job=job, board=board, start=board.basic, order=(), block=1)
     writing = Writing(name="test", longest=100)
-    both = {"extract": "Erste  Ａnweisung.", "decide": "Second."}
-    (one,) = track.write(writing, board.basic, [both, {**both, "extract": "erste anweisung."}])
-    (other,) = track.write(writing, board.basic, [{"extract": "Erste Anweisung."}])
-    texts = [made.state.predictors["extract"].instructions for made in (one, other)]
+    both = {"think": "Erste  Ａnweisung.", "decide.predict": "Second."}
+    (one,) = track.write(writing, board.basic, [both, {**both, "think": "erste anweisung."}])
+    (other,) = track.write(writing, board.basic, [{"think": "Erste Anweisung."}])
+    texts = [made.state.predictors["think"].instructions for made in (one, other)]
     assert texts == ["Erste  Ａnweisung.", "Erste Anweisung."]
-    assert track.write(writing, board.basic, [{"extract": "", "decide": "x" * 101}]) == []
+    assert track.write(writing, board.basic, [{"think": "", "decide.predict": "x" * 101}]) == []
 
 
 def tier(name: str, budget: Budget | None = None) -> Job:

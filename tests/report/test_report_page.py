@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-from hostile import HOSTILE
+from hostile import HOSTILE, reported
 from hypothesis import given
 from hypothesis import strategies as st
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
@@ -66,15 +66,7 @@ def unpacked(page: str) -> Any:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a gold set, hostile texts in it, a judge compiled on it, and its report."""
-    place = tmp_path_factory.mktemp("report")
-    rows = claims()
-    for row, text in zip(rows, HOSTILE * 6, strict=True):
-        row["conversation"] = f"{row['conversation']}\n{text[:5000]}"
-    write_jsonl(place / "gold.jsonl", rows)
-    argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
-    ok("compile", "fect", *argv, "--force")
-    assert report(place).code == 0
-    return place
+    return reported(tmp_path_factory.mktemp("report")).parent
 
 
 def report(folder: Path, *argv: object) -> Any:

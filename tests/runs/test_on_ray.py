@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from loopback import truth_of
-from small import cli, read_jsonl, start, write_jsonl
+from small import TALK, cli, new_rows, read_jsonl, start, write_jsonl
 
 pytestmark = pytest.mark.ray
-TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
 FECT = ("run", "fect:basic", "--input", "rows.jsonl", "--output")
 RAY = ("--engine", "ray", "--workers", 2)
 CONCURRENCY = 4
@@ -27,10 +26,6 @@ def ray() -> Iterator[Any]:
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     yield ray
     ray.shutdown()
-
-
-def new_rows(count: int) -> list[dict[str, Any]]:
-    return [{"id": n, "conversation": TALK, "claim": f"The number {n} was said."} for n in range(count)]
 
 
 def on(server: Any, *more: object) -> tuple[object, ...]:

@@ -13,23 +13,18 @@ from typing import Any
 import pytest
 from judges import changed
 from loopback import field_of, truth_of
-from small import claims, cli, ok, read_jsonl, start, write_jsonl
+from small import TALK, claims, cli, new_rows, ok, read_jsonl, start, write_jsonl
 
 from jurist.console.bars import Bar
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
 FECT, COGNIBENCH = find("fect"), find("cognibench")
-TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
 
 
 @pytest.fixture(autouse=True)
 def _folder(no_waiting: None) -> None:
     write_jsonl(Path("rows.jsonl"), claims(4))
-
-
-def new_rows(count: int) -> list[dict[str, Any]]:
-    return [{"conversation": TALK, "claim": f"The customer said the number {n} aloud."} for n in range(count)]
 
 
 def test_a_line_has_everything() -> None:

@@ -17,7 +17,7 @@ from attempts import states
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import truth_of
-from small import cli, ok, read_jsonl, start, write_jsonl
+from small import TALK, cli, new_rows, ok, read_jsonl, start, write_jsonl
 
 from jurist.engines.models import Model
 from jurist.errors import UsageError
@@ -31,16 +31,8 @@ from jurist.runs.summary import Summary
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
-TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
 FECT = ("run", "fect:basic")
 JUDGED = ("status", "label", "units", "case", "row")
-
-
-def new_rows(count: int, first: int = 0) -> list[dict[str, Any]]:
-    return [
-        {"id": f"r{n}", "conversation": TALK, "claim": f"The customer said the number {n} aloud.", "note": n}
-        for n in range(first, first + count)
-    ]
 
 
 def test_a_judge_that_cannot_be_connected_leaves_nobody_reading() -> None:

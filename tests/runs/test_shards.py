@@ -9,14 +9,13 @@ import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import cli, killed, ok, read_jsonl, write_jsonl
+from small import cli, killed, new_rows, ok, read_jsonl, write_jsonl
 
 import jurist
 from jurist.cases import case_id
 from jurist.runs.shards import Shard
 from jurist.runs.summary import Summary
 
-TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
 FECT = ("run", "fect:basic", "--input", "rows.jsonl", "--output")
 
 
@@ -27,10 +26,6 @@ class Mood(dspy.Signature):
     mood: int = dspy.OutputField(ge=-9, le=9)
 
 
-def new_rows(numbers: list[int]) -> list[dict[str, Any]]:
-    return [{"id": n, "conversation": TALK, "claim": f"The number {n} was said.", "note": n} for n in numbers]
-
-
 @given(st.dictionaries(st.text(max_size=3), st.text(max_size=5)), st.integers(1, 9))
 def test_every_case_is_judged_by_exactly_one_shard(inputs: dict[str, str], of: int) -> None:
     assert sum(Shard(number, of).has(case_id(inputs)) for number in range(1, of + 1)) == 1
@@ -38,7 +33,8 @@ def test_every_case_is_judged_by_exactly_one_shard(inputs: dict[str, str], of: i
 
 @pytest.mark.parametrize(("of", "output"), [(5, "o.jsonl"), (2, "o.csv")])
 def test_joined_shards_are_the_output_of_one_run(of: int, output: str) -> None:
-    rows = new_rows([*range(12), 3, 5])
+    rows = new_rows(12)
+    rows += [{**rows[n]} for n in (3, 5)]
     rows[7]["late"] = "a column that other shards do not have"
     text = "".join(json.dumps(row) + "\n" for row in rows)
     Path("rows.jsonl").write_text('{"no": "claim"}\n' + text + "not JSON\n", encoding="utf-8")
@@ -65,7 +61,7 @@ def test_the_sums_of_shards_are_those_of_one_run(scores: list[int], cut: int) ->
 
 def test_a_killed_shard_goes_on_without_paying_again(serve: Callable[..., Any], tmp_path: Path) -> None:
     server, concurrency = serve(delay=0.02), 4
-    write_jsonl(Path("rows.jsonl"), new_rows(list(range(80))))
+    write_jsonl(Path("rows.jsonl"), new_rows(80))
     on = ("--model", "openai/x", "--api-base", server.url, "--yes", "--concurrency", concurrency)
     argv = (*FECT, "o.jsonl", *on, "--shard")
     killed(server, 12, *argv, "1/2", cwd=tmp_path)
@@ -76,12 +72,12 @@ def test_a_killed_shard_goes_on_without_paying_again(serve: Callable[..., Any], 
     assert (early.code, "o-1-of-2.jsonl is not finished; run it with --resume" in early.err) == (3, True)
     ok(*argv, "1/2", "--resume")
     ok("run", "join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "o.jsonl")
-    assert [line["id"] for line in read_jsonl(Path("o.jsonl"))] == list(range(80))
+    assert [line["id"] for line in read_jsonl(Path("o.jsonl"))] == [row["id"] for row in new_rows(80)]
     assert 80 <= server.count <= 80 + concurrency
 
 
 def test_what_is_no_set_of_shards_is_refused() -> None:
-    write_jsonl(Path("rows.jsonl"), new_rows(list(range(9))))
+    write_jsonl(Path("rows.jsonl"), new_rows(9))
     for number in (1, 2):
         ok(*FECT, "o.jsonl", "--shard", f"{number}/2")
     ok(*FECT, "x.jsonl", "--shard", "2/2", "--samples", 3)
