@@ -35,9 +35,8 @@ def content_of(request: Request) -> dict[str, Any]:
         "max_tokens": config.max_tokens,
         "seed": config.seed,
         "response_format": config.response_format,
-        **{
-            name: value for name in ("logprobs", "top_p") if (value := getattr(config, name)) is not None
-        },  # left out where they are not asked for, as in journals of before there were any
+        # left out where they are not asked for, as in journals of before there were any
+        **{name: value for name in ("logprobs", "top_p") if (value := getattr(config, name)) is not None},
     }
 
 

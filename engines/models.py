@@ -94,10 +94,7 @@ class Model(EndpointSettings):
             UsageError: it has settings that jurist does not send, or a key that no environment variable holds.
         """
         settings = {name: value for name, value in lm.kwargs.items() if value is not None}
-        key, taken = (
-            settings.pop("api_key", None),
-            {"api_base", "temperature", "top_p", "max_tokens", "timeout"},
-        )
+        key = settings.pop("api_key", None)
         if "max_completion_tokens" in settings:  # of reasoning models
             settings["max_tokens"] = settings.pop("max_completion_tokens")
         if getattr(lm, "_engine_spec", "auto") != "auto":
@@ -111,7 +108,7 @@ class Model(EndpointSettings):
                 hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere, or leave out a key that "
                 "the server does not ask for",
             )
-        if other := sorted(settings.keys() - taken):
+        if other := sorted(settings.keys() - {"api_base", "temperature", "top_p", "max_tokens", "timeout"}):
             hint = f"jurist.Model({lm.model!r}, ...) has all that it sends"
             raise UsageError(f"jurist does not send {', '.join(other)} of this dspy.LM", hint=hint)
         return cls(name=lm.model, key_env=names[0] if key else None, **settings)

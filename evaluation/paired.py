@@ -267,9 +267,7 @@ class Gains:
     groups: int
     alpha: float  # the one-sided level
     least: float  # no smaller gain can be shown
-    likely: (
-        float | None
-    )  # such a gain is shown with a power of .8; ``None`` if even the largest may be missed
+    likely: float | None  # one that is shown with a power of .8; ``None`` if even the largest may be missed
 
     def __str__(self) -> str:
         """One line for people."""

@@ -173,10 +173,10 @@ class Scale(ABC):
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
-        if left == 0 or (
-            sampling.by_probability and self.has_probabilities
-        ):  # a sample may have any probability
-            return left == 0
+        if left == 0:
+            return True
+        if sampling.by_probability and self.has_probabilities:  # a sample may have any probability
+            return False
         if not self.domain:  # of values without number, what most samples give is the outcome
             return max(votes.values(), default=0) >= more_than_half(sampling.samples)
         # Votes pull one way each: what all of the samples left cannot change together, fewer of them cannot either.

@@ -194,9 +194,8 @@ def _build(
         try:
             whole[key] = reduce(partial(joined, judge), [pair for _, pair in several])
         except GoldError as error:  # none of rows that contradict each other is the truth
-            for raw, _ in (
-                several[1:] if strict else several
-            ):  # a refusal counts those that contradict the first
+            # a refusal counts those that contradict the first
+            for raw, _ in several[1:] if strict else several:
                 bad.add(error, raw)
     refusal = bad.refusal()
     if refusal is not None and (strict or not whole):

@@ -81,7 +81,7 @@ class Assessment(ABC):
     @cached_property
     def held_out(self) -> tuple[Case, ...]:
         """The rows of gold that the judge is measured on; none where its errors are not taken out."""
-        return unseen(self.judge, self.calibration) if self.calibration and self.to_judge else ()
+        return unseen([self.judge], self.calibration) if self.calibration and self.to_judge else ()
 
     @property
     def rows(self) -> int:

@@ -21,7 +21,7 @@ from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .estimate import Estimate, ask_of
 from .references import References, references_beside
-from .sealed_rows import Look, look_at, seen_by
+from .sealed_rows import Look, look_at, unseen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +82,7 @@ class Experiment:
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The rows that no contender's artifact was compiled on, or on near copies of."""
-        seen = {id_ for one in self.contenders for id_ in seen_by(one, self.gold.cases)}
-        return tuple(case for case in self.gold.cases if case.id not in seen)
+        return unseen(self.contenders, self.gold)
 
     @cached_property
     def look(self) -> Look:

@@ -38,9 +38,8 @@ class Units:
         units = [answer.units(case.inputs) for case in cases]
         ends = np.cumsum([0, *map(len, units)]).tolist()
         self.of_case = [range(start, end) for start, end in pairwise(ends)]  # the units of each case
-        self.case_of = [
-            number for number, own in enumerate(self.of_case) for _ in own
-        ]  # the case of each unit
+        # the case of each unit
+        self.case_of = [number for number, own in enumerate(self.of_case) for _ in own]
         self.gold: list[Value | None] = [
             value
             for case, own in zip(cases, units, strict=True)

@@ -63,7 +63,6 @@ class Plan(SearchOptions):
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
-        strictness = self.judge.answer.strictness
         return {
             "judge": f"{self.judge.name}:{self.judge.variant}",
             "prompt": PromptState.of(self.judge.basic()).id,
@@ -79,14 +78,11 @@ class Plan(SearchOptions):
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
             "adapter": self.form,
-            **({"holdout": self.holdout.sha256} if self.holdout else {}),
-            **({"strictness": strictness} if strictness else {}),
-            **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
-            **(
-                {"frozen": self.judge.frozen, "verifier": described(self.frozen_model)}
-                if self.frozen_model
-                else {}
-            ),
+            "holdout": self.holdout and self.holdout.sha256,
+            "strictness": self.judge.answer.strictness,
+            "most_groups": list(self.judge.most_groups or ()),
+            "frozen": self.judge.frozen,
+            "verifier": self.frozen_model and described(self.frozen_model),
         }
 
     @property

@@ -140,15 +140,11 @@ def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0) -> Pro
     )
 
 
-def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:
-    """Return the ids of the cases that the judge's artifact was trained or selected on, or that are near copies."""
-    if judge.artifact is None:
-        return frozenset()
-    ids = frozenset(judge.artifact.about.gold.seen)
-    return ids & {case.id for case in cases} | near_rows(judge.judge, cases, judge.artifact.seen())
-
-
-def unseen(judge: LoadedJudge, gold: Gold) -> tuple[Case, ...]:
-    """Return the rows of gold that the judge was not compiled on, nor on near copies of."""
-    seen = seen_by(judge, gold.cases)
+def unseen(judges: Sequence[LoadedJudge], gold: Gold) -> tuple[Case, ...]:
+    """Return the rows of gold that no judge's artifact was trained or selected on, or on near copies of."""
+    seen = set[str]()
+    for judge in judges:
+        if judge.artifact is not None:
+            seen.update(judge.artifact.about.gold.seen)
+            seen |= near_rows(judge.judge, gold.cases, judge.artifact.seen())
     return tuple(case for case in gold.cases if case.id not in seen)

@@ -20,11 +20,6 @@ def data_file(name: str) -> Path:
     return Path(home) / "jurist" / name
 
 
-def remembered_file() -> Path:
-    """Return the file of trusted hashes."""
-    return data_file("trusted")
-
-
 def to_stderr(line: str) -> None:
     """Say something to whoever sits there."""
     sys.stderr.write(line + "\n")
@@ -36,7 +31,7 @@ class Trust:
 
     given: bool = False  # whether the user has said ``--trust``
     # the file of remembered hashes, one a line with its file
-    path: Path = field(default_factory=remembered_file)
+    path: Path = field(default_factory=lambda: data_file("trusted"))
     # takes the line that tells what will be executed, once for each content
     say: Callable[[str], None] = to_stderr
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)

@@ -166,9 +166,7 @@ class DspyOptimizer:
             "minibatch_size": min(_MINIBATCH, len(dev)),
             **self.settings,
         }
-        if (
-            "num_rules" in constructor
-        ):  # of the rules; demonstrations are taught by the judge whatever is said here
+        if "num_rules" in constructor:  # of the rules; the judge teaches demonstrations whatever is said here
             given["teacher_settings"] = {"lm": proposer}
         if "reflection_lm" in constructor:
             del given["teacher"]  # GEPA takes none

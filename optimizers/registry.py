@@ -31,9 +31,8 @@ class AllArms(Opro):
 
     steps: int = 100  # at most this many rounds; a long prompt counts as several, so that rounds are short
     patience: int = 24  # rounds without a new leader or another choice before it stops
-    arm: tuple[ArmName, ...] = get_args(
-        ArmName
-    )  # which arms take part; those that a judge has no use for stay out
+    # which arms take part; those that a judge has no use for stay out
+    arm: tuple[ArmName, ...] = get_args(ArmName)
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"

@@ -47,9 +47,8 @@ class Stepwise(dspy.Module):
 
     def steps(self, **inputs: Any) -> Steps:
         """Yield what is asked, and return the prediction; what a step raises is raised where it was yielded."""
-        if (
-            self.plan is None
-        ):  # it is no abstract method: DSPy's metaclass would let it be made, and do nothing
+        # this is no abstract method: DSPy's metaclass would let the class be made, and do nothing
+        if self.plan is None:
             raise NotImplementedError(f"{type(self).__name__} has neither a plan nor steps")
         return dspy.Prediction(**(yield from FLOWS[self.plan.flow](inputs, **self.plan.settings)))
 

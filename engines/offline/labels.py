@@ -84,9 +84,7 @@ def meanings(labels: tuple[str, ...], field_name: str, instruction: str) -> tupl
         places.append(meaning if meaning.known else _by_definition(label, labels, instruction))
     if any(place.cognitive > 0 for place in places):
         for number, place in enumerate(places):
-            if (
-                place.support and not place.cognitive
-            ):  # beside labels of inferences: of plain statements of fact
+            if place.support and not place.cognitive:  # beside labels of inferences: plain statements of fact
                 places[number] = replace(place, cognitive=-1.0)
     return tuple(places)
 

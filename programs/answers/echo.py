@@ -12,9 +12,8 @@ from typing import Any
 from .portable import READERS, RENDERERS, shown
 
 _SPACES = re.compile(r"\s+")
-_AMPERSANDS = re.compile(
-    r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+"
-)  # escaped, however often
+# escaped, however often
+_AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+")
 
 
 def in_tags(texts: Sequence[str], places: Sequence[int], labels: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from small import FAST, OWN, Done, cli, ok, replies, tree, write_jsonl
 from jurist.errors import ArtifactError
 from jurist.keeping.card import written_card
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
-from jurist.keeping.trust import remembered_file
+from jurist.keeping.trust import data_file
 from jurist.programs.catalogue import JUDGES
 from jurist.programs.definition import defined, definition_of
 from jurist.programs.judge import Judge
@@ -78,7 +78,7 @@ def made(source: str) -> tuple[Mapping[str, bytes], bytes]:
     Path("own.py").write_text(source)
     write_jsonl(Path("new.jsonl"), replies())
     ok("compile", "own.py:judge", "--gold", "new.jsonl", "--force", *FAST)
-    return tree(Path("compiled")), remembered_file().read_bytes()
+    return tree(Path("compiled")), data_file("trusted").read_bytes()
 
 
 def compiled(source: str) -> None:
@@ -86,8 +86,8 @@ def compiled(source: str) -> None:
     files, trusted = made(source)
     Path("own.py").write_text(source)
     write_jsonl(Path("new.jsonl"), replies())
-    remembered_file().parent.mkdir(parents=True, exist_ok=True)
-    remembered_file().write_bytes(trusted)
+    data_file("trusted").parent.mkdir(parents=True, exist_ok=True)
+    data_file("trusted").write_bytes(trusted)
     for name, data in files.items():
         (Path("compiled") / name).parent.mkdir(parents=True, exist_ok=True)
         (Path("compiled") / name).write_bytes(data)

@@ -17,7 +17,7 @@ from jurist.keeping.card import Card
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.naming import judge_of
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
-from jurist.keeping.trust import Trust, remembered_file
+from jurist.keeping.trust import Trust, data_file
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
         judge, changed(judge, "Mine."), {"judge_ref": "evil.py:judge"}, [], make_latest=True
     )
     Path("executed").unlink()
-    remembered_file().unlink()
+    data_file("trusted").unlink()
     write_jsonl(Path("new.jsonl"), [{"policy": "p", "reply": "r", "label": "send"}])
     return tmp_path / "compiled" / "may-go" / "1"
 
