@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -107,6 +108,9 @@ def new(options: NewOptions) -> Result:
     output = Path(options.output or f"{options.name.replace('-', '_')}.py")
     if output.exists():
         raise UsageError(f"{output} exists", hint="name another file with --output, or remove it")
+    if not options.output and find_spec(output.stem):
+        said = f"{output} would stand before the module {output.stem} in every program that is started here"
+        raise UsageError(said, hint="give the judge another name, or the file with --output")
     with TemporaryDirectory() as folder:
         draft = Path(folder) / "judge.py"
         draft.write_text(text, "utf-8")

@@ -170,6 +170,7 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "nobody", f"export training --judge nobody:basic {INTO}"),
     (2, "is not three numbers", f"export training --judge fect:basic {INTO} --split 1/2"),
     # new judges
+    (2, "before the module dspy", "new dspy --from p.md --labels yes,no"),
     (2, "--labels", NEW),
     (2, "--positive", f"{NEW} --score 1-5 --positive a"),
     (2, "not allowed with", f"{NEW} --score 1-5 --labels a,b"),
