@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..errors import plural
+from ..text.plain import plain, plain_parts
 from .criteria import labelled_criteria
 from .intervals import LEVEL, t_quantile
 from .paired import Paired, compare_pair, holm
@@ -63,25 +64,13 @@ class Contrast(Paired):
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return {
-            "first": self.first,
-            "second": self.second,
-            "verdict": self.verdict,
-            "words": self.words,
-            "warnings": list(self.warnings),
-            "metric": self.metric,
-            "values": list(self.values),
-            "difference": self.difference,
+            **plain_parts(self, "first", "second", "verdict", "words", "warnings", "metric", "values"),
+            **plain_parts(self, "difference", "level", "p", "p_holm", "alpha", "groups", "mcnemar"),
             "low": self.interval.low,
             "high": self.interval.high,
-            "level": self.level,
             "missing": "counted as wrong",
             "test": TEST,
-            "p": self.p,
-            "p_holm": self.p_holm,
-            "alpha": self.alpha,
-            "groups": self.groups,
-            "mcnemar": dict(self.mcnemar.__dict__) if self.mcnemar else None,
-            "permutation": {**self.permutation.__dict__, "p": self.permutation.p},
+            "permutation": {**plain(self.permutation), "p": self.permutation.p},
         }
 
 

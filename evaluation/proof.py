@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError, plural
-from ..text.plain import plain
+from ..text.plain import plain, plain_parts
 from .criteria import Criterion, by_criterion
 from .measured import Measured, measure_units
 from .paired import Paired, Verdict, compare_pair
@@ -113,22 +113,13 @@ class Decision(Paired):
         """Plain types, ready for JSON."""
         criteria = {name: criterion.to_card() for name, criterion in self.criteria.items()}
         return {
-            "verdict": self.verdict,
-            "words": self.words,
-            "warnings": list(self.warnings),
-            "metric": self.metric,
-            "higher_is_better": self.higher_is_better,
+            **plain_parts(self, "verdict", "words", "warnings", "metric", "higher_is_better", "difference"),
             "basic": self.before,
             "compiled": self.after,
-            "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
-            "level": self.level,
             "missing": "counted as wrong",
-            "p": self.p,
-            "openings": self.openings,
-            "alpha": self.alpha,
-            "tested": self.tested,
+            **plain_parts(self, "level", "p", "openings", "alpha", "tested", "groups"),
             "test": "the one-sided permutation of whole groups",
             "constant": self.constant.to_card() if self.constant else None,
             "right": self.right_means if self.mcnemar else "",
@@ -136,7 +127,6 @@ class Decision(Paired):
             "c": self.mcnemar.c if self.mcnemar else None,
             "units": self.counts.units.labelled,
             "cases": self.counts.cases.labelled,
-            "groups": self.groups,
         } | ({"criteria": criteria} if criteria else {})
 
 

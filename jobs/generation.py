@@ -21,6 +21,7 @@ from ..keeping.paying import Start, checkpoint_folder
 from ..programs.asking import Asker
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
+from ..text.plain import plain_parts
 from .estimate import Ask, Estimate, Size, Span, some, tried
 from .surface import Surface
 
@@ -147,10 +148,7 @@ class Generated:
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON types."""
         return {
-            "documents": self.documents,
-            "kept": self.kept,
-            "rejected": self.rejected,
-            "failed": self.failed,
+            **plain_parts(self, "documents", "kept", "rejected", "failed"),
             **({"uncertain": self.totals["uncertain_items"]} if self.totals else {}),
             **({"check_rates": self.totals["check_rates"]} if self.totals else {}),
             "done_before": self.before,
