@@ -15,7 +15,11 @@ class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_"):
     """
 
     judge: str = asked_judge()
-    target: str = option("--to FORMAT", "the target, as in docs/exports.md", names="exports.EXPORTERS")
+    target: str = option(
+        "--to FORMAT",
+        "the target, as in docs/exports.md: autoevals, deepeval, inspect, langsmith, markdown, messages, mlflow, opik, "
+        "phoenix, promptfoo, pydantic-evals, python",
+    )
     output: str | None = option("F", "the file to write (default: standard output)")
 
 

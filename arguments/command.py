@@ -84,9 +84,6 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions:
             if action in self.rare:
                 action.help = argparse.SUPPRESS
-            elif names := getattr(action, "names", None):
-                module, _, table = names.rpartition(".")
-                action.help = f"{action.help}: {', '.join(sorted(getattr(_module(module), table)))}"
         try:
             return super().format_help()
         finally:

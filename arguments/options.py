@@ -22,8 +22,8 @@ class Options:
     A subclass is a frozen dataclass by itself. One with a ``command`` is that command: ``compare``, ``gold check`` for
     an action of a group, or ``generate NAME`` for any other name there, which is then its first argument. It is done by
     ``does``, module and function in :mod:`jurist.console`, which takes the options and returns a result to print; its
-    docstring is the help. ``helps`` are texts by field, in place of those of its groups. An option with ``names`` (a
-    table's module and name) lists them in help, and one that is ``rare`` stands in ``--help-all``.
+    docstring is the help. ``helps`` are texts by field, in place of those of its groups. An option that is ``rare``
+    stands in ``--help-all``.
     """
 
     command: ClassVar[str] = ""
@@ -44,7 +44,6 @@ class Options:
         for item in sorted(declared, key=lambda item: _depth(cls, item.name)):
             settings = {**_typed(cls, item), **item.metadata}
             settings.pop("rare", None)
-            names = settings.pop("names", None)
             *flags, metavar = settings.pop("spec").split(" ")
             for base in reversed(cls.__mro__):
                 settings["help"] = vars(base).get("helps", {}).get(item.name, settings["help"])
@@ -55,13 +54,11 @@ class Options:
                 exclusive[group] = parser.add_mutually_exclusive_group()
             holder = exclusive.get(group, parser)
             if settings.pop("positional", False):
-                added = holder.add_argument(item.name, **settings)
+                holder.add_argument(item.name, **settings)
             else:
                 own = [f"--{item.name.replace('_', '-')}"]
                 named = flags or (["-o", *own] if item.name == "output" else own)
-                added = holder.add_argument(*named, dest=item.name, default=item.default, **settings)
-            if names is not None:
-                added.names = names
+                holder.add_argument(*named, dest=item.name, **settings)
 
     @classmethod
     def of(cls, source: object, **others: Any) -> Self:
@@ -132,7 +129,7 @@ def choice(help: str, default: Any = None, **settings: Any) -> Any:
 
 def repeated(spec: str, help: str, **settings: Any) -> Any:
     """Return a field that is an option that may be given several times: a tuple, empty without any."""
-    return option(spec, f"{help}; may be repeated", (), action=_Append, **settings)
+    return option(spec, f"{help}; may be repeated", (), action="append", **settings)
 
 
 def flag(help: str, flags: str = "", **settings: Any) -> Any:
@@ -146,9 +143,3 @@ def positional(metavar: str, help: str | None = None, **settings: Any) -> Any:
     return (
         field(default=None, metadata=metadata) if settings.get("nargs") == "?" else field(metadata=metadata)
     )
-
-
-class _Append(argparse.Action):
-    def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, (*(() if before is self.default else before), values))

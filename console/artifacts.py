@@ -26,7 +26,7 @@ from ..keeping.naming import judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, prompt_difference, score_rows, setting_rows
-from ..report.document import Document, flat
+from ..report.document import Document
 from ..report.history import basic_state, candidate_names_of, chosen_candidate, history_table
 from ..report.page import as_page
 from ..report.saved import cascade_report, saved_report
@@ -37,8 +37,8 @@ from ..report.scores import (
     robustness_about,
     robustness_table,
 )
-from ..report.table import Table, table
-from ..report.views import cascade_sections
+from ..report.table import table
+from ..report.views import cascade_parts
 from .inputs import check_apart, gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
 
@@ -118,11 +118,7 @@ def show(options: ShowOptions) -> Result:
         data["prompt"] = artifact.state.to_json()
         body.append(Verbatim(prompt_text(artifact.state)))
     if not (body or options.json) and (cascade := _cascade(artifact)):
-        parts = flat(cascade_sections(cascade))
-        body += [
-            f"{artifact.ref}: {cascade['words']}",
-            *(part for part in parts if isinstance(part, Table | str)),
-        ]
+        body += [f"{artifact.ref}: {cascade['words']}", *cascade_parts(cascade)]
     elif not (body or options.json):
         judge = judge_of(artifact, store)
         body.append(Verbatim(export_text(artifact, judge, "markdown")))

@@ -103,7 +103,7 @@ class SearchBar(Bar):
         self._job: Job | None = None
         self._begun = 0
         self._expected: int | None = None
-        self._held, self._said = "", float("-inf")
+        self._held, self._said, self._spent = "", float("-inf"), ""
 
     def __exit__(self, *raised: object) -> None:
         self.look()
@@ -121,7 +121,8 @@ class SearchBar(Bar):
         line = f"{event.calls} calls: {event.text}{value}"
         with self._lock:
             if event.kind == "phase":
-                self._begun, self._expected, self._job = event.calls, event.expected, event.job or self._job
+                self._job, self._expected = event.job or self._job, event.expected
+                self._begun = 0 if event.expected is None else event.calls
                 if self._shown.tasks:
                     self._shown.update(self._task, description=event.phase)
             if event.kind in ("phase", "note"):
@@ -139,8 +140,15 @@ class SearchBar(Bar):
             if self._clock() - self._said >= _BETWEEN:
                 self._flush()
             if self._job and self._shown.tasks:
-                (calls, total), spent = self._amounts(self._job), self._spent(self._job)
-                self._shown.update(self._task, completed=calls, total=total, spent=f"calls, {spent}")
+                meter = self._job.context.meter
+                # calls that have come back: many are sent at once
+                calls, total = (
+                    meter.calls - meter.in_flight - self._begun,
+                    self._expected or meter.budget.calls,
+                )
+                spent = f"calls, {meter.tokens} tokens, {meter.cost:.4f} USD"
+                self._shown.update(self._task, completed=calls, total=total, spent=spent)
+                self._spent = f"spent: {calls} of {total or 'any number of'} {spent}"
 
     def _flush(self) -> None:
         if not self._held:
@@ -151,21 +159,8 @@ class SearchBar(Bar):
 
     def _told(self) -> str:
         """Return what goes wrong, and where no bar shows it what is spent."""
-        if self._job is None:
-            return ""
-        (calls, total), trouble = self._amounts(self._job), self._job.context.trouble
-        of = "" if total is None else f" of {total}"
-        spent = "" if self.live else f"spent: {calls}{of} calls, {self._spent(self._job)}"
-        return "; ".join(filter(None, [spent, trouble]))
-
-    def _amounts(self, job: Job) -> tuple[int, int | None]:
-        """Return the calls of this phase that have come back, and how many it has at most; many are sent at once."""
-        meter = job.context.meter
-        done = meter.calls - meter.in_flight
-        return (done, meter.budget.calls) if self._expected is None else (done - self._begun, self._expected)
-
-    def _spent(self, job: Job) -> str:
-        return f"{job.context.meter.tokens} tokens, {job.context.meter.cost:.4f} USD"
+        trouble = self._job.context.trouble if self._job else ""
+        return "; ".join(filter(None, ["" if self.live else self._spent, trouble]))
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from ..jobs.hardening import Hardening
 from ..keeping.artifact_card import Artifact
 from ..keeping.loaders import load
 from ..keeping.paying import PaidJob
-from ..report.document import flat
 from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import (
     OFFLINE,
@@ -35,7 +34,7 @@ from ..report.scores import (
 )
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
-from ..report.views import cascade_price, cascade_sections, comparison_sections, evaluation_sections
+from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
 from .inputs import judge_of, models_of, verifier_model
 from .printing import Part, Result, remark, write_json
 from .terminal import Terminal
@@ -101,7 +100,7 @@ def evaluate(options: EvaluateOptions) -> Result:
     model = Model.of(options, name=options.model)
     evaluate_judge(options.judge, model=model, **_asking(options, terminal))
     data = terminal.data
-    detailed = flat(evaluation_sections(data, options.worst))
+    detailed = evaluation_parts(data, options.worst)
     short = [] if too_few(data) else [part for part in detailed if isinstance(part, Table)][:1]
     card = evaluation_card(data, rises=terminal.rises, then=_after(options, data, terminal.rises))
     return Result(
@@ -138,7 +137,7 @@ def compare(options: CompareOptions) -> Result:
     notes = [terminal.line] if terminal.line else []
     then = "" if options.whole else "next: --verbose has every metric and test; --output F.json keeps them"
     card = comparison_card(terminal.data, [] if options.whole else notes, then)
-    detailed = flat(comparison_sections(terminal.data, *notes)) if options.whole else []
+    detailed = comparison_parts(terminal.data, *notes) if options.whole else []
     return Result(data=terminal.data, body=[*detailed, card])
 
 
@@ -159,8 +158,7 @@ def cascade(options: CascadeOptions) -> Result:
         surface=terminal,
         seed=options.seed,
     )
-    data = terminal.data
-    parts = [part for part in flat(cascade_sections(data)) if isinstance(part, Table | str)]
+    data, parts = terminal.data, cascade_parts(terminal.data)
     gold, ref = shlex.quote(options.gold), found.artifact.ref if found.artifact else ""
     logs = [name for name in options.judges if name.startswith("recorded:")]
     then = f"next: jurist run {ref} --input new.csv --output judged.jsonl" if ref else ""
@@ -212,7 +210,7 @@ def gate(options: GateOptions) -> Result:
             OFFLINE if all(one.model == OFFLINE_MODEL for one in found.comparison.contenders) else "",
         ],
     )
-    detailed = flat(comparison_sections(terminal.data["comparison"])) if options.whole else []
+    detailed = comparison_parts(terminal.data["comparison"]) if options.whole else []
     return Result(data=terminal.data, body=[*detailed, card], code=0 if found.passed else 3)
 
 

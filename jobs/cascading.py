@@ -23,8 +23,7 @@ from ..keeping.sealing import SEEN
 from ..optimizers.candidate import Spent, spent
 from ..programs.cascaded import said_by
 from ..programs.definition import definition_of
-from ..report.document import flat
-from ..report.views import cascade_sections, html_of
+from ..report.views import cascade_parts, html_of
 from ..text.plain import plain_fields
 from .experiment import Answers, Experiment
 
@@ -112,7 +111,7 @@ class Cascade:
         }
 
     def _repr_html_(self) -> str:
-        return html_of(flat(cascade_sections(self.to_json())))
+        return html_of(cascade_parts(self.to_json()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,8 +29,7 @@ from ..evaluation.units import encode
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
-from ..report.document import flat
-from ..report.views import comparison_sections, evaluation_sections, html_of
+from ..report.views import comparison_parts, evaluation_parts, html_of
 from ..text.plain import plain, plain_fields
 from .experiment import Answers, Experiment
 from .references import References
@@ -91,7 +90,7 @@ class Comparison:
         return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {scores}>"
 
     def _repr_html_(self) -> str:
-        return html_of(flat(comparison_sections(self.to_json())))
+        return html_of(comparison_parts(self.to_json()))
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -211,7 +210,7 @@ class Evaluation:
         return f"<Evaluation of {self.judge} on {self.gold}: {score}, {self.cases} cases{left}>"
 
     def _repr_html_(self) -> str:
-        return html_of(flat(evaluation_sections(self.to_json())))
+        return html_of(evaluation_parts(self.to_json()))
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric."""

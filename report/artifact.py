@@ -43,7 +43,6 @@ from .scores import (
 )
 from .table import table
 from .verdict import needless, proof_table, tone_of
-from .views import TAKEN
 from .votes import sure_parts
 
 _HEADLINES = {
@@ -52,6 +51,9 @@ _HEADLINES = {
     "not shown to be better": "No reason to ship it yet: it is not shown to be better than the prompt you started with",
 }
 _NEEDLESS = "Better than the prompt you started with, but no language model is needed to do as well"
+_TAKEN = (
+    "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
+)
 _REFERENCES = ("constant", "words", "neighbours", "people")
 _ERRORS = 5
 """Kinds of wrong answers that the first screen counts."""
@@ -101,7 +103,7 @@ class ArtifactReport:
         )
         prompt = prompt_changes(before, self.artifact.state)
         return (
-            Section("errors", "Errors", errors, intro=f"{TAKEN} A number opens its cases."),
+            Section("errors", "Errors", errors, intro=f"{_TAKEN} A number opens its cases."),
             self._case_section(),
             Section("prompt", "Prompt", prompt, intro=changed),
         )

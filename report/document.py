@@ -1,9 +1,7 @@
-"""A report as a value: sections of tables, lines, changed texts and cases.
-
-:mod:`.page` shows all of it; a terminal and a notebook show the parts of a result, see :func:`flat`."""
+"""A report as a value: sections of tables, lines, changed texts and cases. :mod:`.page` shows it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -91,8 +89,3 @@ class Document:
 def text_of(value: Any, indent: int | None = 1) -> str:
     """Return a value for people to read: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=indent)
-
-
-def flat(sections: Iterable[Section]) -> list[Table | str]:
-    """Return what a terminal and a notebook show of sections, in their order: no cases to browse."""
-    return [part for one in sections for part in one.parts if isinstance(part, Table | str)]

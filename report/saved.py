@@ -12,7 +12,7 @@ from .document import Cases, Document, Section, Tone, text_of
 from .judged import note_json
 from .scores import joint_spend_line
 from .table import table
-from .views import cascade_sections
+from .views import cascade_judges, cascade_levels
 
 _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("abstained", "open", "the model answered, and the answer is unusable"),
@@ -45,7 +45,10 @@ def cascade_report(data: Mapping[str, Any], created: str) -> Document:
         headline="It can ship: those who answer agree with people often enough",
         tone="good",
         lead=[f"It {data['words']}."],
-        sections=cascade_sections(data),
+        sections=[
+            Section("judges", "Who answers", cascade_judges(data)),
+            Section("levels", "Levels", cascade_levels(data)),
+        ],
     )
 
 

@@ -105,6 +105,11 @@ def rows_words(data: Mapping[str, Any], whose: str = "the judge") -> str:
     return f"{data['gold']}: {plural(data['cases'], 'case')}{left}"
 
 
+def warning_lines(*results: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the warnings of results, each once."""
+    return tuple(dict.fromkeys(f"warning: {text}" for one in results for text in one.get("warnings") or ()))
+
+
 def taken_words(spend: Mapping[str, Any]) -> str:
     """Return calls, tokens and cost in words."""
     tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]

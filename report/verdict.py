@@ -6,7 +6,16 @@ from typing import Any
 
 from ..keeping.card import Card
 from .document import Tone
-from .scores import OFFLINE, Scores, joint_spend_line, metric_cell, number_cell, rows_words, spend_line
+from .scores import (
+    OFFLINE,
+    Scores,
+    joint_spend_line,
+    metric_cell,
+    number_cell,
+    rows_words,
+    spend_line,
+    warning_lines,
+)
 from .table import Table, table
 
 Price = tuple[float | None, float | None, float | None]
@@ -113,7 +122,7 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
             missing if units["answered"] < labelled else "",
             by_words(data.get("by") or {}),
             f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
-            *(f"warning: {text}" for text in data.get("warnings") or ()),
+            *warning_lines(data),
             spend_line(data["spend"]),
             then,
             OFFLINE if data["model"] == "offline" else "",
@@ -155,9 +164,7 @@ def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) ->
             ),
             rows_words(data, "a judge")
             + (f", over {data['repeats']} repeats" if data["repeats"] > 1 else ""),
-            *dict.fromkeys(
-                f"warning: {text}" for one in (data, *tests) for text in one.get("warnings") or ()
-            ),
+            *warning_lines(data, *tests),
             *notes,
             joint_spend_line([one["spend"] for one in judges]),
             then,

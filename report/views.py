@@ -1,7 +1,4 @@
-"""What a result shows, from its JSON alone: the same sections in a terminal, in a notebook and on a page.
-
-Neither a terminal nor a notebook has cases to browse (:func:`.document.flat`).
-"""
+"""What a result shows, from its JSON alone: the same tables and lines in a terminal and in a notebook."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -9,7 +6,7 @@ from typing import Any
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
-from .document import Section, text_of
+from .document import text_of
 from .render import as_html
 from .scores import (
     OFFLINE,
@@ -21,48 +18,29 @@ from .scores import (
     rows_words,
     scores_table,
     spend_line,
+    warning_lines,
 )
 from .table import Table, table
 
-TAKEN = (
-    "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
-)
-"""What has to be said of such a table on a page."""
 _SHOWN = 240
 """Letters of an input or of a reasoning that a disagreement shows; ``--json`` has all of it."""
 
 
-def evaluation_sections(data: Mapping[str, Any], worst: int = 5) -> tuple[Section, ...]:
+def evaluation_parts(data: Mapping[str, Any], worst: int = 5) -> list[Table | str]:
     """Return what one judge on gold shows, with so many of the worst disagreements."""
     judge, metric, wrong = data["judge"], data["metric"], data["disagreements"]
-    title = f"{judge} on {rows_words(data)}"
-    lines = (
+    return [
+        scores_table(f"{judge} on {rows_words(data)}", {judge: data["scores"]}, metric),
+        *reference_tables(data.get("references"), metric, " on the same cases"),
+        *class_table("each class against the rest", data["classes"]),
+        *confusion_table(judge, data["confusion"]),
+        *_disagreements(wrong, max(0, worst)),
         counts_line(judge, data["counts"]),
         f"{len(wrong)} of {data['cases']} cases are not judged as people judged them",
-        *(f"warning: {said}" for said in data.get("warnings") or ()),
-    )
-    return (
-        Section(
-            "scores",
-            "Scores",
-            [
-                scores_table(title, {judge: data["scores"]}, metric),
-                *reference_tables(data.get("references"), metric, " on the same cases"),
-            ],
-        ),
-        Section(
-            "classes",
-            "What was taken for what",
-            [
-                *class_table("each class against the rest", data["classes"]),
-                *confusion_table(judge, data["confusion"]),
-            ],
-            intro=TAKEN,
-        ),
-        Section("worst", "The worst", _disagreements(wrong, max(0, worst))),
-        Section("answers", "Answers", lines),
-        cost_section([data["spend"]], offline=data["model"] == "offline"),
-    )
+        *warning_lines(data),
+        spend_line(data["spend"]),
+        *([OFFLINE] if data["model"] == "offline" else []),
+    ]
 
 
 def _disagreements(wrong: Sequence[Mapping[str, Any]], most: int) -> tuple[Table, ...]:
@@ -85,39 +63,29 @@ def _short(value: Any) -> str:
     return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 3].rstrip() + "..."
 
 
-def cost_section(spends: Sequence[Mapping[str, Any]], *, offline: bool = False) -> Section:
-    """Return what several have spent together."""
-    line = spend_line(spends[0]) if len(spends) == 1 else joint_spend_line(spends)
-    return Section("cost", "What it cost", [line, *([OFFLINE] if offline else [])])
-
-
-def comparison_sections(data: Mapping[str, Any], *notes: str) -> tuple[Section, ...]:
+def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:
     """Return what judges on the same rows show: FECT's Tables 2, 4 and 5, intervals, decisions."""
     judges, tests = data["judges"], data["tests"]
-    metrics = data.get("metrics") or list(judges[0]["scores"])
-    warnings = dict.fromkeys(
-        f"warning: {text}" for one in (data, *tests) for text in one.get("warnings") or ()
-    )
-    said = [*notes, *(one["words"] for one in tests), *warnings]
-    offline = all(one["model"] == "offline" for one in judges)
-    return (
-        Section(
-            "scores",
-            "Scores",
-            [
-                *(_score_table(data, metric) for metric in metrics),
-                *reference_tables(data.get("references"), data["metric"], " on the same cases"),
-            ],
-        ),
-        Section("answers", "Answers", [_answer_table(data)]),
-        Section("tests", "Decisions", [_test_table(data)] if tests else ()),
-        Section("words", "In words", said),
-        cost_section([one["spend"] for one in judges], offline=offline),
-    )
+    return [
+        *(_score_table(data, metric) for metric in data.get("metrics") or list(judges[0]["scores"])),
+        *reference_tables(data.get("references"), data["metric"], " on the same cases"),
+        _answer_table(data),
+        *([_test_table(data)] if tests else []),
+        *notes,
+        *(one["words"] for one in tests),
+        *warning_lines(data, *tests),
+        joint_spend_line([one["spend"] for one in judges]),
+        *([OFFLINE] if all(one["model"] == "offline" for one in judges) else []),
+    ]
 
 
-def cascade_sections(data: Mapping[str, Any]) -> tuple[Section, ...]:
+def cascade_parts(data: Mapping[str, Any]) -> list[Table | str]:
     """Return what a cascade does to its rows: who answers how many, what a row takes, and the levels tested."""
+    return [*cascade_judges(data), *cascade_levels(data)]
+
+
+def cascade_judges(data: Mapping[str, Any]) -> list[Table | str]:
+    """Return who answers how many rows, and what a row takes."""
     cases, best = data["cases"], data["chosen"]
     rows = [
         [
@@ -135,6 +103,12 @@ def cascade_sections(data: Mapping[str, Any]) -> tuple[Section, ...]:
             ["together", "", "", f"{1 - left:.1%}", f"{best['agreement']:.1%}, at least {best['bound']:.1%}"]
         )
     columns = ["", "model", "agrees alone", *(["answers", "and agrees there"] if best else [])]
+    return [table(rows_words(data), columns, rows), *cascade_price(data)]
+
+
+def cascade_levels(data: Mapping[str, Any]) -> list[Table]:
+    """Return the levels of sureness that were tested, if any was."""
+    cases = data["cases"]
     levels = [
         [
             f"{one['level']:g}",
@@ -147,10 +121,7 @@ def cascade_sections(data: Mapping[str, Any]) -> tuple[Section, ...]:
     ]
     names = ["sure from", "answered", "agree with people", "at least"]
     title = f"levels of sureness, tested until one is not shown to agree to {data['agree']:.0%}"
-    return (
-        Section("judges", "Who answers", [table(rows_words(data), columns, rows), *cascade_price(data)]),
-        Section("levels", "Levels", [table(title, names, levels)] if levels else ()),
-    )
+    return [table(title, names, levels)] if levels else []
 
 
 def cascade_price(data: Mapping[str, Any]) -> tuple[str, ...]:
