@@ -6,7 +6,7 @@ from gold, not right or wrong.
 """
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 from ..cases import Case, Value, Values
 from ..errors import UsageError
 from .metrics import Metric, ValueFunction, own_metric
+from .units import Kind
 from .votes import Sampling, more_than_half
 
 Learned: TypeAlias = Literal["label", "number", "members"]
@@ -36,7 +37,7 @@ class Lack:
     wanted: str  # what rows would have to say
 
 
-class Scale(ABC):
+class Scale(Kind):
     """Base of all scales. Values are hashable, one for each unit of a case."""
 
     noun: str = "label"  # what a value is called
@@ -71,19 +72,6 @@ class Scale(ABC):
     def right_means(self) -> str:
         """What counts as right, in words; empty where nothing is right or wrong."""
         return ""
-
-    @property
-    def domain(self) -> tuple[Any, ...]:
-        """All values in their order, where the set is closed; else empty."""
-        return ()
-
-    def right(self, gold: Any, value: Any) -> bool | None:
-        """Whether a value is right; ``None`` where it is near or far."""
-        return None
-
-    @abstractmethod
-    def wrong(self, gold: Any) -> Any:
-        """What a missing answer counts as: as far from gold as an answer can be."""
 
     @abstractmethod
     def similarity(self, gold: Any, value: Any) -> float:

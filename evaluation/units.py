@@ -7,10 +7,11 @@ depends on the order in which they were judged.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +26,21 @@ Bools = NDArray[np.bool_]
 MISSING = -1
 
 
-class Kind(Protocol):
+class Kind(ABC):
     """What arrays need to know of a scale (:class:`~jurist.evaluation.scale.Scale`), which is made of their metrics."""
 
     @property
     def domain(self) -> tuple[Any, ...]:
         """All values in their order, where the set is closed; else empty."""
-        ...
+        return ()
 
     def right(self, gold: Any, value: Any) -> bool | None:
         """Whether a value is right; ``None`` where it is near or far."""
-        ...
+        return None
 
+    @abstractmethod
     def wrong(self, gold: Any) -> Any:
-        """What a missing answer counts as."""
-        ...
+        """What a missing answer counts as: as far from gold as an answer can be."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

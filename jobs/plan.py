@@ -149,16 +149,12 @@ def earlier_parts(
     store: Store, judge: Judge, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
 ) -> dict[str, str]:
     """Return the part of each group (by a hash) in earlier versions of the same seed, shares and kind of test."""
-    parts: dict[str, str] = {}
-    for one in reversed(store.list(judge.name)):
-        if one.shipped:
-            continue
-        kept = one.about.gold
-        same = shares is None or [round(share, 6) for share in kept.shares] == [
-            round(one, 6) for one in shares
-        ]
-        if same and one.about.optimizer.seed == seed and holdout == bool(kept.holdout):
-            parts = {**one.about.parts, **parts}
+    parts, wanted = dict[str, str](), shares and [round(share, 6) for share in shares]
+    for version in reversed(store.list(judge.name)):
+        kept = version.about.gold
+        same = wanted in (None, [round(share, 6) for share in kept.shares]) and holdout == bool(kept.holdout)
+        if same and version.about.optimizer.seed == seed and not version.shipped:
+            parts = {**version.about.parts, **parts}
     return parts
 
 

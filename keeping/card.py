@@ -22,6 +22,7 @@ from pydantic import (
 
 from ..evaluation.cascade import Trust
 from ..evaluation.votes import Sampling
+from ..text.plain import plain_parts
 from ..text.redaction import publishable
 
 if TYPE_CHECKING:
@@ -238,8 +239,7 @@ def _changed(basic: float, compiled: float, form: str) -> str:
 
 def described(model: Model) -> dict[str, Any]:
     """Return a model as a card shows it, without credentials; :meth:`ModelCard.model` makes it again."""
-    names = ("name", "api_base", "temperature", "max_tokens", "seed")
-    return {name: getattr(model, name) for name in names}
+    return plain_parts(model, "name", "api_base", "temperature", "max_tokens", "seed")
 
 
 def task_of(judge: Judge) -> dict[str, Any]:
