@@ -190,8 +190,8 @@ def aligned(task: str, gold: Path, address: str, folder: Path, chosen: argparse.
     files = {part: folder / f"{task}-{part}.jsonl" for part in ("labelled", "sealed")}
     parts = {"labelled": (*split.train, *split.dev), "sealed": split.test}
     for part, cases in parts.items():
-        rows = [json.dumps({name: case.inputs[name], field: case.gold[0]}) for case in cases if case.gold]
-        files[part].write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+        lines = [json.dumps({name: case.inputs[name], field: case.gold[0]}) for case in cases if case.gold]
+        files[part].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     script = Path(__file__).with_name("memalign.py")
     command = [chosen.memalign, script, "--packages", chosen.packages, "--input", name, "--label", field]
     command += ["--labelled", files["labelled"], "--rows", files["sealed"], "--address", address]

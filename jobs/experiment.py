@@ -231,10 +231,3 @@ def _verdicts(
 ) -> tuple[Verdict, ...]:
     asker = dataclasses.replace(judge.asker(), first_draw=repeat * judge.sampling.samples)
     return tuple(asker.ask_all(cases, lambda index, verdict: on_case()))
-
-
-def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
-    """Return the judge as whose gold is read: the first."""
-    if not contenders:
-        raise UsageError("no judge is named", hint="name at least two")
-    return contenders[0].judge

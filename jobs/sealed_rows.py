@@ -12,7 +12,6 @@ from ..engines.models import Model
 from ..evaluation.paired import fewest_groups, gains, limits
 from ..evaluation.proof import level_of
 from ..evaluation.scale import Scale
-from ..evaluation.units import Ints
 from ..evaluation.votes import Sampling, more_than_half
 from ..gold.copies import near_rows
 from ..gold.goldset import Gold
@@ -54,7 +53,8 @@ class Look:
 
     def limits(self, cases: Sequence[Case], comparison: Scale, tests: int = 1) -> tuple[str, ...]:
         """What so few units and groups can and cannot show, in words, said before anything is spent."""
-        level, labelled = self.level / max(1, tests), _sizes(cases)
+        level, units = self.level / max(1, tests), Counter(case.group for case in cases for _ in case.known)
+        labelled = np.array(list(units.values()), dtype=np.int64)
         few = limits(len({case.group for case in cases}), level)
         able = len(labelled) >= fewest_groups(level)  # else ``few`` says it
         told = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
@@ -86,14 +86,6 @@ class Proving(Look):
         """Return what a card says of it: the number of the opening, and how many rows were used."""
         rows = {"sealed": len(self.cases), "opened_before": self.before, "used": len(self.cases)}
         return {"test_openings": self.opening, "test_rows": rows}
-
-
-def _sizes(cases: Sequence[Case]) -> Ints:
-    """Return the labelled units of each group that has any."""
-    sizes = Counter[str]()
-    for case in cases:
-        sizes[case.group] += len(case.known)
-    return np.array([size for size in sizes.values() if size], dtype=np.int64)
 
 
 def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, sampling: Sampling) -> str:

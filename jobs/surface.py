@@ -13,6 +13,7 @@ import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
+from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -27,7 +28,7 @@ from ..report.progress import counted, shown
 from .cascading import Cascading
 from .comparing import Comparing, Evaluating
 from .estimate import Estimate
-from .experiment import Answers, Experiment, scoring_judge
+from .experiment import Answers, Experiment
 from .hardening import Hardening
 from .plan import Plan
 from .recorded import inferred_judge, joined, judge_named
@@ -91,10 +92,12 @@ class Surface:
         self, contenders: Sequence[LoadedJudge], gold: GoldLike
     ) -> tuple[tuple[LoadedJudge, ...], Gold]:
         """Return the judges, those of logs with what they say of the gold, and the gold."""
+        if not contenders:
+            raise UsageError("no judge is named", hint="name at least two")
         logs = [one for one in contenders if isinstance(one, RecordedJudge)]
         live = [one for one in contenders if not isinstance(one, RecordedJudge)]
-        if live or not logs:
-            judge = scoring_judge(live)
+        if live:  # gold is read as that of the first
+            judge = live[0].judge
         elif name := next(filter(None, map(judge_named, logs)), ""):
             judge = self.judge(name)[0]
         else:
