@@ -10,7 +10,8 @@ Hints name settings as the command line does; an argument of Python has the same
 import difflib
 import signal
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -132,6 +133,16 @@ def signal_name(number: int) -> str:
 def why(error: Exception) -> str:
     """Return what an error of the system says, without its number and file: ``No such file or directory``."""
     return getattr(error, "strerror", None) or str(error)
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Import what comes with an extra of the package; say which, where it is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        hint = f"pip install 'jurist[{name}]'"
+        raise JuristError(f"{error.name} is not installed", hint=hint) from error
 
 
 def plural(count: int, name: str) -> str:

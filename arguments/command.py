@@ -12,6 +12,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from ..errors import choices
 from .options import Options, is_rare
 from .settings import in_front, settings
 
@@ -99,10 +100,9 @@ class Parser(argparse.ArgumentParser):
         """Name what is close to a misspelt command or choice; argparse has no public hook for it."""
         if action.choices is None or value in action.choices:
             return
-        names = [str(choice) for choice in action.choices]
-        close = difflib.get_close_matches(str(value), names, n=1)
-        meant = f"did you mean {close[0]}? " if close else ""
-        raise argparse.ArgumentError(action, f"there is no {value!r}; {meant}choose from {', '.join(names)}")
+        raise argparse.ArgumentError(
+            action, f"there is no {value!r}; {choices(str(value), map(str, action.choices))}"
+        )
 
 
 def say(text: str) -> None:

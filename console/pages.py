@@ -16,7 +16,7 @@ from ..arguments.gold import ReviewOptions
 from ..arguments.run import ServeOptions
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
-from ..errors import GoldError, JuristError, UsageError, why
+from ..errors import GoldError, UsageError, extra, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
 from ..gold.review import read_judged, review_lines
@@ -188,10 +188,8 @@ def serve(options: ServeOptions) -> Result:
 
 def listen(app: Any, host: str, port: int, what: str) -> None:
     """Serve an application until a signal, and say where it is."""
-    try:
+    with extra("serve"):
         from ..runs.listening import run_server
-    except ImportError as error:
-        raise JuristError("uvicorn is not installed", hint="pip install 'jurist[serve]'") from error
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)

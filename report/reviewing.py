@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases import text_hash
-from ..errors import GoldError, JuristError, UsageError
+from ..errors import GoldError, UsageError, extra
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
@@ -173,17 +173,12 @@ class Review:
 
 def application(review: Review) -> Starlette:
     """Return the web application of a review; without tokens it answers at this machine's own addresses only."""
-    try:
+    with extra("serve"):
         from starlette.applications import Starlette
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
-    except ImportError as error:
-        raise JuristError(
-            "the review page needs starlette and uvicorn, which are not installed",
-            hint="pip install 'jurist[serve]'",
-        ) from error
     page, fresh = rendered("review", ("page.css", "review.css")), {"Cache-Control": "no-store"}
 
     def home(request: Request) -> Response:

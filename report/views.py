@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
+from ..text.terms import shorten
 from .document import text_of
 from .render import as_html
 from .scores import (
@@ -47,20 +48,17 @@ def _disagreements(wrong: Sequence[Mapping[str, Any]], most: int) -> tuple[Table
     rows = [
         [
             one["source"] or one["id"],
-            _short(one["wrong"]),
-            _short(one["reasoning"] or one["error"]) or "-",
-            "; ".join(f"{name}: {_short(value)}" for name, value in one["inputs"].items()),
+            shorten(text_of(one["wrong"], None), _SHOWN),
+            shorten(one["reasoning"] or one["error"], _SHOWN) or "-",
+            "; ".join(
+                f"{name}: {shorten(text_of(value, None), _SHOWN)}" for name, value in one["inputs"].items()
+            ),
         ]
         for one in wrong[:most]
     ]
     title = f"the worst disagreements, {len(rows)} of {len(wrong)}"
     columns = ["row", "difference", "reasoning", "inputs"]
     return (table(title, columns, rows, layout="records"),) if rows else ()
-
-
-def _short(value: Any) -> str:
-    flat = " ".join(text_of(value, indent=None).split())
-    return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 3].rstrip() + "..."
 
 
 def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from ..engines.meter import Meter
-from ..errors import JuristError, StoppedError, StopRequested, signal_name
+from ..errors import JuristError, StoppedError, StopRequested, extra, signal_name
 from ..keeping.stopping import GRACE, Stopping
 from .summary import Summary
 
@@ -32,10 +32,8 @@ _STOP = "stop"  # the file that holds the signal by which all were stopped
 @contextmanager
 def cluster() -> Iterator[int]:
     """Connect to Ray as its own programs do, or begin a local one that tells nobody of its use; give its CPUs."""
-    try:
+    with extra("ray"):
         ray: Any = import_module("ray")
-    except ImportError as error:
-        raise JuristError("Ray is not installed", hint="pip install 'jurist[ray]'") from error
     begun = not ray.is_initialized()
     if begun:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -23,7 +23,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from ..cases import Case
-from ..errors import BudgetExhausted, GoldError, JuristError
+from ..errors import BudgetExhausted, GoldError, JuristError, extra
 from ..keeping.loading import LoadedJudge
 from ..programs.together import together
 from .lines import said_of
@@ -89,15 +89,12 @@ class Judged(pydantic.BaseModel, extra="allow"):
 
 def application(serving: Serving) -> FastAPI:
     """Return the web application: cases come to ``/judge`` and ``/judge/batch``; other paths watch it."""
-    try:
+    with extra("serve"):
         from fastapi import Body, FastAPI, Request, Response
         from fastapi.exceptions import RequestValidationError
         from fastapi.responses import JSONResponse
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-    except ImportError as error:
-        hint = "pip install 'jurist[serve]'"
-        raise JuristError("serving needs packages that are not installed", hint=hint) from error
     case = Annotated[Case, _Row(serving)]
     cases = Annotated[list[case], pydantic.Field(min_length=1, max_length=serving.most)]
     registry = CollectorRegistry()

@@ -8,6 +8,8 @@ from collections.abc import Set as AbstractSet
 from pathlib import PurePath
 from typing import Any
 
+from .escaping import well_formed
+
 HIDDEN = "***"
 
 _KEYS = re.compile(
@@ -91,7 +93,7 @@ def _walk(value: Any, name: str, secrets: Sequence[str]) -> Any:
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r} is not a string")
-    return _unicode(key)
+    return well_formed(key)
 
 
 def _place(parent: str, key: str) -> str:
@@ -99,12 +101,8 @@ def _place(parent: str, key: str) -> str:
     return parent if key == "name" and _ADDRESS_NAMES.match(parent) else key
 
 
-def _unicode(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _text(text: str, name: str, secrets: Sequence[str]) -> str:
     if _SECRET_NAMES.match(name) and text:
         return HIDDEN
-    text = _without_keys(_USERINFO.sub("", _without_values(_unicode(text), secrets)))
+    text = _without_keys(_USERINFO.sub("", _without_values(well_formed(text), secrets)))
     return public_address(text) if _ADDRESS_NAMES.match(name) else text
