@@ -11,12 +11,11 @@ from typing import Any
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..arguments.groups import Form
 from ..errors import GoldError, JudgeError, UsageError
-from ..exports import exporter
 from ..gold.goldset import Gold, describe
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides
 from ..gold.writing import json_text
-from ..jobs.exporting import subject_of
+from ..jobs.exporting import exported
 from ..jobs.incoming import (
     Asked,
     IncomingPrompt,
@@ -77,24 +76,16 @@ def _metric(judge: Judge) -> str:
 
 def export_(options: ExportOptions) -> Result:
     """Write a judge's prompt for another system."""
-    target = exporter(options.target)
     loaded = load_judge(options.judge, store=store_of(options))
     remark(loaded.standing)
-    subject, name = subject_of(loaded.artifact or loaded.state, loaded.judge), loaded.name
-    about = {"judge": name, "target": options.target, "output": options.output}
-    limits = [*getattr(target, "limits", ()), *subject.limits]
     shown = options.output in (None, "-")
-    if not shown and target.suffix == ".py" != Path(str(options.output)).suffix:
-        raise UsageError(
-            f"{options.target} takes a file of Python, which {options.output} is not by its name",
-            hint=f"--output {Path(str(options.output)).with_suffix('.py')}",
-        )
-    text = target.render(subject)
+    text, limits = exported(loaded, options.target, None if shown else options.output)
+    about = {"judge": loaded.name, "target": options.target, "output": options.output}
     if shown:
         return Result(data={**about, "limits": limits, "text": text}, body=[Verbatim(text)], notes=limits)
     write_text(text, options.output)
     return Result(
-        data={**about, "limits": limits}, body=[f"{name} written to {options.output}"], notes=limits
+        data={**about, "limits": limits}, body=[f"{loaded.name} written to {options.output}"], notes=limits
     )
 
 

@@ -27,10 +27,10 @@ from scipy.stats import binomtest
 
 from ..cases import Value
 from ..errors import JuristError
-from ..text.plain import plain_fields
 from .intervals import Estimate, Ranged, estimated, t_quantile
 from .metrics import mean
 from .paired import POWER, Verdict, fewest_groups, sign_test
+from .plain import plain_fields
 from .rows import Row, tally
 from .scale import Scale
 

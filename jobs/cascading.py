@@ -9,6 +9,7 @@ from ..engines.models import Model
 from ..errors import UsageError, plural
 from ..evaluation.cascade import Step, Trust, chosen, crossed, fewest, steps, trust_in
 from ..evaluation.disagreements import credit
+from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
 from ..gold.copies import sketched_rows
@@ -24,7 +25,7 @@ from ..optimizers.candidate import Spent, spent
 from ..programs.cascaded import said_by
 from ..programs.definition import definition_of
 from ..report.views import cascade_parts, html_of
-from ..text.plain import plain_fields
+from ..evaluation.plain import plain_fields
 from .experiment import Answers, Experiment
 
 

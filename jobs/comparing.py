@@ -23,6 +23,7 @@ from ..evaluation.contrasts import (
     spread,
 )
 from ..evaluation.measured import Measured, Score, lopsided, measure, measure_units
+from ..evaluation.plain import plain, plain_fields
 from ..evaluation.rows import Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
@@ -30,7 +31,7 @@ from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
 from ..report.views import comparison_parts, evaluation_parts, html_of
-from ..text.plain import plain, plain_fields
+from ..evaluation.plain import plain, plain_fields
 from .experiment import Answers, Experiment
 from .references import References
 

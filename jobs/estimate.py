@@ -18,10 +18,10 @@ from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model, connect, shipped_prices
 from ..errors import JuristError
+from ..evaluation.plain import plain
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker, room_for
 from ..programs.verdicts import Verdict
-from ..text.plain import plain
 from ..text.terms import count_tokens
 from ..text.wording import strings
 

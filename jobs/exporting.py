@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 
+from ..errors import UsageError
 from ..exports import Subject, exporter
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.dspy_state import settle
+from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .judges import JudgeLike, judges_of
@@ -34,11 +36,25 @@ def export(
         :func:`jurist.load`.
     """
     (loaded,) = judges_of([judge], None, store_of(store), {})
-    text = export_text(loaded.artifact or loaded.state, loaded.judge, target)
+    text, _ = exported(loaded, target, output)
     if output is not None:
         write_whole(text, Path(output))
     warn(loaded.standing)
     return text
+
+
+def exported(
+    loaded: LoadedJudge, target: str, output: str | os.PathLike[str] | None
+) -> tuple[str, list[str]]:
+    """Return the text of the file that is to be written, and what it cannot hold, in words."""
+    found = exporter(target)
+    if output is not None and found.suffix == ".py" != Path(output).suffix:
+        raise UsageError(
+            f"{target} takes a file of Python, which {output} is not by its name",
+            hint=f"--output {Path(output).with_suffix('.py')}",
+        )
+    subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
+    return found.render(subject), [*getattr(found, "limits", ()), *subject.limits]
 
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:

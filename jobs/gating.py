@@ -9,10 +9,10 @@ from ..arguments.scoring import CriteriaOptions
 from ..errors import UsageError, choices, plural
 from ..evaluation.contrasts import Contrast
 from ..evaluation.paired import fewest_groups
+from ..evaluation.plain import plain_fields
 from ..evaluation.scale import shown_metrics
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
-from ..text.plain import plain_fields
 from .comparing import Comparing, Comparison, Contender
 from .experiment import Answers
 

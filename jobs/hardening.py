@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from ..cases import Case, Value, Values
 from ..errors import UsageError, choices
 from ..evaluation.disagreements import Flips, flips
+from ..evaluation.plain import plain_fields
 from ..evaluation.rows import Row
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge
@@ -22,7 +23,6 @@ from ..keeping.paying import PaidJob
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from ..text.plain import plain_fields
 from .attacks import Attack, suite
 from .estimate import some
 from .experiment import Answers, Experiment

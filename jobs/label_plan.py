@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from ..cases import Value
 from ..errors import CheckpointError, GoldError, JuristError, plural
 from ..evaluation.disagreements import Signs, credit, gain_of, win_share_shown
+from ..evaluation.plain import plain, plain_fields
 from ..gold.goldset import Gold
 from ..gold.raters import merged, unit_ratings
 from ..gold.rows import AMBIGUITY
@@ -25,7 +26,6 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
-from ..text.plain import plain, plain_fields
 
 _FILE = "plan.json"
 Key = tuple[str, int]

@@ -14,6 +14,7 @@ from typing import Any
 from ..cases import Case
 from ..errors import JuristError, plural
 from ..evaluation.classes import class_scores, confused
+from ..evaluation.plain import plain
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
@@ -22,7 +23,6 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from ..text.plain import plain
 from .differing import change_words, prompt_changes
 from .document import Cases, Document, Link, Part, Section
 from .history import basic_state, sign_of

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..evaluation.agreement import Agreement, Ceiling
+from ..evaluation.plain import plain
 from ..gold.raters import Strata
 from ..gold.rows import CATEGORIES
-from ..text.plain import plain
 from .table import Table, table
 
 _PAIRS = 10  # with more of them a terminal shows those that agree least, and --json has all

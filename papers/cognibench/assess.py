@@ -17,6 +17,7 @@ import pydantic
 from ...cases import Case, Labels, text_hash
 from ...errors import GoldError, UsageError
 from ...evaluation.intervals import Share
+from ...evaluation.plain import plain
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...gold.files import validated
 from ...gold.sources import read
@@ -30,7 +31,6 @@ from ...programs.judge import Judge
 from ...report.scores import number_cell
 from ...report.table import Table, table
 from ...signatures.cognibench import LABELS
-from ...text.plain import plain
 from ...text.sentences import split
 from ...text.wording import count_words
 

@@ -27,6 +27,7 @@ from ...evaluation.closed_labels import CONFUSED, ClosedLabels, confusion_metric
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.measured import Score, score
 from ...evaluation.metrics import Metric, Ratios
+from ...evaluation.plain import plain, plain_fields
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold
@@ -38,7 +39,6 @@ from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, 
 from ...programs.judge import Judge
 from ...report.table import Table, table
 from ...signatures.cognibench import LABELS
-from ...text.plain import plain, plain_fields
 from ...text.wording import count_words
 
 Kind = Literal["factual", "cognitive", "macro", "overall"]

@@ -11,11 +11,11 @@ from typing import Any, Final, TypeAlias
 import pydantic
 
 from ...evaluation.intervals import Cell, Share, breakdown
+from ...evaluation.plain import plain
 from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
 from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...report.table import Table, table
-from ...text.plain import plain
 
 
 class Question(QueryRow):

@@ -19,6 +19,7 @@ from ...cases import Case
 from ...errors import UsageError
 from ...evaluation.intervals import Cell, Share, breakdown, over_groups
 from ...evaluation.metrics import Ratios, mean_parts
+from ...evaluation.plain import plain_fields
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...evaluation.units import Floats
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
@@ -28,7 +29,6 @@ from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...report.table import Table, table
 from ...signatures.haluagent import TYPES, AnswerQuestion
-from ...text.plain import plain_fields
 from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
 from .replies import read_choice, read_truth
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ...evaluation.intervals import Share, breakdown
+from ...evaluation.plain import plain
 from ...gold.near import clusters, sketches
 from ...gold.writing import json_text, write_whole
 from ...jobs.generation import Generation, rejects_path
 from ...programs.haluagent.writing import alike
 from ...report.table import Table, table
-from ...text.plain import plain
 from ...text.terms import numbers
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse, item_line
 
