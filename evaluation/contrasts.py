@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..errors import plural
-from ..text.plain import plain, plain_parts
 from .criteria import labelled_criteria
 from .intervals import LEVEL, t_quantile
 from .paired import Paired, compare_pair, holm
+from .plain import plain, plain_parts
 from .rows import Row
 from .scale import MetricLike, Scale, resolve
 from .units import encode

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError, plural
-from .plain import plain, plain_parts
 from .criteria import Criterion, by_criterion
 from .measured import Measured, measure_units
 from .paired import Paired, Verdict, compare_pair
-from .plain import plain
+from .plain import plain, plain_parts
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve
 from .units import encode

@@ -25,7 +25,6 @@ from ..optimizers.candidate import Spent, spent
 from ..programs.cascaded import said_by
 from ..programs.definition import definition_of
 from ..report.views import cascade_parts, html_of
-from ..evaluation.plain import plain_fields
 from .experiment import Answers, Experiment
 
 

@@ -31,7 +31,6 @@ from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
 from ..report.views import comparison_parts, evaluation_parts, html_of
-from ..evaluation.plain import plain, plain_fields
 from .experiment import Answers, Experiment
 from .references import References
 

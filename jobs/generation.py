@@ -15,13 +15,13 @@ from ..engines.ledger import Purpose
 from ..engines.meter import Budget
 from ..errors import CheckpointError, UsageError, plural
 from ..evaluation.checked_items import items_of
+from ..evaluation.plain import plain_parts
 from ..gold.writing import check_files, json_text
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start, checkpoint_folder
 from ..programs.asking import Asker
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
-from ..text.plain import plain_parts
 from .estimate import Ask, Estimate, Size, Span, some, tried
 from .surface import Surface
 

@@ -21,8 +21,8 @@ from pydantic import (
 )
 
 from ..evaluation.cascade import Trust
+from ..evaluation.plain import plain_parts
 from ..evaluation.votes import Sampling
-from ..text.plain import plain_parts
 from ..text.redaction import publishable
 
 if TYPE_CHECKING:
