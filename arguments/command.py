@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
     any_other: str = ""  # the action that any other name is given to; empty if there is none
     whole: bool = False  # whether the group is a command itself, and takes options before a name too
     listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
-    rare: Sequence[argparse.Action] = ()  # what only --help-all lists
+    rare: Mapping[argparse.Action, str | None] = {}  # what only --help-all lists, with its texts
     command: type[Options] | None = None  # what it parses
     declared: bool = False  # whether the options of that are there
     kept: Mapping[str, Any] = {}  # what a file of settings says
@@ -40,7 +40,9 @@ class Parser(argparse.ArgumentParser):
         self.command.add(self)
         if len(self._actions) <= _MANY:
             return
-        self.rare = [action for action in self._actions if is_rare(self.command, action)]
+        self.rare = {action: action.help for action in self._actions if is_rare(self.command, action)}
+        for action in self.rare:
+            action.help = argparse.SUPPRESS
         needed = [
             f"{action.option_strings[-1]} {action.metavar}"
             for action in self._actions
@@ -68,6 +70,11 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
         return parsed, unknown
 
+    def list_all(self) -> None:
+        """Let help list all options from now on."""
+        for action, text in self.rare.items():
+            action.help = text
+
     def format_help(self) -> str:
         """Return the help: commands in their sections, or the options that are used every day, with what there is."""
         self.declare()
@@ -81,15 +88,7 @@ class Parser(argparse.ArgumentParser):
                 formatter.end_section()
             formatter.add_text(self.epilog)
             return formatter.format_help()
-        texts = {action: action.help for action in self._actions}
-        for action in self._actions:
-            if action in self.rare:
-                action.help = argparse.SUPPRESS
-        try:
-            return super().format_help()
-        finally:
-            for action, text in texts.items():
-                action.help = text
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and exit with 2."""
@@ -163,8 +162,8 @@ def add_commands(
 
 class _HelpAll(argparse.Action):
     def __call__(self, parser: Any, *_: Any) -> None:
-        parser.rare = ()
-        sys.stdout.write(parser.format_help())
+        parser.list_all()
+        parser.print_help()
         parser.exit()
 
 

@@ -73,9 +73,6 @@ class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreemen
     """How far raters agree, how well each does against the rest, and how much merging leaves ambiguous."""
 
 
-_PORT = 8421
-
-
 class ReviewOptions(JudgedGold, command="review", does="pages.review"):
     """Label rows, on a page on this machine or in a sheet. The most informative units come first: where raters
     differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold that it was
@@ -109,4 +106,4 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review"):
     host: str = option(
         "ADDRESS", "of the page (default: 127.0.0.1); from elsewhere raters need links", "127.0.0.1"
     )
-    port: int = option("N", f"of the page (default: {_PORT})", _PORT, type=port)
+    port: int = option("N", "of the page", 8421, type=port)

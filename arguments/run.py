@@ -175,9 +175,6 @@ class CollectOptions(
     every: int = option("S", "seconds between two looks", 60, type=whole)
 
 
-_PORT = 8422
-
-
 class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
     """Serve a judge over HTTP: POST a case to /judge or a list to /judge/batch, and get verdicts as jurist run writes
     them. /docs and /openapi.json describe both, made from the judge's typed fields. GET /health says who answers,
@@ -200,10 +197,10 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
         "where to listen (default: 127.0.0.1, this machine alone); another one needs a token",
         "127.0.0.1",
     )
-    port: int = option("N", f"where to listen (default: {_PORT})", _PORT, type=port)
+    port: int = option("N", "where to listen", 8422, type=port)
     token_env: str | None = option(
         "NAME", "the environment variable that holds the token which requests must bear (default: none)"
     )
     max_cases: int = option("N", "cases of one request", 100, type=whole)
-    max_body: int = option("BYTES", "length of one request (default: 1048576)", 1 << 20, type=whole)
+    max_body: int = option("BYTES", "length of one request", 1 << 20, type=whole)
     access_log: bool = flag("write a line for each request to standard error; nothing of a case is in it")

@@ -38,7 +38,7 @@ def _commands() -> Iterator[str]:
     yield "# Commands\n\nEvery option, command by command; `--help` prints those that are used every day."
     for name, parser in _parsers(build_parser()):
         parser.declare()
-        parser.rare = ()
+        parser.list_all()
         yield f"\n## {name}\n\n```text\n{parser.format_help().strip()}\n```"
 
 

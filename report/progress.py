@@ -9,17 +9,9 @@ from ..errors import printable
 from ..optimizers.base import Event, Sink
 
 
-def looked_at() -> bool:
-    """Whether this process runs in a notebook's kernel, or writes to a terminal."""
-    return "ipykernel" in sys.modules or sys.stderr.isatty()
-
-
 @contextmanager
 def shown(title: str) -> Iterator[Sink]:
     """Yield a sink that shows a compilation's calls, its phase and the value it last spoke of."""
-    if not looked_at():
-        yield lambda event: None
-        return
     with _bar(title, None, "call") as bar:
 
         def take(event: Event) -> None:
@@ -36,9 +28,6 @@ def shown(title: str) -> Iterator[Sink]:
 @contextmanager
 def counted(title: str, rows: int | None) -> Iterator[Callable[[], None]]:
     """Yield what is to be called after each of so many rows; ``None`` where nobody knows how many."""
-    if not looked_at():
-        yield lambda: None
-        return
     with _bar(title, rows, "row") as bar:
         yield lambda: bar.update(1)
 
@@ -46,4 +35,5 @@ def counted(title: str, rows: int | None) -> Iterator[Callable[[], None]]:
 def _bar(title: str, total: int | None, unit: str) -> Any:
     from tqdm.auto import tqdm  # draws a widget in a notebook that has them, else a line of text
 
-    return tqdm(total=total, desc=title, unit=unit, leave=False)
+    looked_at = "ipykernel" in sys.modules or sys.stderr.isatty()
+    return tqdm(total=total, desc=title, unit=unit, leave=False, disable=not looked_at)
