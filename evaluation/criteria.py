@@ -45,6 +45,7 @@ class CriteriaScale(Scale):
 
     default = MEAN
     noun = "answer"
+    row_type = dict[str, Any]
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -93,10 +94,6 @@ class CriteriaScale(Scale):
         name = values[0].criterion
         agreed = self.scales[name].consensus([value.value for value in values])
         return None if agreed is None else Rated(name, agreed)
-
-    @property
-    def row_type(self) -> Any:
-        return dict[str, Any]
 
     @property
     def expects(self) -> str:

@@ -55,10 +55,11 @@ class LabelSets(Members):
     noun = "label set"
     # balanced accuracy: any constant set has 0.5, where F1 rewards the one that names every frequent label
     default = "balanced_accuracy"
-
-    @property
-    def uses_threshold(self) -> bool:
-        return True
+    uses_threshold = True
+    voting_rule = (
+        "one filling is one sample; with thresholds.samples over 1, ask so often: a label applies if at least "
+        "thresholds.threshold samples name it"
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", distinct(self.labels))
@@ -140,13 +141,6 @@ class LabelSets(Members):
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         # a label that is decided stays so: a further sample can neither take back a vote nor give two
         return left == 0 or self.combine(votes, sampling) is not None
-
-    @property
-    def voting_rule(self) -> str:
-        return (
-            "one filling is one sample; with thresholds.samples over 1, ask so often: a label applies if at least "
-            "thresholds.threshold samples name it"
-        )
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         counts = Counter(label for value in values for label in value)

@@ -37,6 +37,7 @@ CALLS = 4000
 class Plan(SearchOptions):
     """Everything that makes one compilation."""
 
+    roles = ("judge",)  # judge and proposer share one journal: they are told apart by purpose
     judge: Judge  # the judge
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
@@ -100,11 +101,6 @@ class Plan(SearchOptions):
     def frozen_model(self) -> Model | None:
         """The model that answers the judge's frozen steps; ``None`` without any."""
         return verifier_of(self.judge, self.model, self.verifier)
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """Judge and proposer share one journal: they are told apart by purpose."""
-        return ("judge",)
 
     @cached_property
     def split(self) -> Split:

@@ -33,16 +33,12 @@ class CascadeJudge(LoadedJudge):
     """
 
     members: tuple[LoadedJudge, ...]
+    other_model = ""  # its judges are asked with the models that they were chosen with
 
     @property
     def names(self) -> str:
         """The models of its judges."""
         return ", ".join(dict.fromkeys(member.model.name for member in self.members))
-
-    @property
-    def other_model(self) -> str:
-        """Nothing: its judges are asked with the models that they were chosen with."""
-        return ""
 
     @property
     def questions(self) -> tuple[int, int]:
