@@ -1,5 +1,6 @@
 """What all tests share: no network but the loopback, no real keys, helpers importable by name."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ slow = [HealthCheck.too_slow]
 settings.register_profile("any machine", max_examples=50, deadline=None, suppress_health_check=slow)
 settings.load_profile("any machine")  # one that is busy fails no test
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when NumPy is imported, which is later
+    os.environ.setdefault(_pool, "1")  # threads of small fits that wait for each other take most of the time
 
 FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hypothesis import strategies as st
 from small import FAST, claims, ok, write_jsonl
 
 HOSTILE = (
@@ -12,6 +13,11 @@ HOSTILE = (
     "\u202eevil desrever \u2066 שלום עולם مرحبا \u200f",
     "javascript:document.title='owned' \" onfocus=\"document.title='owned'\" autofocus='",
     "long " + "x" * 1_000_000,
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
 )
 
 

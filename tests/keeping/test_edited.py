@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile import JSON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import CHECK, COT, FLAG, POLITE, TWO
@@ -198,13 +199,6 @@ def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
 def test_a_judge_with_code_has_no_definition() -> None:
     assert definition_of(TWO) is None
     assert [judge.name for judge in JUDGES if judge.to_case and definition_of(judge)] == []
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 @settings(max_examples=40)

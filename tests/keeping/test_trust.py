@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile import JSON
 from hypothesis import given
 from hypothesis import strategies as st
 from judges import changed
@@ -205,11 +206,6 @@ def test_no_card_breaks_a_command(tmp_path: Path) -> None:
     ok("artifacts", "list")
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
 KEYS = st.sampled_from(["thresholds", "positive", "labels", "scores", "gold", "model", "setting", "version"])
 
 

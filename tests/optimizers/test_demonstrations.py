@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import dspy
 import pytest
@@ -48,18 +48,7 @@ def test_demonstrations_are_bounded_by_tokens() -> None:
 # -- several predictors -------------------------------------------------------------------------------
 
 
-class Draft(dspy.Signature):
-    """Say what the item names."""
-
-    item: str = dspy.InputField()
-    notes: str = dspy.OutputField()
-
-
-class Decide(dspy.Signature):
-    """Decide whether the item may pass."""
-
-    item: str = dspy.InputField()
-    verdict: Literal["accept", "reject"] = dspy.OutputField()
+DECIDE = dspy.Signature("item -> verdict: Literal['accept', 'reject']", "Decide whether the item may pass.")
 
 
 class TwoSteps(dspy.Module):
@@ -67,7 +56,7 @@ class TwoSteps(dspy.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.draft, self.decide = dspy.Predict(Draft), dspy.Predict(Decide)
+        self.draft, self.decide = dspy.Predict("item -> notes"), dspy.Predict(DECIDE)
 
     async def aforward(self, item: str) -> dspy.Prediction:
         return await self.decide.acall(item=item)
@@ -83,7 +72,7 @@ def demonstrations(case: Case) -> Mapping[str, Any]:
 
 STEPS = jurist.Judge(
     name="two-steps",
-    signature=Decide,
+    signature=DECIDE,
     positive=frozenset({"reject"}),
     metric="accuracy",
     program=TwoSteps,

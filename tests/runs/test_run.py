@@ -207,7 +207,8 @@ class TestEndpoint:
         )
 
     def test_with_garbage_and_errors_the_counts_add_up(self, serve: Callable[..., Any]) -> None:
-        rows = write_and(100)
+        rows = new_rows(100)
+        write_jsonl(Path("new.jsonl"), rows)
 
         def fault(index: int, body: dict[str, Any]) -> str | None:
             number = int(field_of(body["messages"][-1]["content"], "claim").split()[-2])
@@ -231,7 +232,7 @@ class TestEndpoint:
         assert "20.0% of the rows have no usable verdict" in done.err
 
     def test_the_allowed_share_decides_the_exit_code(self, serve: Callable[..., Any]) -> None:
-        write_and(10)
+        write_jsonl(Path("new.jsonl"), new_rows(10))
         server = serve(faults=lambda index, body: "garbage" if "number 3 " in str(body) else None)
         for number, (share, code) in enumerate([(0.1, 0), (0.09, 3), (None, 3)]):
             more = () if share is None else ("--max-unusable", share)
@@ -239,7 +240,7 @@ class TestEndpoint:
             assert cli(*argv).code == code
 
     def test_a_server_that_goes_down_ends_the_run_in_one_line(self, serve: Callable[..., Any]) -> None:
-        write_and(200)
+        write_jsonl(Path("new.jsonl"), new_rows(200))
         server = serve(faults=lambda index, body: "500" if index >= 20 else None)
         done = cli(*self.argv(server, "--concurrency", 2, "--json"))
         assert done.code == 1
@@ -254,7 +255,7 @@ class TestEndpoint:
     def test_after_a_kill_no_judged_row_is_asked_again(
         self, end: signal.Signals, serve: Callable[..., Any], tmp_path: Path
     ) -> None:
-        write_and(60)
+        write_jsonl(Path("new.jsonl"), new_rows(60))
         server = serve(delay=0.03)
         process = start(*self.argv(server, "--concurrency", 3), cwd=tmp_path)
         while server.count < 20 and process.poll() is None:
@@ -270,9 +271,3 @@ class TestEndpoint:
         assert done.json["resumed"] > 0
         assert set(server.by_body.values()) <= {1, 2}
         assert server.count - 60 <= 3  # only what was in flight
-
-
-def write_and(count: int) -> list[dict[str, Any]]:
-    rows = new_rows(count)
-    write_jsonl(Path("new.jsonl"), rows)
-    return rows
