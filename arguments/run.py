@@ -144,17 +144,15 @@ class SubmitOptions(
     fresh: bool = flag("forget batches of this output, and what an unfinished run has paid for")
 
 
-class BatchOptions(Form):
-    output: str = positional("OUTPUT", "the --output of batch submit")
-
-
-class StatusOptions(BatchOptions, command="batch status", does="batch.status"):
+class StatusOptions(Form, command="batch status", does="batch.status"):
     """Say how the batches of an output stand."""
+
+    output: str = positional("OUTPUT", "the --output of batch submit")
 
 
 class CollectOptions(
     HardLimits,
-    BatchOptions,
+    StatusOptions,
     command="batch collect",
     does="batch.collect",
     helps={

@@ -8,7 +8,7 @@ from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
-from ..arguments.run import BatchOptions, CollectOptions, SubmitOptions
+from ..arguments.run import CollectOptions, StatusOptions, SubmitOptions
 from ..engines.models import Model, key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
@@ -55,7 +55,7 @@ def submit(options: SubmitOptions) -> Result:
     return replace(result, code=0) if under_way else result
 
 
-def status(options: BatchOptions) -> Result:
+def status(options: StatusOptions) -> Result:
     """Say how batches stand, as their provider says now."""
     folder = batches_of(Path(options.output))
     if complete := _complete(Path(options.output)):

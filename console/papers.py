@@ -39,14 +39,7 @@ def three(options: DetectorOptions) -> Result:
     terminal = _Below(options)
     with terminal.asking(work, "asking") as (job, step):
         made = work.detection(job, step)
-        spend = job.ledger.spend()
-        spent = {
-            "calls": spend.calls,
-            "tokens": spend.input_tokens + spend.output_tokens,
-            "cost": round(spend.cost, 6),
-            "replayed": spend.replayed,
-        }
-        data = {**made.to_json(), "forecast": terminal.forecast, "spent": spent}
+        data = {**made.to_json(), "forecast": terminal.forecast, "spent": job.spend()}
         write_json(data, options.output)
     warnings = dict.fromkeys(text for test in made.tests for text in test.warnings)
     body: list[Part] = [
@@ -54,7 +47,7 @@ def three(options: DetectorOptions) -> Result:
         *made.notes,
         *(test.words for test in made.tests),
         *(f"warning: {warning}" for warning in warnings),
-        spend_line(spent),
+        spend_line(data["spent"]),
         *([OFFLINE] if all(line.model == "offline" for line in made.lines) else []),
     ]
     return Result(data=data, body=body)
