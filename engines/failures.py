@@ -130,8 +130,8 @@ def our_own(error: LMError) -> JuristError | None:
     return cause if isinstance(error, LMUnexpectedError) and isinstance(cause, JuristError) else None
 
 
-def brief(error: LMError) -> str:
-    """Return what went wrong on one line of at most 300 characters, redacted."""
+def brief(error: object) -> str:
+    """Return an error, or what is said of one, on one line of at most 300 characters, redacted."""
     return redact(_ADVICE.sub("", str(error)))[:300]
 
 

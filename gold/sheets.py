@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError, UsageError
-from ..text.escaping import well_formed
 from .files import Place, Row
 from .label_journal import is_journal, label_of
 from .rows import AMBIGUITY, RATER, REASON, canonical_row, label_keys, make_case, normalise
 from .sources import All
-from .writing import json_text, write_whole
+from .writing import json_text, of_table, write_whole
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -107,7 +106,7 @@ def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater
     for line in lines:
         case, row, scale = line.case, rows[line.case.id], answer.scale_of(line.unit)
         cells = [value if isinstance(value := row.get(name, ""), str) else json_text(value) for name in names]
-        if any("\0" in cell or well_formed(cell) != cell for cell in (case.group, *cells)):
+        if any(of_table(cell) != cell for cell in (case.group, *cells)):
             hint = "label on the page: jurist review JUDGE ROWS -o F.jsonl"
             raise GoldError("no CSV can hold the characters of this row", path=case.source, hint=hint)
         allowed = " | ".join(scale.choices) or scale.expects

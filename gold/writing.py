@@ -15,6 +15,7 @@ from uuid import UUID
 import orjson
 
 from ..errors import GoldError, UsageError, why
+from ..text.escaping import well_formed
 
 
 def check_files(*paths: str | Path | None) -> None:
@@ -47,6 +48,11 @@ def json_text(value: Any, indent: int | None = None) -> str:
     except UnicodeEncodeError:  # a lone surrogate, which only an escape can carry
         text = json.dumps(value, indent=indent)
     return text
+
+
+def of_table(text: str) -> str:
+    """Return a text with U+FFFD for what a table cannot hold, or cannot be read again with."""
+    return well_formed(text).replace("\0", "\ufffd")
 
 
 def json_line(value: Any) -> str:

@@ -11,8 +11,8 @@ from typing import Any, cast
 import httpx
 import openai
 
+from ..engines.failures import brief
 from ..errors import ModelError
-from ..text.redaction import redact
 from .batch_store import Batch, BatchStore
 
 ENDED = ("completed", "expired", "cancelled", "failed")
@@ -79,7 +79,7 @@ class BatchService:
                 f"line {error.line}: {error.message}" if error.line else str(error.message)
                 for error in errors
             )
-            why = redact("; ".join(words))[:300] or "no reason was given"
+            why = brief("; ".join(words)) or "no reason was given"
         with _in_one_line(), TemporaryDirectory() as folder:
             names = list(filter(None, (state.output_file_id, state.error_file_id)))
             paths = [Path(folder) / str(number) for number in range(len(names))]
@@ -123,4 +123,4 @@ def _in_one_line() -> Iterator[None]:
         yield
     except (openai.OpenAIError, httpx.TransportError) as error:
         hint = "check the address, the key and the account; nothing is lost: jurist batch collect goes on"
-        raise ModelError(f"the provider of batches: {redact(str(error))[:300]}", hint=hint) from error
+        raise ModelError(f"the provider of batches: {brief(error)}", hint=hint) from error

@@ -13,9 +13,9 @@ from dspy.utils.exceptions import LMError
 from ..engines.conversion import hiding
 from ..engines.database import Database
 from ..engines.direct import Reply
+from ..engines.failures import brief
 from ..errors import CheckpointError
 from ..keeping.locking import alone
-from ..text.redaction import redact
 from .outputs import checkpoint_of
 
 _TRIES = 4
@@ -251,7 +251,7 @@ class BatchStore(Database):
             keep = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
             self.all(keep, status, _shown(body, key).encode(), name)
         else:
-            self.all("UPDATE requests SET error = ? WHERE custom_id = ?", redact(error)[:200], name)
+            self.all("UPDATE requests SET error = ? WHERE custom_id = ?", brief(error)[:200], name)
 
 
 def _shown(value: Any, key: str) -> str:

@@ -10,8 +10,8 @@ from typing import Any, TextIO
 from ..errors import CheckpointError, GoldError, UsageError, why
 from ..gold.files import scan
 from ..gold.sheets import plain, safe
+from ..gold.writing import of_table
 from ..keeping.locking import alone
-from ..text.escaping import well_formed
 
 FORMATS = (".jsonl", ".csv")
 _OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
@@ -121,7 +121,7 @@ def put(part: Path, output: Path) -> None:
         with table.open("x", encoding="utf-8", newline="") as file:
             names = list(dict.fromkeys(name for _, line in lines_in(part) for name in line))
             writer = csv.writer(file)
-            writer.writerow(map(_writable, names))
+            writer.writerow(map(of_table, names))
             writer.writerows([_cell(name, line.get(name)) for name in names] for _, line in lines_in(part))
         table.replace(output)
     finally:
@@ -132,12 +132,7 @@ def _cell(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = isinstance(value, str) and name != "value"  # which may be of any type
-    return safe(_writable(value if text else json.dumps(value, ensure_ascii=False)))
-
-
-def _writable(text: str) -> str:
-    """Return a text with U+FFFD for what a table cannot hold, or cannot be read again with."""
-    return well_formed(text).replace("\0", "\ufffd")
+    return safe(of_table(value if text else json.dumps(value, ensure_ascii=False)))
 
 
 class Order:
