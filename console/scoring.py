@@ -116,6 +116,7 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
     if too_few(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
     judge, gold = shlex.quote(options.judge.removesuffix(":basic")), shlex.quote(options.gold)
+    gold += f" --rejects {shlex.quote(options.rejects)}" if options.rejects else ""
     if data["judge"].endswith(":basic"):
         model = "" if data["model"] == "offline" else f" --model {shlex.quote(data['model'])}"
         return f"next: jurist compile {judge} --gold {gold}{model}"
