@@ -289,11 +289,7 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
         *([f"rows of the input that cannot be used: {summary.rejected}{where}"] if summary.rejected else []),
         *summary.lines,
         taken_words(spend),
-        *(
-            [f"{summary.seconds_per_row:.2f} seconds a row"]
-            if summary.seconds_per_row and not all(map(free, loaded.models))
-            else []
-        ),
+        *([f"{summary.seconds_per_row:.2f} seconds a row"] if summary.seconds_per_row else []),
     )
     line, (code, notes) = f"{loaded.name}: " + "; ".join(parts), _ended(options, summary)
     if options.output == "-":  # standard output has the rows, and nothing else

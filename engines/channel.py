@@ -125,6 +125,7 @@ class Channel:
     ) -> None:
         self.inner, self.context, self.purpose = inner, context, purpose
         self._refuses = getattr(inner, "check", None)
+        self._timed = not getattr(inner, "local", False)
         self.pace = pace or Pace()
         self._estimate, self._primed = Estimate(), False
 
@@ -189,7 +190,8 @@ class Channel:
             else:
                 self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
                 self.pace.answered(begun)
-                self._over(attempt, replace(_taken(answer), seconds=time.monotonic() - begun), answer)
+                waited = time.monotonic() - begun if self._timed else 0.0
+                self._over(attempt, replace(_taken(answer), seconds=waited), answer)
                 return response if answer.text == response.text else response_of(answer, request)
             finally:
                 self.pace.end()

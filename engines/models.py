@@ -212,6 +212,8 @@ def _endpoint_of(model: Model) -> str:
 class _Offline:
     """The text-overlap scorer behind the channel; it costs nothing."""
 
+    local = True  # how long it takes says nothing of a model
+
     def __init__(self, seed: int) -> None:
         from .offline import OfflineEngine
 

@@ -68,9 +68,12 @@ def proof_table(content: Mapping[str, Any], metric: str, shown: Sequence[str] = 
     """Return basic, the references ``shown`` and compiled of an artifact's card."""
     card = Card.model_validate(content)
     dollars = card.dollars_per_1000_rows or {}
-    seconds = {} if card.model.name == "offline" else card.seconds_per_row
     prices = {
-        name: (sum((card.tokens_per_row.get(name) or {}).values()), dollars.get(name), seconds.get(name))
+        name: (
+            sum((card.tokens_per_row.get(name) or {}).values()),
+            dollars.get(name),
+            card.seconds_per_row.get(name),
+        )
         for name in content["scores"]
     }
     return standing_table(metric, content["scores"], prices, content.get("references"), shown)
