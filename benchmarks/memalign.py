@@ -177,9 +177,11 @@ def aligned(chosen: argparse.Namespace, labelled: list[dict[str, str]], folder: 
 
 def answer(judge: Any, field: str, row: dict[str, str]) -> str:
     """Return what the judge says of a row; empty where its reply is none of the labels."""
+    from mlflow.exceptions import MlflowException
+
     try:
         return str(judge(inputs={field: row[field]}).value or "")
-    except Exception as error:  # noqa: BLE001 - whatever MLflow raises of an unusable reply
+    except MlflowException as error:  # an unusable reply; a server that is away ends the script
         print(f"no answer: {error!r:.300}", file=sys.stderr)
         return ""
 

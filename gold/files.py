@@ -1,4 +1,4 @@
-"""Rows of one file, streamed: JSONL, a JSON array or object, CSV, TSV, Excel or Parquet, told apart by content."""
+"""Rows of one file, streamed: JSONL, a JSON array, CSV, TSV or Parquet, told apart by content; Excel by its name."""
 
 import csv
 import io
@@ -27,7 +27,6 @@ Record: TypeAlias = tuple[int, list[str] | GoldError]
 
 _SAVE = "give a text file in UTF-8 (from Excel: save it as .xlsx or CSV UTF-8)"
 _SOME = "give a file with at least one row"
-_ZIP = b"PK\x03\x04"
 _BOOKS = {".xlsx", ".xlsm"}
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
 _CELL = 128 * 1024 * 1024
@@ -68,7 +67,7 @@ def scan(stream: BinaryIO, path: str) -> Rows:
     head, suffix = source.peek(4)[:4], PurePath(path).suffix.lower()
     if head == b"PAR1":
         return _parquet(source, path)
-    if head == _ZIP and suffix in _BOOKS:
+    if suffix in _BOOKS:
         return _table(_workbook(source, path), path)
     lines = _lines(source, path)
     first = next(((number, line) for number, line in lines if line.strip()), None)

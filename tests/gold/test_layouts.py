@@ -181,7 +181,7 @@ def test_a_folder_of_json_is_one_set() -> None:
     assert read("claim", "set", [], [])["cases"] == COUNT
 
 
-@pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000)])
+@pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000), b"no zip at all\r"])
 def test_a_broken_workbook_is_one_clear_line(content: bytes) -> None:
     Path("book.xlsx").write_bytes(content)
     done = cli("gold", "check", "judges.py:score", "book.xlsx")
