@@ -73,7 +73,7 @@ class RowMapping:
 
     def items(self, judge: Judge, row: Row) -> list[Row]:
         """Return the rows that a row holds, by the columns of the judge and of the source."""
-        return items_of(row, (*judge.columns, *self.columns))
+        return rows_within(row, (*judge.columns, *self.columns))
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
@@ -104,7 +104,7 @@ class RowMapping:
         return result
 
 
-def items_of(row: Row, columns: Iterable[str]) -> list[Row]:
+def rows_within(row: Row, columns: Iterable[str]) -> list[Row]:
     """Return the rows that a row holds: one for each item of the list that columns name, as ``sentences[].label``."""
     lists = {path.partition(_EACH)[0] for path in columns if _EACH in path}
     if len(lists) > 1:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError, UsageError, choices
-from .mapping import SILENT, has_column, items_of, plain
+from .mapping import SILENT, has_column, plain, rows_within
 from .sources import read
 
 _LABEL = (
@@ -31,7 +31,7 @@ class Shape:
 def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]) -> Shape:
     """Find the columns of a prompt by their names; ``given`` is column -> input, ``label`` or ``group``."""
     reading = read(source)
-    items = [item for _, row in reading.rows for item in items_of(row, given)]
+    items = [item for _, row in reading.rows for item in rows_within(row, given)]
     rows = [dict(flat(item)) for item in items]
     names = list(dict.fromkeys(name for row in rows for name in row))
     wanted = (*inputs, "label", "group")

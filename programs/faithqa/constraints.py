@@ -30,7 +30,7 @@ from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of
 from ..answers.whole import ObjectSet
 from ..state import Demo
 from ..stepwise import Plan, Stepwise
-from .scoring import MISSING, PRIORITY, constraints_of, items_of, line_of, missing_of, weighted_score
+from .scoring import MISSING, PRIORITY, constraints_of, line_of, missing_of, parts_of, weighted_score
 
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
 
@@ -171,7 +171,7 @@ class ConstraintSet(ObjectSet):
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the anchored constraints, or the missing parts; nothing without a list of either."""
-        items, rejected = items_of(reply, str(inputs[self.unit]))
+        items, rejected = parts_of(reply, str(inputs[self.unit]))
         if items is None:
             return Reading(values=(None,), problem="no list of constraints")
         value = self.scale.of_json([vars(item) for item in items])

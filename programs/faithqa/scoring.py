@@ -64,7 +64,7 @@ def _words(text: str) -> list[str]:
     return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
 
 
-def items_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
+def parts_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
     """Return what a reply maps a query to, and how many of its constraints were rejected."""
     # Missing parts end it: constraints that stand beside them are not looked at. ``None`` stands for a reply without a
     # list of constraints.
@@ -170,7 +170,7 @@ def score_of_marks(
     """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
     mapping, judging = steps
     query = inputs["query"]
-    items, rejected = items_of((yield mapping, {"query": query}), query)
+    items, rejected = parts_of((yield mapping, {"query": query}), query)
     constraints = constraints_of(items or ())
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
@@ -196,7 +196,7 @@ def score_of_marks(
 def _mapped(
     rule: Mapping[str, Any], said: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
 ) -> list[Any]:
-    items, _ = items_of(said, texts[0])
+    items, _ = parts_of(said, texts[0])
     if items is None:
         raise ValueError("no list of constraints")
     kept = {json.dumps(asdict(item), sort_keys=True, ensure_ascii=False) for item in items}

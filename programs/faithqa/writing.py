@@ -27,7 +27,7 @@ from ...text.wording import is_chinese
 from ..frozen import frozen
 from ..generator import Generator
 from ..stepwise import Steps, Stepwise
-from .scoring import MISSING, Part, items_of
+from .scoring import MISSING, Part, parts_of
 
 Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
 """The tasks of Table 1."""
@@ -106,7 +106,7 @@ class WriteQuery(Stepwise):
         query = _assembled(plan, (yield writer, {**given, "language": language_name}))
         verified = yield self.verify, {"query": query}
         if task in OMISSION:
-            items, dropped = items_of((yield self.map, {"query": query}), query)
+            items, dropped = parts_of((yield self.map, {"query": query}), query)
         else:
             items, dropped = [Part(category=MISSING, text=plan["removed"])], 0
         constraints = [vars(item) for item in items or []]
