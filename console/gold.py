@@ -53,11 +53,7 @@ def check(options: CheckOptions) -> Result:
         return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[words], code=1)
     parts, near = gold.split(options.seed, shares_of(options.split)), gold.near_copies
     facts = {**describe(gold), "split": {name: len(parts.part(name)) for name in PARTS}}
-    rows = []
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{part} {count}" for part, count in value.items()) or "-"
-        rows.append([name, f"{value:.3f}" if isinstance(value, float) else value])
+    rows = [[name, _words(value)] for name, value in facts.items()]
     remarks = [
         *([f"{plural(bad.count, 'row')} set aside in {bad.path}"] if bad.count else []),
         *gold.blank_words,
@@ -84,6 +80,16 @@ def check(options: CheckOptions) -> Result:
         ],
         notes=list(gold.shared_words),
     )
+
+
+def _words(value: Any) -> Any:
+    """Return counts of parts, or of labels of each criterion, on one line; else a cell."""
+    if isinstance(value, dict):
+        nested = any(isinstance(part, dict) for part in value.values())
+        return ("; " if nested else ", ").join(
+            f"{name} {_words(part)}" for name, part in value.items()
+        ) or "-"
+    return f"{value:.3f}" if isinstance(value, float) else value
 
 
 def _problems(bad: Rejects) -> dict[str, Any]:

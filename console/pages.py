@@ -47,6 +47,10 @@ def review(options: ReviewOptions) -> Result:
     judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
     judged = [] if options.verdicts is None else read_judged(options.verdicts, judge)
     if artifact is not None and not (options.source or options.gold):
+        if options.columns or options.labels:
+            raise UsageError(
+                "--column and --map say how a file is read, and none is named", hint="add --gold F"
+            )
         name = gold_source(artifact.card["gold"], store)
         gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
     else:

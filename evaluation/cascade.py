@@ -51,6 +51,7 @@ class Trust:
 def trust_in(said: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     """Return what answers and whether people gave the same teach of a judge."""
     from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
 
     known = [(*answer, good) for answer, good in zip(said, right, strict=True) if answer is not None]
     labels = sorted({label for label, _, _ in known})
@@ -60,7 +61,8 @@ def trust_in(said: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     # one row more that agrees and one that does not: neither is ever impossible
     rows = np.column_stack([sure, named]) if known else np.zeros((0, 1))
     rows = np.vstack([rows, np.tile([middle, *[1 / max(1, len(labels))] * len(labels)], (2, 1))])
-    fitted = LogisticRegression().fit(rows, [*(good for _, _, good in known), True, False])
+    with threadpool_limits(1):  # as for all regressions this small
+        fitted = LogisticRegression().fit(rows, [*(good for _, _, good in known), True, False])
     slope, *offsets = fitted.coef_[0].tolist()
     return Trust(
         intercept=float(fitted.intercept_[0]), slope=slope, labels=dict(zip(labels, offsets, strict=True))

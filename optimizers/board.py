@@ -208,9 +208,12 @@ class Board:
         on_dev = [id_ for id_ in met if id_ in shown_to_nobody]
         key = candidate.id, other.id, len(met), len(on_dev)
         if key not in self._shown:
+            # a setting is fitted across folds, so that of one prompt it says the same on train as on dev
+            tests = (
+                [(met, ON_ALL)] if candidate.asked_id == other.asked_id else [(on_dev, ON_DEV), (met, ON_ALL)]
+            )
             self._shown[key] = all(
-                outdoes([(theirs[id_], own[id_]) for id_ in ids], self.judge, level)
-                for ids, level in ((on_dev, ON_DEV), (met, ON_ALL))
+                outdoes([(theirs[id_], own[id_]) for id_ in ids], self.judge, level) for ids, level in tests
             )
         return self._shown[key]
 

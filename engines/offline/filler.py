@@ -33,7 +33,7 @@ _LABEL: Final = re.compile(
     r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d{0,2})[ \t]*[:：]", re.I | re.M
 )
 _PARTS: Final = {"问题": "query", "文章": "article", "回答": "response"}
-# the rest of "and" begins none
+# a clause ends at "and"; the "nd" in it begins no other
 _CLAUSE: Final = re.compile(r"(?<![a-z])(?:(?!\band\b|并)[^,.;:?!，。；：？！\n])+")
 _COMMAND: Final = re.compile(
     r"(?:列出|列举|写|介绍|说明|解释|比较|概括|总结|推荐|评价|翻译|描述)|[A-Z][a-z]+"

@@ -150,6 +150,35 @@ def test_replies_without_one_of_the_labels_do_not_move_it() -> None:
     assert min(by_missing) > by_missing[0] - 0.01 > 0.8
 
 
+def give(board: Board, candidate: Candidate, cases: Sequence[Case], shares: Sequence[float]) -> Candidate:
+    """Record how probable a candidate's replies make it that each case is positive."""
+    for case, share in zip(cases, shares, strict=True):
+        label = "non_factual" if share > 0.5 else "factual"
+        one = verdict(case, [label], [{"non_factual": share, "factual": 1 - share}])
+        board.record(candidate, case, one)
+    return candidate
+
+
+@pytest.mark.parametrize("only_a_setting", [True, False])
+def test_what_was_shown_train_must_stand_out_on_dev_too(only_a_setting: bool) -> None:
+    """A threshold is fitted across folds: its gain on train counts as on dev. A prompt may be fitted to train."""
+    cases = Gold.load("fect-mini", FECT).cases
+    job = job_of(FECT, cases)
+    board = board_of(job)
+    basic, cut = board.basic, Setting(threshold=0.8)
+    truth = [0.9 if case.gold == ("non_factual",) else 0.1 for case in cases]
+    give(board, basic, cases, [share if n % 2 else max(share, 0.7) for n, share in enumerate(truth)])
+    if only_a_setting:
+        made = board.add(basic.state, parent=basic, source="cut", setting=cut)
+        board.score(made, cases)
+    else:
+        made = board.add(basic.state.with_instruction("self", "Right."), parent=basic, source="test")
+        give(board, made, cases, truth)
+    assert board.value(made, job.dev) == board.value(basic, job.dev) == board.value(made, job.train) == 1.0
+    assert board.value(basic, job.train) < 0.6
+    assert board.best(job.dev) == (made if only_a_setting else basic)
+
+
 def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() -> None:
     """It changes least: among near equals the best of many is mostly luck."""
     cases = Gold.load("fect-mini", FECT).cases
@@ -158,22 +187,15 @@ def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() ->
     basic = board.basic
     cut = board.add(basic.state, parent=basic, source="cut", setting=Setting(threshold=0.8))
 
-    def give(candidate: Candidate, shares: Sequence[float]) -> Candidate:
-        for case, share in zip(cases, shares, strict=True):
-            label = "non_factual" if share > 0.5 else "factual"
-            one = verdict(case, [label], [{"non_factual": share, "factual": 1 - share}])
-            board.record(candidate, case, one)
-        return candidate
-
     def other(name: str, shares: Sequence[float]) -> Candidate:
         state = basic.state.with_instruction("self", name)
-        return give(board.add(state, parent=basic, source="test"), shares)
+        return give(board, board.add(state, parent=basic, source="test"), cases, shares)
 
     truth = [0.9 if case.gold == ("non_factual",) else 0.1 for case in cases]
     shares = [0.9 if share > 0.5 or not number % 3 else 0.7 for number, share in enumerate(truth)]
-    give(basic, shares)
+    give(board, basic, cases, shares)
     assert board.best(job.dev) == basic
-    give(cut, shares)
+    give(board, cut, cases, shares)
     assert board.best(job.dev) == cut
     pairs = enumerate(zip(truth, shares, strict=True))
     other("Luckier.", [right if n < 9 or share < 0.8 else share for n, (right, share) in pairs])

@@ -8,7 +8,7 @@ rare, usual and frequent positives. Its size is the share of runs that say "bett
 for a judge that errs 0.15 in place of 0.30. Beside the test stand the same permutation without its two more units, and
 the rule until 2026-11: the larger p of two-sided McNemar and permutation below 0.025, and an interval that excludes 0.
 
-Run: python benchmarks/coverage.py --runs 200
+Run: python benchmarks/interval_coverage.py --runs 200
 """
 
 import argparse
