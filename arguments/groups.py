@@ -220,7 +220,7 @@ class SamplingOptions(Options):
 
 
 class StrictnessOptions(Options):
-    """What counts as found, of judges with tiers."""
+    """What is positive, of judges with tiers."""
 
     strictness: str | None = choice(
         "for judges with tiers: what falls below it is hallucinated (default: grounded, or as proven)",

@@ -125,7 +125,7 @@ class ClosedLabels(Scale):
         return str(data)
 
     def task_words(self) -> str:
-        positive = f"\ncounts as found: {', '.join(sorted(self.positive))}" if self.positive else ""
+        positive = f"\npositive class: {', '.join(sorted(self.positive))}" if self.positive else ""
         return f"labels: {', '.join(self.labels)}{positive}"
 
     def identity(self) -> dict[str, Any]:
