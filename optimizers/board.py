@@ -165,13 +165,15 @@ class Board:
         """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``.
 
         Where the basic prompt under another threshold passes, all others must pass over that: it changes least, and is
-        not the best of many. Those ``without`` may not be chosen; what is known of them still counts for the others.
+        not the best of many. Where nothing passes, all cases alone speak for it: it is fitted across folds, so that
+        train is as honest as dev. Those ``without`` may not be chosen; what is known of them counts for the others.
         """
         open_ = (one for one in self.candidates.copy().values() if one.id not in without)
         met = [one for one in open_ if self.met(one, dev)]
         unchanged = [one for one in met if one.asked_id == self.basic.asked_id]
         simple = self._best_over(self.basic, unchanged, dev) or self.basic
-        return self._best_over(simple, met, dev)
+        best = self._best_over(simple, met, dev)
+        return self._best_over(self.basic, unchanged, ()) if best is self.basic else best
 
     def _best_over(
         self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]
@@ -208,12 +210,10 @@ class Board:
         on_dev = [id_ for id_ in met if id_ in shown_to_nobody]
         key = candidate.id, other.id, len(met), len(on_dev)
         if key not in self._shown:
-            # a setting is fitted across folds, so that of one prompt it says the same on train as on dev
-            tests = (
-                [(met, ON_ALL)] if candidate.asked_id == other.asked_id else [(on_dev, ON_DEV), (met, ON_ALL)]
-            )
+            tests = [(on_dev, ON_DEV)] if dev else []
             self._shown[key] = all(
-                outdoes([(theirs[id_], own[id_]) for id_ in ids], self.judge, level) for ids, level in tests
+                outdoes([(theirs[id_], own[id_]) for id_ in ids], self.judge, level)
+                for ids, level in (*tests, (met, ON_ALL))
             )
         return self._shown[key]
 

@@ -37,7 +37,7 @@ class SayWhyWrong(dspy.Signature):
     Name what in the case settles it, and write nothing else.
     """
 
-    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are the positive class")
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are positive")
     mistake: str = dspy.InputField(desc="a case, with what people answered and what the judge answered")
     reason: str = dspy.OutputField(desc="why the judge's answer is wrong")
 

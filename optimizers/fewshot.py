@@ -25,6 +25,7 @@ class FewShot(Raced):
 
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     sets: int = 3  # sets drawn a step, each of another size
+    trial: int = 3  # as long as no prompt with demonstrations leads
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "fewshot"
     proposal: ClassVar[int] = 0  # sets are drawn, not written
@@ -38,7 +39,8 @@ class FewShot(Raced):
             return []
         random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
         made = []
-        for size in self._sizes(job, pool, turn):
+        count = self.sets if track.leader.demo_ids else self.trial
+        for size in self._sizes(job, pool, turn, count):
             cases = draw_demos(pool, size, answer, random_)
             new = track.fresh(
                 with_cases(job.judge, leader.state, cases),
@@ -50,11 +52,11 @@ class FewShot(Raced):
             made += [new] if new else []
         return made
 
-    def _sizes(self, job: Job, pool: Sequence[Case], turn: int) -> list[int]:
+    def _sizes(self, job: Job, pool: Sequence[Case], turn: int, count: int) -> list[int]:
         """Return the sizes of a step's sets, all in turn."""
         most = max(1, int(self.tokens // max(1.0, _length(job))))
         sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
-        return [sizes[((turn - 1) * self.sets + at) % len(sizes)] for at in range(self.sets if sizes else 0)]
+        return [sizes[((turn - 1) * count + at) % len(sizes)] for at in range(count if sizes else 0)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ class DistilRules(dspy.Signature):
     as in [cases 2, 5]. Write nothing else.
     """
 
-    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are the positive class")
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are positive")
     current_instruction: str = dspy.InputField(desc="the instruction that the rules are added to")
     cases: str = dspy.InputField(desc="numbered cases, with the labels people gave, and their reasons")
     rules: str = dspy.OutputField(desc="a rule a line, each with the numbers of its cases in brackets")

@@ -23,7 +23,7 @@ class ProposeInstruction(dspy.Signature):
     in the language of the best one, and nothing but the instruction.
     """
 
-    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are the positive class")
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are positive")
     scored_instructions: str = dspy.InputField(desc="instructions with their scores, ascending")
     errors: str = dspy.InputField(desc="cases the best instruction gets wrong, with the labels people gave")
     instruction: str = dspy.OutputField(desc="the new instruction")
@@ -38,7 +38,7 @@ class RewriteInstruction(dspy.Signature):
     Do not quote the cases. Write it in the language of the current one, and nothing but the instruction.
     """
 
-    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are the positive class")
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are positive")
     current_instruction: str = dspy.InputField(desc="the instruction to rewrite")
     scored_instructions: str = dspy.InputField(desc="instructions with their scores (0 to 100), best last")
     errors: str = dspy.InputField(desc="cases it gets wrong, with what people answered")

@@ -44,8 +44,8 @@ class AllArms(Opro):
             "guidelines": Guidelines(longest=self.longest, copied=self.copied, temperature=self.temperature),
         }
         if job.judge.answer.has_examples:
-            # one set a turn: long prompts are the dearest to try, and other arms wait
-            known["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, sets=1)
+            # at first one set a turn: long prompts are the dearest to try, and other arms wait
+            known["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, trial=1)
             known["nearest"] = Nearest(tokens=self.tokens)
         return [known[name] for name in self.arm if name in known]
 
