@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, why
+from ..text.replies import ContradictionError, said_once
 
 T = TypeVar("T")
 Row: TypeAlias = dict[str, Any]
@@ -92,14 +94,16 @@ def text_of(file: Path, path: str) -> str:
 
 
 def _lines(stream: BinaryIO, path: str) -> Numbered:
-    for number in itertools.count(1):
-        line = stream.readline(_CELL)
+    number, coding = 0, "utf-8-sig"
+    while line := stream.readline(_CELL):
         if len(line) == _CELL:  # a line that never ends would fill the memory
             message = f"the line has more than {_CELL // 1024**2} MiB"
-            raise Place(path, number).wrong(message, hint="write one row per line")
-        if not line:
-            return
-        yield number, line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
+            raise Place(path, number + 1).wrong(message, hint="write one row per line")
+        # spreadsheets end lines by a carriage return alone in their CSV for Macintosh
+        for part in io.StringIO(line.decode(coding, "surrogateescape"), newline=""):
+            number += 1
+            yield number, part
+        coding = "utf-8"
 
 
 def unreadable(text: str, place: Place) -> GoldError | None:
@@ -120,7 +124,9 @@ def unreadable(text: str, place: Place) -> GoldError | None:
 def parse_json(text: str, place: Place) -> Any:
     """Return one JSON value."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=said_once)
+    except ContradictionError as error:
+        raise place.wrong(str(error), hint="keep one of the two") from error
     except json.JSONDecodeError as error:
         there = replace(place, line=(place.line or 1) + error.lineno - 1)
         hint = "write one JSON object per line, or one JSON array of objects"
@@ -233,6 +239,8 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
     """Yield the cells of the first sheet of an Excel workbook, as a CSV of it would have them."""
     import openpyxl
 
+    # a broken archive, or one with a password, raises any of these in the library
+    broken = (EOFError, LookupError, OSError, RuntimeError, SyntaxError, ValueError)
     try:
         book = openpyxl.load_workbook(_seekable(stream), read_only=True, data_only=True)
         width = 0
@@ -243,8 +251,7 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
                     row.pop()
                 width = width or len(row)
                 yield number, row + [""] * (width - len(row))
-    # a broken archive raises any of these in the library
-    except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError) as error:
+    except (zipfile.BadZipFile, zlib.error, *broken) as error:
         raise GoldError(
             f"broken workbook: {error}", path=path, hint="save it again as .xlsx or CSV"
         ) from error

@@ -181,9 +181,11 @@ def test_a_folder_of_json_is_one_set() -> None:
     assert read("claim", "set", [], [])["cases"] == COUNT
 
 
-@pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000), b"no zip at all\r"])
+@pytest.mark.parametrize("content", [b"PK\x03\x04....", b"PK\x03\x04" + bytes(4000), b"no zip at all\r", b""])
 def test_a_broken_workbook_is_one_clear_line(content: bytes) -> None:
-    Path("book.xlsx").write_bytes(content)
+    workbook(Path("book.xlsx"))
+    start, name, packed = Path("book.xlsx").read_bytes().partition(b"xl/worksheets/sheet1.xml")
+    Path("book.xlsx").write_bytes(content or start + name + b"\xff" * 9 + packed[9:])
     done = cli("gold", "check", "judges.py:score", "book.xlsx")
     assert done.code != 0
     assert done.err.startswith("error: book.xlsx: broken workbook")

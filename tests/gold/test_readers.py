@@ -52,6 +52,7 @@ CONTENT = {
     "csv": (_csv().encode(), [2, 3]),
     "csv, BOM": (_csv().encode("utf-8-sig"), [2, 3]),
     "csv, semicolons": (_csv(";").encode(), [2, 3]),
+    "csv, carriage returns": (_csv().replace("\r\n", "\r").encode(), [2, 3]),
     "csv, tabs": (_csv("\t").encode(), [2, 3]),
     "parquet": (WHOLE, [1, 2]),
 }
@@ -109,6 +110,11 @@ BROKEN = {
     "gzip": (b"\x1f\x8b\x08", 1, "not UTF-8"),
     "half a line": (b'{"a": 1}\n{"a": ', 2, "broken JSON at column 7"),
     "first line": (b'{"a": 1,}\n{"a": 2}\n', 1, "broken JSON"),
+    "a key twice": (
+        b'{"a": 1, "a": 1}\n{"a": 1, "a": 2}\n',
+        2,
+        "'a' is given twice, with different values; keep",
+    ),
     "half an array": (b'[{"a": 1},\n{"a": 2}\n', 3, "broken JSON"),
     "a number in the array": (b'[{"a": 1},\n7]', 2, "a row must be a JSON object, got int"),
     "a list among the lines": (b'{"a": 1}\n[1]\n', 2, "a row must be a JSON object, got list"),
