@@ -143,13 +143,16 @@ def joined(judge: Judge, first: tuple[Case, Row], again: tuple[Case, Row]) -> tu
         row["ratings"] = {rater: label_field(judge, values) for rater, values in ratings.items()}
     if why := _categories(row.get(AMBIGUITY), other.get(AMBIGUITY)):
         row[AMBIGUITY] = why
+    case = replace(case, group=group, ratings=ratings)
+    if REASON in _infos(judge.row_model):
+        return case, row
     reasons: dict[str, dict[str, None]] = {}  # rater -> what he says in either row, once
     for whose in (first[1], again[1]):
         for rater, reason in _by_rater(whose.get(REASON)).items():
             reasons.setdefault(rater, {})[reason] = None
     if reasons:
         row[REASON] = {rater: "\n".join(texts) for rater, texts in reasons.items()}
-    return explained(replace(case, group=group, ratings=ratings), row), row
+    return explained(case, row), row
 
 
 def label_field(judge: Judge, values: Values) -> Any:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from .data import GoldData
 
 CASE, UNIT, GROUP = "case", "unit", "group"
-_INPUT = "input:"
+_INPUT, _JSON = "input:", "json:"  # the starts of columns of inputs that are texts, and of others
 _ID = "id-"  # before each id: sixteen digits, or digits with one ``e``, would be read as a number
 _RISKY = re.compile(r"\s*['=+\-@＝＋－＠]|[\t\r\n]")
 RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
@@ -98,20 +100,24 @@ def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater
     answer = gold.judge.answer
     rows = {case.id: sheet_row(gold, case) for case in {line.case.id: line.case for line in lines}.values()}
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    inputs = [f"{_INPUT}{name}" for name in names]
+    texts = {name for name in names if all(isinstance(row.get(name), str) for row in rows.values())}
+    inputs = [f"{_INPUT if name in texts else _JSON}{name}" for name in names]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     columns = [*inputs, "text", "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY]
     writer.writerow([CASE, UNIT, GROUP, *columns])
     for line in lines:
         case, row, scale = line.case, rows[line.case.id], answer.scale_of(line.unit)
-        cells = [value if isinstance(value := row.get(name, ""), str) else json_text(value) for name in names]
+        # an empty cell of JSON is an input that the row does not have
+        cells = [
+            row[name] if name in texts else json_text(row[name]) if name in row else "" for name in names
+        ]
         if any(of_table(cell) != cell for cell in (case.group, *cells)):
             hint = "label on the page: jurist review JUDGE ROWS -o F.jsonl"
             raise GoldError("no CSV can hold the characters of this row", path=case.source, hint=hint)
         allowed = " | ".join(scale.choices) or scale.expects
-        texts = [case.group, *cells, answer.units(case.inputs)[line.unit], allowed, "", "", ""]
-        writer.writerow([_ID + case.id, line.unit + 1, *map(safe, texts)])
+        cells = [case.group, *cells, answer.units(case.inputs)[line.unit], allowed, "", "", ""]
+        writer.writerow([_ID + case.id, line.unit + 1, *map(safe, cells)])
     write_whole("\ufeff" + stream.getvalue(), path)
 
 
@@ -134,8 +140,10 @@ def labelled_rows(rows: All) -> All:
 
 def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
     """Return a row as a file of rows would have it: what people said in ``rater:`` and ``reason:`` columns."""
-    if place.kind == "text" and {CASE, UNIT} <= row.keys() and any(key.startswith(_INPUT) for key in row):
-        return _sheet_line(judge, row, place), replace(place, kind="json")
+    starts = (_INPUT, _JSON)
+    if place.kind == "text" and {CASE, UNIT} <= row.keys() and any(key.startswith(starts) for key in row):
+        place = replace(place, kind="json")
+        return _sheet_line(judge, row, place), place
     if place.kind == "json" and is_journal(row):
         return _journal_line(judge, row, place), place
     return row, place
@@ -145,12 +153,16 @@ def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
     """Return the row of a line of a sheet, whose case is told by its inputs."""
     cells = {key: plain(cell) for key, cell in row.items()}
     inputs = {key.removeprefix(_INPUT): cell for key, cell in cells.items() if key.startswith(_INPUT)}
+    others = {key.removeprefix(_JSON): cell for key, cell in cells.items() if key.startswith(_JSON) and cell}
+    for name, cell in others.items():
+        with suppress(ValueError, RecursionError):  # a changed cell stays a text, which is no such input
+            others[name] = json.loads(cell)
     wanted = cells[CASE].strip().removeprefix(_ID)
     # programs that save a sheet write the line ends inside a cell their own way
     unix = {key: cell.replace("\r\n", "\n") for key, cell in inputs.items()}
     windows = {key: cell.replace("\n", "\r\n") for key, cell in unix.items()}
-    for fields in (inputs, unix, windows):
-        for case, own in normalise(judge, fields, place):
+    for texts in (inputs, unix, windows):
+        for case, own in normalise(judge, {**texts, **others}, place):
             if case.id == wanted:
                 number = cells[UNIT].strip()
                 filled = {key: cell for key, cell in cells.items() if key.startswith((RATER, f"{REASON}:"))}

@@ -63,6 +63,12 @@ def test_the_last_label_counts_after_any_kill(
     assert ratings == {**known, (GOLD.cases[0].id, "cid"): "factual"}
 
 
+def test_half_a_character_in_a_row_is_read_again(tmp_path: Path) -> None:
+    journal = LabelJournal(tmp_path / "labels.jsonl")
+    journal.add(Label(case="a", unit=1, rater="ann", label="factual"), {"claim": "\ud83d"}, "g")
+    assert LabelJournal(journal.path).labels() == journal.labels()
+
+
 @pytest.mark.parametrize(
     "text", ["no json\n", "[]\n", '{"case": "a", "unit": 1, "rater": "b"}\n', '{"a": 1}\n']
 )

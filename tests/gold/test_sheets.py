@@ -149,7 +149,7 @@ def two(tmp_path: Path, **changes: str) -> Path:
         ({"unit": "3"}, "unit", "has 2 units, and no such unit"),
         ({"unit": "²"}, "unit", "no such unit"),
         ({"unit": ""}, "unit", "no such unit"),
-        ({"input:sentences": "[a"}, "sentences", "a valid list"),
+        ({"json:sentences": "[a"}, "sentences", "a valid list"),
     ],
 )
 def test_what_is_wrong_in_a_csv_is_named_with_file_line_and_column(
@@ -177,13 +177,15 @@ def test_capitals_spaces_and_another_way_to_end_lines_do_not_matter(
     assert (case.id, case.ratings) == (gold.cases[0].id, {"ann": ("factual",)})
 
 
-def test_a_judge_may_read_a_reason_of_its_own(tmp_path: Path) -> None:
-    signature = dspy.Signature("question, reason -> right: bool", "Is the reason right?")
+def test_a_judge_may_read_a_reason_of_its_own_and_what_is_no_text(tmp_path: Path) -> None:
+    fields = "question, reason, context: Optional[str], parts: Union[str, list[str]] -> right: bool"
+    signature = dspy.Signature(fields, "Is the reason right?")
     judge = Judge(name="reasons", signature=signature, positive="false")
-    gold = Gold.of([{"question": "q", "reason": "r"}], judge, labelled=False)
+    row = {"question": "q", "reason": "r", "context": None, "parts": ["a", "null"]}
+    gold = Gold.of([row, row], judge, labelled=False)
     write_sheet(open_lines(gold), gold, tmp_path / "s.csv", rater="ann")
     (case,) = Gold.load(tmp_path / "s.csv", judge, labelled=False).cases
-    assert case.inputs == {"question": "q", "reason": "r"}
+    assert (case.inputs, case.reason) == (row, "")
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
