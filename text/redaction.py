@@ -29,7 +29,10 @@ _SECRET_NAMES = re.compile(
 )
 _ADDRESS_NAMES = re.compile(r"(?i)^(?:.*_)?(?:model|base|api_base|base_url|endpoint|url|host)$")
 # What may be a word in prose, and is hidden in a message all the same; a provider shows keys with stars in them.
-_DOUBTFUL = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key)-[\w*.-]{4,}|(?<=Bearer )\S+|[^/\s:@]+:[^/\s@]+(?=@)")
+# User and password are looked for once, from the beginning of what may be them: a body may be one word of megabytes.
+_DOUBTFUL = re.compile(
+    r"(?<=Bearer )\S+|(?<![^/\s@])[^/\s:@]*+:[^/\s@]++(?=@)|\b(?:sk|pk|rk|gsk|xai|key)-[\w*.-]{4,}"
+)
 _VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 # Shorter values of variables ("none", "local-key") are placeholders and also ordinary words, as a prompt has them.
 _SHORTEST, _SHORTEST_SAID = 12, 6

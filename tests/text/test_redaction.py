@@ -45,6 +45,7 @@ def test_key_shaped_text_is_hidden_wherever_it_stands(secret: str, frame: str) -
         "sent Authorization: Bearer abc.def.ghi",
         "GET https://user:hunter22@host:8000/v1 failed",
         "failed to connect to user:hunter22@host:8000",
+        "sk-abcd1234efgh,user:hunter22@host refused the connection",
         "token gsk-0123456789 and xai-0123456789",
         "GET http://0123456789@host/v1?api_key=hunter22 failed",
     ],
