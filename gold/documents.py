@@ -31,8 +31,8 @@ class Document:
 
     id: str  # unique among the documents of a job; stable when others are added
     text: str  # what is written from
-    title: str = ""  # what it is about; empty if nobody message so
-    topic: str = ""  # its subject area; empty if nobody message so
+    title: str = ""  # what it is about; empty if nobody says so
+    topic: str = ""  # its subject area; empty if nobody says so
     source: str = ""  # where it stands, for messages
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)  # what else its row says, by name
 
@@ -59,10 +59,8 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
     if not rows:
         return GoldError("there are no rows", path=path, hint="give at least one row")
     if judge.document:
-        message, hint = (
-            f"none of the {rows} documents has words to write from",
-            "give documents with sentences",
-        )
+        message = f"none of the {rows} documents has words to write from"
+        hint = "give documents with sentences"
     else:
         message = f"none of the {rows} rows holds anything that judge {judge.name} judges"
         hint = "give other rows, or the judge whose rows these are"

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..evaluation.scale import Scale
     from ..programs.judge import Judge
 
-
 _EACH = "[]"
 """Stands in a path for every item of a list."""
 NO_LABEL = ""

@@ -8,7 +8,8 @@ texts below 20 letters and digits only equal ones are near.
 """
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import accumulate, groupby
 from typing import TypeAlias
 
 import numpy as np
@@ -32,22 +33,11 @@ def sketches(texts: Sequence[str]) -> Sketches:
     """Return the sketch of each text."""
     # a short text has too few shingles to be nearly another: its hash stands for it
     hashed = [text if len(text) >= SHORT else text_hash(text) for text in map(folded, texts)]
-    parts = [_sketched(portion) for portion in _portions(hashed)]
-    return np.concatenate(parts) if parts else np.zeros((0, _BINS), dtype=np.uint16)
-
-
-def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the texts in lists that memory holds the shingles of."""
-    portion: list[str] = []
-    size = 0
-    for text in texts:
-        portion.append(text)
-        size += len(text)
-        if size > _CHARACTERS:
-            yield portion
-            portion, size = [], 0
-    if portion:
-        yield portion
+    ends = accumulate(map(len, hashed))
+    # as many at once as memory holds the shingles of
+    portions = groupby(zip(hashed, ends, strict=True), key=lambda pair: pair[1] // _CHARACTERS)
+    parts = [_sketched([text for text, _ in portion]) for _, portion in portions]
+    return np.concatenate([np.zeros((0, _BINS), dtype=np.uint16), *parts])
 
 
 def _sketched(texts: Sequence[str]) -> Sketches:
@@ -77,9 +67,7 @@ def _filled(bins: NDArray[np.uint32]) -> Sketches:
         here, after = at % _BINS, (at + 1) % _BINS
         empty = bins[:, here] == _EMPTY
         values[empty, here], far[empty, here] = values[empty, after], far[empty, after] + np.uint32(1)
-    return np.asarray((values + far * np.uint32(0x9E3779B1)) >> np.uint32(7), dtype=np.uint32).astype(
-        np.uint16
-    )
+    return ((values + far * np.uint32(0x9E3779B1)) >> np.uint32(7)).astype(np.uint16)
 
 
 def clusters(found: Sketches) -> NDArray[np.int64]:
@@ -87,28 +75,23 @@ def clusters(found: Sketches) -> NDArray[np.int64]:
     if not len(found):
         return np.zeros(0, dtype=np.int64)
     unique, place = np.unique(found, axis=0, return_inverse=True)
-    edges = [_edges(unique, start) for start in range(0, _BINS, _BAND)]
-    first, second = (np.concatenate([pairs[side] for pairs in edges]) for side in (0, 1))
+    first, second = np.concatenate([_edges(unique, start) for start in range(0, _BINS, _BAND)], axis=1)
     size = len(unique)
     graph = coo_array((np.ones(len(first), dtype=np.bool_), (first, second)), shape=(size, size))
     return np.asarray(connected_components(graph, directed=False)[1][place.ravel()], dtype=np.int64)
 
 
-def _edges(unique: Sketches, start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of near texts that share the bins of one band."""
+def _edges(unique: Sketches, start: int) -> NDArray[np.int64]:
+    """Return the pairs of near texts that share the bins of one band, shape (2, pairs)."""
     keys = np.ascontiguousarray(unique[:, start : start + _BAND]).view(np.uint64).ravel()
     order = np.argsort(keys, kind="stable")
-    pairs = []
+    pairs = [np.zeros((2, 0), dtype=np.int64)]
     for apart in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
         same = keys[order[apart:]] == keys[order[:-apart]]
         first, second = order[:-apart][same], order[apart:][same]
         near = (unique[first] == unique[second]).mean(axis=1) >= ALIKE
-        pairs.append((first[near], second[near]))
-    empty = np.zeros(0, dtype=np.int64)
-    return (
-        np.concatenate([empty, *(first for first, _ in pairs)]),
-        np.concatenate([empty, *(second for _, second in pairs)]),
-    )
+        pairs.append(np.stack([first[near], second[near]]))
+    return np.concatenate(pairs, axis=1)
 
 
 def to_text(sketch: Sketches) -> str:

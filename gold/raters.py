@@ -41,15 +41,11 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
 
 def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
     """Return rater -> label for each unit of a case, of the raters who labelled it."""
-    labellings = [*case.ratings.values(), *([] if case.gold is None else [case.gold])]
-    sizes = {len(labels) for labels in labellings}
-    if len(sizes) > 1:
-        message = f"the raters labelled different numbers of units {sorted(sizes)}"
-        hint = "give one label, or null, per unit and rater"
-        raise Place(case.source).wrong(message, "ratings", hint=hint)
+    # ratings and gold were read with the row, and have a label, or None, for each of its units
+    count = max(map(len, (*case.ratings.values(), case.gold or ())))
     return tuple(
         {rater: label for rater, labels in case.ratings.items() if (label := labels[unit]) is not None}
-        for unit in range(max(sizes, default=0))
+        for unit in range(count)
     )
 
 

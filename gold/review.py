@@ -26,7 +26,7 @@ _SURE = 0.9  # the share of its vote from which the judge does not waver
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What the judge message of one case."""
+    """What the judge says of one case."""
 
     id: str  # of the case
     values: Values  # the verdict of each unit; ``None`` where there is none

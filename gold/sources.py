@@ -19,7 +19,6 @@ OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 _DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet"}
 _BUNDLED = Path(__file__).parent.parent / "datasets"  # it has no __init__.py
 
-
 R = TypeVar("R")
 All: TypeAlias = list[tuple[Place, Row]]
 """Rows with their places."""

@@ -35,8 +35,6 @@ _APART = (
     "give rows of more documents; or, if the column of the group names something else, leave it out; or, if {field!r} "
     "is the same in many rows by design, say so in the judge: common=({field!r},)"
 )
-
-
 _ATTEMPTS, _OF_MANY = 100, 20
 """Draws that are tried where a part would lack a side of the labels, and where there are many groups."""
 FEWEST = 6
@@ -257,13 +255,14 @@ def split_gold(
 
     for staying in (kept, {}):  # members move only where a part could not be used otherwise
         filled = _filled(list(groups.values()), wanted, seed, staying, judge)
-        where = {group.name: part for part, some in filled.items() for group in some}
-        used = {group.name for part, some in filled.items() for group in _most(judge, some, part, seed)}
+        where = {
+            group.name: part for part, some in filled.items() for group in _most(judge, some, part, seed)
+        }
         cases: dict[str, list[Case]] = {part: [] for part in PARTS}
         for case in known:
             name = united.get(case.group, case.group)
-            if name in used:
-                part = where[name]  # why people labelled what nobody may learn from is shown to nobody
+            if part := where.get(name):
+                # why people labelled what nobody may learn from is shown to nobody
                 shown = case.reason if part == "train" else ""
                 cases[part].append(replace(case, group=name, reason=shown))
         split = Split(

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -91,16 +91,9 @@ class _Setting(_Part):
     weights: Weights | None = None
 
 
-class _Mapping(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    columns: dict[str, str] = {}
-    labels: dict[str, str] = {}
-
-
 class _Gold(_Part):
     source: str | None = None
-    mapping: _Mapping | None = None
+    mapping: dict[Literal["columns", "labels"], dict[str, str]] = {}
     seen: list[str] = []
     shares: list[float] = []
     common: list[str] = []
@@ -244,14 +237,13 @@ def described(model: Model) -> dict[str, Any]:
 
 def task_of(judge: Judge) -> dict[str, Any]:
     """Return what a card says of a judge's fields, and of the frozen steps that make another score of it."""
-    frozen: dict[str, Any] = {"frozen": judge.frozen} if judge.frozen else {}
     wanted = (*judge.input_fields, *judge.answer.fields)  # the items of a generator are no field
     types = {name: _type(info.annotation) for name, info in judge.signature.fields.items() if name in wanted}
     return {
         "inputs": list(judge.input_fields),
         "output_field": ", ".join(judge.answer.fields),
         "types": types,
-        **frozen,
+        **({"frozen": judge.frozen} if judge.frozen else {}),
     }
 
 

@@ -9,8 +9,6 @@ from typing import Final, TypeAlias
 from .tables import table
 
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
-
-
 _DATA: Final = table(__package__, "lexicons")
 
 STOP_WORDS: Final = frozenset(_DATA["stop_words"].split())
@@ -24,7 +22,6 @@ AGENT_WORDS: Final = frozenset(_DATA["agent"].split())
 REPORTING: Final[str] = _DATA["reporting"]
 LEXICONS: Final[dict[str, str]] = _DATA["kinds"]
 ANTONYMS: Final = tuple(tuple(pair.split("/")) for pair in _DATA["opposites"].split())
-
 
 _Names: TypeAlias = defaultdict[str, set[str]]
 _Pairs: TypeAlias = list[tuple[str, str]]

@@ -53,9 +53,7 @@ _INITIALS: Final = re.compile(r"[^\W\d](?:\.[^\W\d])+")
 class Sentence:
     """One sentence of a text."""
 
-    # the sentence, without white space around it; never empty. start, end: its place: ``text ==
-    # original[start:end]``
-    text: str
+    text: str  # without white space around it; never empty: ``original[start:end]``
     start: int
     end: int
 
