@@ -243,8 +243,9 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
     broken = (EOFError, LookupError, OSError, RuntimeError, SyntaxError, ValueError)
     try:
         book = openpyxl.load_workbook(_seekable(stream), read_only=True, data_only=True)
-        width = 0
-        for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
+        width, sheet = 0, book.worksheets[0]
+        sheet.reset_dimensions()  # programs that stream rows out write those of an empty sheet
+        for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
             row = [_cell_text(value) for value in cells]
             if any(cell.strip() for cell in row):
                 while row and not row[-1]:  # programs leave empty columns behind

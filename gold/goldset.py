@@ -179,6 +179,8 @@ def _build(
     """Make a gold set of what was read; bad rows are set aside, or, if strict, the whole is refused."""
     mapping = mapping or RowMapping()
     mapping.check(judge)
+    path = " ".join(reading.path for reading in readings)
+    mapping.check_columns(judge, [row for reading in readings for _, row in reading.rows], path)
     held: defaultdict[str, list[tuple[Row, tuple[Case, Row]]]] = defaultdict(list)  # case id -> its rows
     skipped = 0
     for reading in readings:
@@ -220,7 +222,7 @@ def _build(
         shared=shared,
     )
     if labelled:
-        _check_classes(gold, " ".join(reading.path for reading in readings))
+        _check_classes(gold, path)
     return gold
 
 
@@ -231,20 +233,19 @@ def _rows(
 
     A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise.
     """
-    mapping.check_columns(judge, reading)
     for number, (place, raw) in enumerate(labelled_rows(reading.rows)):
         try:
             row, at = as_row(judge, raw, place)
-            items = mapping.items(judge, row)
+            # what was written for people to label has the judge's own names
+            items = [mapping.row(judge, item) for item in mapping.items(judge, row)] if row is raw else [row]
         except GoldError as error:
             bad.add(error, raw)
             continue
         for item in items:
             try:
-                named = mapping.row(judge, item)
                 if second := reading.second.get(number):
-                    named["ratings"] = _of_two(judge, named, mapping.row(judge, second), at)
-                yield raw, normalise(judge, named, at)
+                    item["ratings"] = _of_two(judge, item, mapping.row(judge, second), at)
+                yield raw, normalise(judge, item, at)
             except GoldError as error:
                 if aside and all(isinstance(part, EmptyInputError) for part in (error, *error.also)):
                     yield raw, []

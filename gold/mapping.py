@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
 from .files import Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
-from .sources import All, Reading
 
 if TYPE_CHECKING:
     from ..evaluation.scale import Scale
@@ -60,15 +59,12 @@ class RowMapping:
                 message = f"--map {theirs}={label}: {label!r} is no answer of {judge.name}"
                 raise UsageError(message, hint=f"use {judge.answer.scale.expects}")
 
-    def check_columns(self, judge: Judge, reading: Reading[All]) -> None:
+    def check_columns(self, judge: Judge, rows: Sequence[Row], path: str) -> None:
         """Refuse to rename a column that none of the rows has."""
         for column in self.columns:
-            if not any(
-                has_column(item, column) for _, row in reading.rows for item in self.items(judge, row)
-            ):
-                have = dict.fromkeys(key for _, row in reading.rows for key in row)
-                hint = choices(column, have)
-                raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
+            if not any(has_column(item, column) for row in rows for item in self.items(judge, row)):
+                hint = choices(column, dict.fromkeys(key for row in rows for key in row))
+                raise GoldError("no row has this column", path=path, field=column, hint=hint)
 
     def items(self, judge: Judge, row: Row) -> list[Row]:
         """Return the rows that a row holds, by the columns of the judge and of the source."""

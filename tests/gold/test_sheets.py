@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import GoldError, UsageError
 from jurist.gold.goldset import Gold
+from jurist.gold.mapping import RowMapping
 from jurist.gold.rows import CATEGORIES
 from jurist.gold.sheets import open_lines, plain, safe, write_sheet
 from jurist.programs.cognibench import COGNIBENCH
@@ -180,12 +182,21 @@ def test_capitals_spaces_and_another_way_to_end_lines_do_not_matter(
 def test_a_judge_may_read_a_reason_of_its_own_and_what_is_no_text(tmp_path: Path) -> None:
     fields = "question, reason, context: Optional[str], parts: Union[str, list[str]] -> right: bool"
     signature = dspy.Signature(fields, "Is the reason right?")
-    judge = Judge(name="reasons", signature=signature, positive="false")
+    turned = {
+        "question": "reason",
+        "reason": "question",
+    }  # a sheet has the judge's names, whatever theirs are
+    judge = Judge(name="reasons", signature=signature, positive="false", columns=turned)
     row = {"question": "q", "reason": "r", "context": None, "parts": ["a", "null"]}
-    gold = Gold.of([row, row], judge, labelled=False)
+    theirs = {**row, "question": "r", "reason": "q"}
+    gold = Gold.of([theirs, theirs], judge, labelled=False)
     write_sheet(open_lines(gold), gold, tmp_path / "s.csv", rater="ann")
     (case,) = Gold.load(tmp_path / "s.csv", judge, labelled=False).cases
     assert (case.inputs, case.reason) == (row, "")
+    (tmp_path / "g.jsonl").write_text(json.dumps({**theirs, "good": True}), encoding="utf-8")
+    both, named = (tmp_path / "g.jsonl", tmp_path / "s.csv"), RowMapping(columns={"good": "right"})
+    (case,) = Gold.load(both, judge, mapping=named, labelled=False).cases
+    assert (case.inputs, case.gold) == (row, ("true",))
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
