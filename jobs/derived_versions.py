@@ -228,20 +228,23 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
         )
     rules = [rule for rule in about.guidelines if not ids & set(rule["cases"])]
     gone, prompts = dict[str, Demo](), dict[str, PredictorPrompt]()
-    for name, prompt in artifact.state.predictors.items():
-        shown = {
+    for prompt in artifact.state.predictors.values():
+        shown = dict(prompt.remembered.rows) if prompt.remembered else {}
+        shown |= {
             case_id({key: demo[key] for key in about.inputs if key in demo}): demo for demo in prompt.demos
         }
+        gone |= {id_: {**shown[id_], **gone.get(id_, {})} for id_ in ids & shown.keys()}
+    for name, prompt in artifact.state.predictors.items():
         kept, text = prompt.remembered, prompt.instructions
         if any(rule["rule"] in text for rule in about.guidelines):
             text = with_rules(text, [rule["rule"] for rule in rules])
-        known = {**(kept.rows if kept else {}), **shown}
-        gone |= {id_: demo for id_, demo in known.items() if id_ in ids}
+        demos = [
+            demo
+            for demo in prompt.demos
+            if not any(_of_row(demo, row, about.inputs) for row in gone.values())
+        ]
         prompts[name] = replace(
-            prompt,
-            instructions=text,
-            demos=tuple(demo for demo in prompt.demos if demo not in gone.values()),
-            remembered=kept.without(ids) if kept else None,
+            prompt, instructions=text, demos=tuple(demos), remembered=kept.without(ids) if kept else None
         )
     own = next((row for row in artifact.history if row["candidate"] == about.optimizer.candidate), {})
     held = normalised("\n".join(prompt.instructions for prompt in prompts.values()))
@@ -267,3 +270,8 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     return store.save(
         judge_of(artifact, store), state, new, [history], make_latest=False, records={SEEN: seen}
     )
+
+
+def _of_row(demo: Demo, row: Demo, inputs: Sequence[str]) -> bool:
+    """Say whether a demonstration is of a row: a later step may show fewer of its inputs, or add to their texts."""
+    return all(str(row.get(name, "")) in str(demo[name]) for name in inputs if name in demo)

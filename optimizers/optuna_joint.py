@@ -42,7 +42,7 @@ class Optuna:
 
     def minimum(self, job: Job) -> int:
         """Return twice the calls of the half that needs more."""
-        joint = 2 * (len(job.dev) + min(self.sample, len(job.train) // 2)) * job.calls_per_case
+        joint = 2 * (len(job.dev) + min(self.sample, len(pool_of(job)) // 2)) * job.calls_per_case
         return 2 * max(joint, Opro().minimum(job))
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:

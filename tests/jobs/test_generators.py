@@ -85,9 +85,13 @@ def test_the_artifact_is_run_compared_and_evaluated(serve: Callable[..., Any], f
     assert measured["short_rate"].value == 1.0
 
 
-def test_gold_alone_makes_no_demonstrations(serve: Callable[..., Any], fake_key: str) -> None:
-    done = compiled(serve(answer), optimizer="fewshot")
-    assert done.code == 1
+@pytest.mark.parametrize(("optimizer", "calls"), [("fewshot", 102), ("optuna", 0)])
+def test_gold_alone_makes_no_demonstrations(
+    serve: Callable[..., Any], fake_key: str, optimizer: str, calls: int
+) -> None:
+    server = serve(answer)
+    done = compiled(server, optimizer=optimizer)
+    assert (done.code, server.count) == (1, calls)
     assert "makes no demonstrations" in done.err
 
 

@@ -15,7 +15,9 @@ from tickets import chat, most_like, rows, settled_in
 import jurist
 from jurist.gold.goldset import Gold, import_gold
 from jurist.gold.mapping import RowMapping
+from jurist.jobs.derived_versions import forget
 from jurist.programs.catalogue import find
+from jurist.programs.state import PromptState
 
 
 @pytest.fixture
@@ -107,6 +109,19 @@ def test_a_forgotten_row_leaves_no_trace(project: Path) -> None:
         ok("run", made.ref, "--input", "new.jsonl", "--output", "o.jsonl", *chat(server.url))
     refused = cli("artifacts", "forget", "route@1", "0123456789abcdef")
     assert (refused.code, "was not compiled on" in refused.err) == (1, True)
+
+
+def test_a_row_is_forgotten_in_every_step_that_shows_something_of_it() -> None:
+    judge, store = find("constraint-score"), jurist.Store()
+    inputs = [{"query": f"the query {n}", "response": f"the response {n}"} for n in range(3)]
+    shown = tuple({"query": f"{one['query']}, and more", "constraints": "c"} for one in inputs)
+    state = PromptState.of(judge.basic()).with_demos("map", shown)
+    seen = [jurist.Case(inputs=one).id for one in inputs]
+    card = {"judge_ref": judge.name, "optimizer": {}, "gold": {"name": "g", "seen": seen}}
+    store.save(judge, state.with_demos("satisfaction.judge", tuple(inputs)), card, [], make_latest=True)
+    made = forget("constraint-score@1", seen[1:2], store).state.predictors
+    assert made["map"].demos == (shown[0], shown[2])
+    assert made["satisfaction.judge"].demos == (inputs[0], inputs[2])
 
 
 # -- how gold says why -------------------------------------------------------------------------------------
