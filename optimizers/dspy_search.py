@@ -22,11 +22,12 @@ from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError,
 
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
-from ..engines.failures import model_error
+from ..engines.failures import brief, model_error
 from ..errors import JuristError, OptimizerError, choices
 from .base import Event, Job
 from .board import Board, Candidate
 from .drawing import stratified
+from .proposing import given_up
 from .raced import Finalists
 from .recorder import CarriedError, Judging, Recorder, Unanswered
 
@@ -123,8 +124,10 @@ class DspyOptimizer:
                     self._compile(Recorder(heard, board, start, self.name), finalists)
             except CarriedError as carried:
                 raise carried.error from carried
+            except _UselessProposer:
+                pass  # which was noted; what was found before counts
             except _DEFECTS as defect:
-                why = f"{type(defect).__name__}: {defect}"[:300]
+                why = f"{type(defect).__name__}: {brief(defect)}"
                 if not any(candidate.source == self.name for candidate in board.candidates.values()):
                     hint = "look at its settings in DSPy's documentation, and give them with --set"
                     message = f"{self.name} failed before it tried anything: {why}"
@@ -137,6 +140,7 @@ class DspyOptimizer:
     def _compile(self, recorder: Recorder, finalists: Finalists) -> None:
         """Run DSPy's optimizer on a fresh student, and enter what it returns."""
         job, kind = recorder.job, getattr(dspy.teleprompt, self.of)
+        adapter = _Lenient(job, self.name)
         # Its demonstration optimizers have no seed of their own: the order of their training set is their seed.
         train, dev = (
             stratified(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))[: size or None]
@@ -151,7 +155,7 @@ class DspyOptimizer:
             "metric": recorder.feedback if "reflection_lm" in constructor else recorder.metric,
             "prompt_model": proposer,
             "reflection_lm": proposer.copy(temperature=1.0),
-            "instruction_proposer": InstructionProposer(adapter=_Lenient()),
+            "instruction_proposer": InstructionProposer(adapter=adapter),
             "task_model": job.judge_lm,
             "trainset": recorder.examples(train),
             "valset": recorder.examples(dev),
@@ -175,7 +179,7 @@ class DspyOptimizer:
             given |= {"auto": None, "max_metric_calls": _REMEMBERED * max(1, left // job.calls_per_case)}
         context = {
             "lm": job.judge_lm,
-            "adapter": _Lenient(),
+            "adapter": adapter,
             "callbacks": [_BeforeEvaluation(recorder, finalists)],
             "disable_history": True,
             "track_usage": False,
@@ -239,17 +243,28 @@ class _Proposer:
         return response
 
 
+class _UselessProposer(BaseException):
+    """Ends a search past code that catches every ``Exception``."""
+
+
 class _Lenient(ChatAdapter):
     """An adapter for proposals in words: one that cannot be read is empty, and DSPy does not lose the others."""
 
+    def __init__(self, job: Job, name: str) -> None:
+        super().__init__()
+        self._job, self._name = job, name
+
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply; empty ones if it has none and all of them are text."""
+        fields: dict[str, Any] = dict.fromkeys(signature.output_fields, "")
         try:
-            fields: dict[str, Any] = super().parse(signature, completion)
+            fields = super().parse(signature, completion)
         except AdapterParseError:
             if any(info.annotation is not str for info in signature.output_fields.values()):
                 raise
-            return dict.fromkeys(signature.output_fields, "")
+        finally:
+            if given_up(self._job, self._name, 1, any(str(value).strip() for value in fields.values())):
+                raise _UselessProposer
         return fields
 
 

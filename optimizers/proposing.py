@@ -45,9 +45,8 @@ def propose(
 
     One that has given nothing that can be used ten times in a row is not asked in that way any more.
     """
-    kind, unread = signature.__name__, job.context.unread
-    row = f"{kind} in a row"
-    if unread[row] >= _USELESS:
+    kind = signature.__name__
+    if given_up(job, kind):
         return []
     if note := job.judge.answer.proposer_note:
         signature = signature.with_instructions(f"{signature.instructions}\n\n{note}")
@@ -78,12 +77,21 @@ def propose(
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]
     used = [answer for answer in answers if answer and any(answer.values())]
-    unread[kind] += len(answers) - len(used)
-    unread[row] = 0 if used else unread[row] + len(answers)
-    if unread[row] >= _USELESS:
-        said = f"{unread[row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
-        job.note(f"{said}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
+    given_up(job, kind, len(answers), len(used))
     return used
+
+
+def given_up(job: Job, kind: str, asked: int = 0, used: int = 0) -> bool:
+    """Count proposals of a kind and those that can be used; say whether no more are asked for: ten in a row cannot."""
+    unread, row = job.context.unread, f"{kind} in a row"
+    unread[kind] += asked - used
+    unread[row] = 0 if used else unread[row] + asked
+    if asked and unread[row] >= _USELESS:
+        useless = (
+            f"{unread[row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
+        )
+        job.note(f"{useless}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
+    return unread[row] >= _USELESS
 
 
 def task(job: Job, *names: str) -> str:

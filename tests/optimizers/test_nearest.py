@@ -80,7 +80,8 @@ def test_while_compiling_no_row_of_the_group_is_shown(project: Path) -> None:
         assert not any(topic in str(one["content"]) for one in shown)
 
 
-def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path) -> None:
+@pytest.mark.parametrize("optimizer", ["opro --set steps=20 --set patience=20", "gepa"])
+def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path, optimizer: str) -> None:
     asked = []
 
     def mute(messages: list[dict[str, Any]]) -> str:
@@ -90,9 +91,10 @@ def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path) -> 
         return "I would rather not."
 
     with Loopback(mute) as server:
-        command = shlex.split("compile route.py:judge --gold gold.jsonl --optimizer opro --set steps=20")
-        limited = ("--max-calls", "900", "--set", "patience=20")
-        done = ok(*command, *chat(server.url), *limited)
+        command = shlex.split(
+            f"compile route.py:judge --gold gold.jsonl --optimizer {optimizer} --max-calls 900"
+        )
+        done = ok(*command, *chat(server.url))
     assert 10 <= len(asked) <= 12
     assert "name a larger model with --prompt-model" in done.err
     assert f"{len(asked)} proposals could not be read" in done.out
