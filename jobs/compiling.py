@@ -103,7 +103,7 @@ def compile(
         prompt_model: writes prompts; default: the judge's model.
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
-        sampling: samples per case; an open threshold is fitted on train.
+        sampling: samples per case; an open threshold is fitted on train and dev.
         adapter: DSPy's prompt format: ``chat`` or ``json``; default: chat, or json where the model's
             replies to it cannot be read.
         concurrency: cases in flight at once.
@@ -194,7 +194,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     job, meter, split = plan.job(work.contexts["judge"], sink), work.meter, plan.split
     meter.hold(plan.proof_calls)
     result = optimize(make(plan.optimizer, plan.options), job)
-    job = job.written_as(result.form)
+    job = replace(job, adapter=result.form)
     result = with_thresholds(job, result)
     work.on_stop = partial(_keep_best, work, result)
     if result.ending == "interrupted" and result.stop is not None:

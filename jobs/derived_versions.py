@@ -25,7 +25,7 @@ from ..keeping.naming import judge_of
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
-from ..optimizers.fewshot import NEAREST, remembering, with_cases
+from ..optimizers.fewshot import Nearest, remembering, with_cases
 from ..optimizers.guidelines import rules_in, with_rules
 from ..programs.cognibench import with_strictness
 from ..programs.state import Demo, PredictorPrompt, PromptState
@@ -127,8 +127,8 @@ def remember(
 
 def _reminded(plan: _Again, cases: Sequence[Case]) -> PromptState:
     """Return the version's prompt with these rows among those that it remembers."""
-    old = plan.candidate.state
-    new = remembering(plan.judge, cases, old, NEAREST.sizes[0], NEAREST.tokens)
+    old, usual = plan.candidate.state, Nearest()
+    new = remembering(plan.judge, cases, old, usual.sizes[0], usual.tokens)
     for name, prompt in old.predictors.items():
         added, kept = new.predictors[name].remembered, prompt.remembered
         if added and kept:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
@@ -91,10 +91,6 @@ class Job(SearchOptions):
             members[case.group].add(case.id)
         return {case.id: frozenset(members[case.group]) for case in self.train if case.group}
 
-    def written_as(self, form: str) -> Job:
-        """Return the job in a prompt format."""
-        return replace(self, adapter=form)
-
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return samples and threshold under a setting."""
         if setting == DEFAULT_SETTING:
@@ -149,43 +145,37 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
             hint=f"raise --max-calls to {job.context.meter.short(needed)} or more, or use fewer rows or samples",
         )
     board = Board(job.judge, job.asker, job.context)
-    start = board.add(board.basic_state(), parent=None, source="basic")
     text, calls = f"optimizing: {optimizer.name}", job.context.meter.calls
     job.sink(Event(kind="phase", text=text, calls=calls, phase="optimizing", job=job))
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
         if job.adapter is None and job.finds_form and job.judge.role == "judge":
-            job, board, start = _readable(job, board, start)
+            job, board = _readable(job, board)
         if not getattr(optimizer, "races", False):  # a race scores the basic prompt as far as it needs it
-            board.score(start, job.dev)
-            job.note("basic prompt scored on dev", board.value(start, job.dev))
-        optimizer.run(job, board, start)
+            board.score(board.basic, job.dev)
+            job.note("basic prompt scored on dev", board.value(board.basic, job.dev))
+        optimizer.run(job, board, board.basic)
     except (StopRequested, KeyboardInterrupt) as asked:
         ending, stop = "interrupted", asked
     except BudgetExhausted as over:
         ending, stop = "budget", over
     reason = str(stop or "") or ("stopped by Ctrl-C" if stop else "")
-    best = board.best(job.dev) or start
+    best = board.best(job.dev) or board.basic
     return Result(best=best, board=board, ending=ending, form=job.form, reason=reason, stop=stop)
 
 
-def _readable(job: Job, board: Board, start: Candidate) -> tuple[Job, Board, Candidate]:
+def _readable(job: Job, board: Board) -> tuple[Job, Board]:
     """Return a job whose replies can be read, by those to a few cases: the same, or one that asks for JSON."""
-    cases = job.dev[:FIRST]
+    cases, other = job.dev[:FIRST], replace(job, adapter="json")
+    forms = [(job, board), (other, Board(other.judge, other.asker, other.context))]
 
-    def forms() -> Iterator[tuple[Job, Board, Candidate]]:
-        yield job, board, start
-        other = job.written_as("json")
-        new = Board(other.judge, other.asker, other.context)
-        yield other, new, new.add(new.basic_state(), parent=None, source="basic")
+    def ask(form: tuple[Job, Board]) -> list[Verdict]:
+        _, tried = form
+        tried.score(tried.basic, cases)
+        return tried.verdicts(tried.basic, cases)
 
-    def ask(form: tuple[Job, Board, Candidate]) -> list[Verdict]:
-        _, tried, first = form
-        tried.score(first, cases)
-        return tried.verdicts(first, cases)
-
-    form, said = in_readable_form(forms(), ask)
-    if said:
-        job.note(said)
+    form, why = in_readable_form(forms, ask)
+    if why:
+        job.note(why)
     return form

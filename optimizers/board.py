@@ -38,15 +38,8 @@ class Board:
         self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._shown: dict[tuple[str, str, int, int], bool] = {}
-
-    def basic_state(self) -> PromptState:
-        """Return the prompt of the judge's basic program."""
-        return PromptState.of(self._basic)
-
-    @property
-    def basic(self) -> Candidate:
-        """The first candidate: the prompt nobody tuned."""
-        return next(iter(self.candidates.values()))
+        # the first candidate: the prompt nobody tuned
+        self.basic = self.add(PromptState.of(self._basic), parent=None, source="basic")
 
     def name(self, candidate: Candidate) -> str:
         """What people call a candidate that was entered, such as ``opro-3``."""

@@ -74,7 +74,7 @@ class Contrastive(Raced):
             [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
             for cases in (confusion.cases, confusion.others)
         )
-        count, made = min(self.pairs, len(confused), len(others)), []
+        count, made = min(self.pairs, len(confused), len(others)), list[Candidate]()
         for _ in range(self.draws if count else 0):
             pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
             added = {case.id: case for pair in pairs for case in pair}
@@ -83,8 +83,7 @@ class Contrastive(Raced):
                 state = state.with_demos(name, (*prompts[name].demos, *demos))
             source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
             ids = tuple(sorted({*current.demo_ids, *added}))
-            new = track.fresh(state, parent=current, source=source, demo_ids=ids)
-            made += [new] if new else []
+            made += track.fresh(state, parent=current, source=source, demo_ids=ids)
         return [*made, *self._explained(track, confusion)]
 
     def _explained(self, track: Track, confusion: Confusion) -> list[Candidate]:
@@ -105,8 +104,7 @@ class Contrastive(Raced):
             return []
         source = f"contrastive, why {confusion.gold} is not {confusion.judged}"
         state = current.state.with_instruction(name, text)
-        new = track.fresh(state, parent=current, source=source, params={"rules": rules})
-        return [new] if new else []
+        return track.fresh(state, parent=current, source=source, params={"rules": rules})
 
 
 def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:

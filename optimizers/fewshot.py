@@ -38,18 +38,17 @@ class FewShot(Raced):
         if not pool:
             return []
         random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
-        made = []
+        made = list[Candidate]()
         count = self.sets if track.leader.demo_ids else self.trial
         for size in self._sizes(job, pool, turn, count):
             cases = draw_demos(pool, size, answer, random_)
-            new = track.fresh(
+            made += track.fresh(
                 with_cases(job.judge, leader.state, cases),
                 parent=leader,
                 source=f"{self.name}, {len(cases)} demonstrations",
                 demo_ids=tuple(sorted({case.id for case in cases})),
                 params={"demonstrations": len(cases)},
             )
-            made += [new] if new else []
         return made
 
     def _sizes(self, job: Job, pool: Sequence[Case], turn: int, count: int) -> list[int]:
@@ -76,12 +75,7 @@ class Nearest(Raced):
         shown, leader = self.sizes[turn - 1], track.text
         state = remembering(track.job.judge, pool_of(track.job), leader.state, shown, self.tokens)
         source, params = f"{self.name}, the {shown} most alike of the labelled rows", {"nearest": shown}
-        made = track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
-        return [made] if made else []
-
-
-NEAREST = Nearest()
-"""The settings of a version that is given rows to remember."""
+        return track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
 
 
 def _length(job: Job) -> float:

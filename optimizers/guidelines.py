@@ -55,8 +55,7 @@ class Guidelines(Writing):
         shown = self.reasons(job) if turn == 1 else []
         shown = shown or [(case, outcome.feedback) for case, outcome in track.errors(leader)]
         state, params = self.ruled(job, leader.state, shown)
-        made = track.fresh(state, parent=leader, source=self.name, params=params) if params else None
-        return [made] if made else []
+        return track.fresh(state, parent=leader, source=self.name, params=params) if params else []
 
     def reasons(self, job: Job) -> list[tuple[Case, str]]:
         """Return the cases of train with a reason, and what people said of them."""

@@ -9,7 +9,7 @@ from itertools import zip_longest
 import dspy
 
 from .board import Candidate
-from .proposing import Writing, exemplar, propose, rotated, scored, task
+from .proposing import Writing, exemplar, portions, propose, scored, task
 from .raced import Raced, Track
 
 
@@ -45,11 +45,6 @@ class RewriteInstruction(dspy.Signature):
     instruction: str = dspy.OutputField(desc="the rewritten instruction")
 
 
-def _draws(turn: int, count: int) -> range:
-    """Return the numbers of the draws of a turn."""
-    return range((turn - 1) * count, turn * count)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Opro(Writing, Raced):
     """OPRO's settings, beside those of the race."""
@@ -68,10 +63,8 @@ class Opro(Writing, Raced):
             "task": task(track.job, name),
             "scored_instructions": scored(name, track.best(self.shown)),
         }
-        asked = [
-            {**values, "errors": "\n\n".join(rotated(errors, self.exemplars, draw)) or "none"}
-            for draw in _draws(turn, self.candidates)
-        ]
+        shown = portions(errors, self.exemplars, turn, self.candidates)
+        asked = [{**values, "errors": some or "none"} for some in shown]
         answers = propose(track.job, ProposeInstruction, asked, self.temperature)
         return track.write(self, leader, [{name: answer["instruction"]} for answer in answers])
 
@@ -94,7 +87,7 @@ class CFaith(Writing, Raced):
         leader = track.leader
         if not (errors := [exemplar(case, outcome.feedback) for case, outcome in track.errors(leader)]):
             return []
-        shown = ["\n\n".join(rotated(errors, self.errors, draw)) for draw in _draws(turn, self.rewrites)]
+        shown = portions(errors, self.errors, turn, self.rewrites)
         texts: dict[str, list[str]] = {}
         for name, prompt in leader.state.predictors.items():
             values = {

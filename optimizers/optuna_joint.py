@@ -17,7 +17,6 @@ from ..cases import Case
 from ..errors import BudgetExhausted
 from .base import Job
 from .board import Board, Candidate
-from .candidate import DEFAULT_SETTING
 from .drawing import blocks, draw_demos, stratified
 from .fewshot import pool_of, with_cases
 from .instructions import Opro
@@ -111,7 +110,6 @@ class Optuna:
                     parent=start,
                     source=f"optuna: instruction of {board.name(own)}, {len(sets[demos])} demonstrations",
                     step=trial.number + 1,
-                    setting=DEFAULT_SETTING,
                     demo_ids=tuple(sorted({case.id for case in sets[demos]})),
                     params={"instruction": own.id, "demonstrations": demos},
                 )

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError
@@ -23,7 +22,6 @@ from ..text.wording import normalised, strings
 from .base import Job
 from .board import Candidate
 
-Shown = TypeVar("Shown")
 _USELESS = 10  # proposals in a row that cannot be used, after which no more are asked for
 _SHOWN = 600  # characters of an input that an exemplar quotes
 
@@ -135,10 +133,10 @@ def truths(case: Case, answer: Answer) -> str:
     return "\n".join(answer.scale.truth(text, gold) for text, gold in units if gold is not None)
 
 
-def rotated(errors: Sequence[Shown], count: int, turn: int) -> list[Shown]:
-    """Return the ``turn``-th few errors: each proposal sees others, so that none is fitted for ever."""
-    offset = (turn * count) % max(1, len(errors))
-    return [*errors[offset:], *errors[:offset]][:count]
+def portions(errors: Sequence[str], count: int, turn: int, proposals: int) -> list[str]:
+    """Return ``count`` errors for each proposal of a turn: each sees others, so that none is fitted for ever."""
+    offsets = [draw * count % max(1, len(errors)) for draw in range((turn - 1) * proposals, turn * proposals)]
+    return ["\n\n".join([*errors[at:], *errors[:at]][:count]) for at in offsets]
 
 
 # -- what is copied ------------------------------------------------------------------------------------------

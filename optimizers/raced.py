@@ -125,11 +125,11 @@ class Track:
         """Return those of them that it got wrong."""
         return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
 
-    def fresh(self, state: PromptState, **about: Any) -> Candidate | None:
-        """Enter a prompt, with the arguments of :meth:`Board.add`; return ``None`` if it is known."""
+    def fresh(self, state: PromptState, **about: Any) -> list[Candidate]:
+        """Enter a prompt, with the arguments of :meth:`Board.add`, and return it; nothing if it is known."""
         before = len(self.board.candidates)
         made = self.board.add(state, step=self.step, **about)
-        return made if len(self.board.candidates) > before else None
+        return [made] if len(self.board.candidates) > before else []
 
     def write(
         self, writing: Writing, parent: Candidate, proposals: Sequence[Mapping[str, str]]
@@ -159,7 +159,7 @@ class Track:
 
     @cached_property
     def _guard(self) -> CopyGuard:
-        basic = self.board.basic_state().predictors.values()
+        basic = self.board.basic.state.predictors.values()
         return CopyGuard(self.job.train, [prompt.instructions for prompt in basic])
 
 

@@ -88,8 +88,13 @@ def with_thresholds(job: Job, result: Result) -> Result:
     known = [prompt for prompt in whole if prompt.id in stands]
     first = sorted(known, key=lambda prompt: -round(stands[prompt.id].mean, 9))[:_PROMPTS]
     for prompt in {prompt.id: prompt for prompt in (board.basic, *first)}.values():
-        for made in _entered(job, board, prompt):
-            board.score(made, [case for case in (*job.train, *job.dev) if board.outcome(prompt, case)])
+        met = [case for case in (*job.train, *job.dev) if board.outcome(prompt, case)]
+        for name, (setting, crossed) in fitted(job, board, prompt).items():
+            source, cut = name, setting.threshold
+            if cut is not None:
+                source += f", {cut:g} votes" if cut >= 1 else f", probability {cut:.3g}"
+            made = board.add(prompt.state, parent=prompt, source=source, setting=setting, crossed=crossed)
+            board.score(made, met)
     return replace(result, best=board.best(job.dev) or result.best)
 
 
@@ -135,17 +140,6 @@ class _Kept:
     def value(self, outcomes: Sequence[Outcome], places: Sequence[int]) -> float:
         """Return the objective of some of the cases."""
         return round(Objective(judge=self.job.judge).aggregate([outcomes[at] for at in places]), 9)
-
-
-def _entered(job: Job, board: Board, parent: Candidate) -> list[Candidate]:
-    """Enter candidates under what is fitted for one, where it is not what it has."""
-    made = []
-    for name, (setting, crossed) in fitted(job, board, parent).items():
-        source, cut = name, setting.threshold
-        if cut is not None:
-            source += f", {cut:g} votes" if cut >= 1 else f", probability {cut:.3g}"
-        made.append(board.add(parent.state, parent=parent, source=source, setting=setting, crossed=crossed))
-    return made
 
 
 def _folds(job: Job, cases: Sequence[Case]) -> list[int]:

@@ -31,5 +31,4 @@ def job_of(world: Any, /, *, budget: int | None = None, journal: Path | None = N
 def board_of(job: Job) -> Board:
     """Return a job's board with the basic prompt on it."""
     board = Board(job.judge, job.asker, job.context)
-    board.add(board.basic_state(), parent=None, source="basic")
     return board

@@ -92,7 +92,7 @@ def test_pruning_leaves_the_worse_with_fewer_cases() -> None:
     board = board_of(job)
     bad = " ".join(f"Check the {name}." for name, strength in world.strengths.items() if strength < 0)
     for text in (world.ideal(), bad, bad + " Be strict."):
-        state = board.basic_state().with_instruction("self", text)
+        state = board.basic.state.with_instruction("self", text)
         board.score(board.add(state, parent=board.basic, source="given"), job.dev)
     Optuna(steps=1, trials=12, sizes=(2,), block=6, startup=3).run(job, board, board.basic)
     tried = [one for one in board.candidates.values() if one.source.startswith("optuna")]

@@ -45,7 +45,7 @@ def track_of(job: Job) -> Track:
 
 
 def child(board: Board, text: str) -> Candidate:
-    return board.add(board.basic_state().with_instruction("self", text), parent=board.basic, source="test")
+    return board.add(board.basic.state.with_instruction("self", text), parent=board.basic, source="test")
 
 
 def racing(texts: int = 6) -> tuple[World, Track]:
