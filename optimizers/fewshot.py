@@ -25,7 +25,7 @@ class FewShot(Raced):
 
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     sets: int = 3  # sets drawn a step, each of another size
-    trial: int = 3  # as long as no prompt with demonstrations leads
+    trial: int = 0  # as long as no prompt with demonstrations leads; 0 for as many
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "fewshot"
     proposal: ClassVar[int] = 0  # sets are drawn, not written
@@ -39,7 +39,7 @@ class FewShot(Raced):
             return []
         random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
         made = list[Candidate]()
-        count = self.sets if track.leader.demo_ids else self.trial
+        count = self.sets if track.leader.demo_ids else self.trial or self.sets
         for size in self._sizes(job, pool, turn, count):
             cases = draw_demos(pool, size, answer, random_)
             made += track.fresh(
