@@ -8,6 +8,7 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +100,14 @@ class LabelJournal:
                 return  # it was saved, and the answer was lost
             if label.case not in self._cases:
                 label = label.model_copy(update={"group": group, "row": dict(row)})
+            line = (json_text(label.model_dump(exclude_defaults=True)) + "\n").encode()
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                with self.path.open("ab") as file:
-                    file.write((json_text(label.model_dump(exclude_defaults=True)) + "\n").encode())
-                    file.flush()
+                with self.path.open("ab", buffering=0) as file:
+                    whole = file.tell()
+                    if file.write(line) < len(line):  # the disk is full; half a line would spoil the next one
+                        file.truncate(whole)
+                        raise OSError(ENOSPC, os.strerror(ENOSPC))
                     os.fsync(file.fileno())
             except OSError as error:
                 raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error

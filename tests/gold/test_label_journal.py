@@ -1,6 +1,7 @@
 """The journal of the review page: what was saved is there after any kill, and gold import reads it."""
 
 import json
+import resource
 from collections import defaultdict
 from pathlib import Path
 
@@ -63,9 +64,16 @@ def test_the_last_label_counts_after_any_kill(
     assert ratings == {**known, (GOLD.cases[0].id, "cid"): "factual"}
 
 
-def test_half_a_character_in_a_row_is_read_again(tmp_path: Path) -> None:
-    journal = LabelJournal(tmp_path / "labels.jsonl")
-    journal.add(Label(case="a", unit=1, rater="ann", label="factual"), {"claim": "\ud83d"}, "g")
+def test_half_a_character_and_a_full_disk_spoil_no_line(tmp_path: Path) -> None:
+    journal, limits = LabelJournal(tmp_path / "labels.jsonl"), resource.getrlimit(resource.RLIMIT_FSIZE)
+    label = Label(case="a", unit=1, rater="ann", label="factual")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        with pytest.raises(GoldError, match="it cannot be written: No space left"):
+            journal.add(label, {"claim": "\ud83d"}, "g")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    journal.add(label, {"claim": "\ud83d"}, "g")
     assert LabelJournal(journal.path).labels() == journal.labels()
 
 
