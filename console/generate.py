@@ -40,7 +40,7 @@ _Described = Callable[[Path], tuple[dict[str, Any], list[Part]]]
 def items(options: ItemsOptions) -> Result:
     """Write the items of any generator; exit code 3 if too many were rejected."""
     loaded = _writer(options)
-    cases, _ = read_rows(options.input, loaded.judge)
+    cases = read_rows(options.input, loaded.judge)
     return _items(options, Generation(loaded=loaded, cases=tuple(cases), budget=Budget.of(options)))
 
 

@@ -97,17 +97,12 @@ class Source:
             yield from opened(self.name).rows
 
 
-def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:
+def read_rows(source: str | Path, judge: Judge) -> list[Case]:
     """Read all rows; labels are optional. A row of another layout gives as many cases as concern the judge."""
-    cases: list[Case] = []
-    beside = 0
-    for row in Source(name=str(source), judge=judge, mapping=mapping or RowMapping()).rows():
+    rows = list(Source(name=str(source), judge=judge).rows())
+    for row in rows:
         if isinstance(row, BadRow):
             raise row.error
-        if row is None:
-            beside += 1
-        else:
-            cases.append(row.case)
-    if not cases:
-        raise nothing_for(judge, beside, str(source))
-    return cases, beside
+    if not any(rows):
+        raise nothing_for(judge, len(rows), str(source))
+    return [row.case for row in rows if isinstance(row, NewRow)]

@@ -93,13 +93,11 @@ def bundled_names() -> tuple[str, ...]:
 
 def read_typed(source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str) -> tuple[Any, ...]:
     """Read rows of one kind, each with an ``id`` of its own, in their order."""
-    reading, typed = read(source), dict[str, Any]()
-    for place, row in reading.rows:
+    typed = dict[str, Any]()
+    for place, row in read(source).rows:
         value = validated(kind, row, place, hint=hint)
         if typed.setdefault(value.id, value) is not value:
             raise place.wrong(f"the id {value.id!r} occurs twice", hint="rename one")
-    if not typed:
-        raise GoldError("there are no rows", path=reading.path, hint=hint)
     return tuple(typed.values())
 
 
@@ -133,7 +131,7 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
         rows = _file(folder / "gold.jsonl", gold)
         return Reading(name=name, path=gold, rows=rows, card=card, second=second)
     published = [place / DIALOGUES for place in (folder, folder / "data") if (place / DIALOGUES).is_file()]
-    files = published[:1] or data_files(folder)
+    files = published[:1] or _data_files(folder)
     if not files:
         hint = f"put a file of rows into it: {', '.join(sorted(_DATA))}"
         raise GoldError("the folder holds no file of rows", path=path, hint=hint)
@@ -149,7 +147,7 @@ def _object(file: Path, path: str, shape: str) -> dict[str, Any]:
     return value
 
 
-def data_files(folder: Path) -> list[Path]:
+def _data_files(folder: Path) -> list[Path]:
     """Return the data files of a folder and of those in it, but for hidden ones."""
     files = (entry for entry in folder.rglob("*") if entry.suffix.lower() in _DATA and entry.is_file())
     return sorted(file for file in files if all(part[0] != "." for part in file.relative_to(folder).parts))

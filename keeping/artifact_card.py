@@ -155,8 +155,7 @@ class Artifact:
         """Refuse a cascade, where one prompt is meant."""
         if self.about.cascade:
             raise ArtifactError(
-                f"{self.ref} is a cascade, and has no prompt of its own",
-                hint="name one of its judges",
+                f"{self.ref} is a cascade, and has no prompt of its own", hint="name one of its judges"
             )
 
     def program(self, judge: Judge) -> dspy.Module:

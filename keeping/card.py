@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..engines.models import Model
     from ..programs.judge import Judge
 
-_MOST_SAMPLES = 1000
 _WRITTEN = (
     *("parent", "optimizer", "model", "prompt_model", "gold", "scores", "decision"),
     *("spend", "thresholds", "judge_ref"),
 )
 """What every card names, if only as ``null``."""
+Votes = Annotated[int, Field(ge=1, le=1000)]
 Weights = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 
@@ -51,10 +51,8 @@ class _Part(BaseModel):
 
 
 class _Thresholds(_Part):
-    samples: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] = 1
-    threshold: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] | Annotated[float, Field(gt=0, lt=1)] | None = (
-        None
-    )
+    samples: Votes = 1
+    threshold: Votes | Annotated[float, Field(gt=0, lt=1)] | None = None
     weights: Weights | None = None
 
     @property
