@@ -8,18 +8,15 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.models import held_by
-from ..evaluation.agreement import Ceiling
 from ..evaluation.calibration import calibrate
 from ..evaluation.measured import lopsided
 from ..evaluation.proof import Proof, prove
 from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
-from ..gold.splits import Split
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.paying import PaidJob
-from ..keeping.recorded import RecordedJudge
 from ..keeping.sealing import PROOF, SEEN
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
@@ -93,17 +90,7 @@ def conclude(
 ) -> Concluded:
     """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force."""
     plan, look, chosen = contest.plan, contest.look, contest.chosen
-    proof, counted, answers = proven(
-        plan.split,
-        contest.basic,
-        chosen,
-        same=contest.same,
-        seed=plan.seed,
-        opened=look.opening,
-        people=plan.people,
-        logs=plan.beside,
-        tick=tick,
-    )
+    proof, counted, answers = proven(contest, tick)
     look.done(what)
     latest = force or proof.decision.verdict == "better"
     held = held_by(plan.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
@@ -132,34 +119,26 @@ def conclude(
 
 
 def proven(
-    split: Split,
-    basic: Asker,
-    compiled: Asker,
-    *,
-    same: bool,
-    seed: int,
-    opened: int = 1,
-    people: Ceiling | None = None,
-    logs: Sequence[RecordedJudge] = (),
-    tick: Callable[[], None] = lambda: None,
+    contest: Contest, tick: Callable[[], None] = lambda: None
 ) -> tuple[Proof, dict[str, Any], list[dict[str, Any]]]:
     """Ask both on the sealed test; return the proof, what the card says of it, and both answers to each case."""
-    judge, test = split.judge, split.test
-    systems = _asked(basic, compiled, test, same, tick)
+    plan, split = contest.plan, contest.plan.split
+    judge, test, systems = split.judge, split.test, _asked(contest, tick)
     rows = {name: list(map(row_of, test, verdicts)) for name, verdicts in systems.items()}
-    beside = references(judge, (*split.train, *split.dev), test, seed=seed, people=people, logs=logs)
+    known = (*split.train, *split.dev)
+    beside = references(judge, known, test, seed=plan.seed, people=plan.people, logs=plan.beside)
     proof = prove(
         rows["basic"],
         rows["compiled"],
         judge.metric,
         judge.comparison,
-        seed=seed,
-        openings=opened,
+        seed=plan.seed,
+        openings=contest.look.opening,
         remarks=(split.near_words,) if split.near else (),
         constant=beside.constant,
     )
     # a vote under another threshold takes nothing more than the answers that it is on
-    paid = {name: systems["basic" if same else name] for name in systems}
+    paid = {name: systems["basic" if contest.same else name] for name in systems}
     took = {name: spent([verdict.usage for verdict in verdicts]) for name, verdicts in paid.items()}
     warnings = [
         warning
@@ -197,17 +176,16 @@ def proven(
     return proof, counted, answers
 
 
-def _asked(
-    basic: Asker, compiled: Asker, test: Sequence[Case], same: bool, tick: Callable[[], None]
-) -> dict[str, Sequence[Verdict]]:
+def _asked(contest: Contest, tick: Callable[[], None]) -> dict[str, Sequence[Verdict]]:
     """Return what both say of each case; one prompt under two thresholds is asked once, and voted on twice."""
-    twice = same and basic.sampling.rule != compiled.sampling.rule
+    test, both = contest.plan.split.test, (contest.basic, contest.chosen)
+    twice = contest.same and both[0].sampling.rule != both[1].sampling.rule
     # samples that cannot change an outcome are not drawn, but where both thresholds vote on them
-    basic, compiled = (replace(asker, stopping="all" if twice else "settled") for asker in (basic, compiled))
+    basic, compiled = (replace(asker, stopping="all" if twice else "settled") for asker in both)
     verdicts = others = basic.ask_all(test, lambda index, verdict: tick())
     if twice:
         others = list(map(compiled.revote, test, verdicts))
-    elif not same:
+    elif not contest.same:
         others = compiled.ask_all(test, lambda index, verdict: tick())
     return {"basic": verdicts, "compiled": others}
 

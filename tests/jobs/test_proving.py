@@ -1,6 +1,8 @@
 """Who is asked on the sealed test, and how often."""
 
 import dataclasses
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from dspy.lm15 import Request
@@ -24,6 +26,12 @@ CASES = [
 SPLIT = Split(train=(), dev=(), test=tuple(CASES), seed=0, shares=(0.5, 0.2, 0.3), judge=FECT)
 
 
+def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -> Any:
+    plan, look = SimpleNamespace(split=split, seed=0, people=None, beside=()), SimpleNamespace(opening=1)
+    contest: Any = SimpleNamespace(plan=plan, basic=basic, chosen=chosen, same=same, look=look)
+    return proven(contest)
+
+
 @pytest.mark.parametrize(
     ("threshold", "same", "asked"),
     [
@@ -39,7 +47,7 @@ def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
-    _, card, _ = proven(SPLIT, basic, compiled, same=same, seed=0)
+    _, card, _ = proof_of(basic, compiled, same=same)
     assert len(inner.requests) == asked
     before, after = card["tokens_per_row"]["basic"], card["tokens_per_row"]["compiled"]
     assert before == after  # a vote under another threshold takes what the samples took
@@ -58,7 +66,7 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
-    proof, _, answers = proven(SPLIT, basic, compiled, same=True, seed=0)
+    proof, _, answers = proof_of(basic, compiled, same=True)
     assert proof.decision.before != proof.decision.after
     assert [row["case"] for row in answers] == [case.id for case in CASES]
     assert {tuple(row["basic"]["values"]) for row in answers} != {
@@ -70,6 +78,6 @@ def test_sealed_cases_that_nearly_repeat_what_was_seen_are_warned_of() -> None:
     inner = Scripted(lambda request: reply("chat", factual=True))
     asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling())
     for seen, said in ((), 0), (SPLIT.test[:2], 1):
-        _, card, _ = proven(dataclasses.replace(SPLIT, train=seen), asker, asker, same=True, seed=0)
+        _, card, _ = proof_of(asker, asker, same=True, split=dataclasses.replace(SPLIT, train=seen))
         warnings = card["decision"]["warnings"]
         assert sum("2 of the 6 sealed cases nearly repeat" in one for one in warnings) == said
