@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 import dspy
 
@@ -106,7 +106,6 @@ class Job(SearchOptions):
         self.sink(Event(kind=kind, text=text, calls=self.context.meter.calls, best=best))
 
 
-@runtime_checkable
 class Optimizer(Protocol):
     """Improves a prompt. Its settings are its constructor's, frozen and named."""
 
@@ -119,8 +118,8 @@ class Optimizer(Protocol):
         """Return the fewest judge and proposer calls that are worth starting with."""
         ...
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Improve on ``start`` until done; return the best candidate. May be ended by an exception at any call."""
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
+        """Improve on ``start`` until done; the board chooses. May be ended by an exception at any call."""
         ...
 
 

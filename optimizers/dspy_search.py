@@ -113,8 +113,8 @@ class DspyOptimizer:
         """Return the calls of two prompts on dev, and one for what makes another one."""
         return 2 * len(job.dev) * job.calls_per_case + 1
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Search from ``start``; return the best candidate on the board."""
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
+        """Search from ``start``."""
         import optuna  # noqa: F401 - its log handler must not be made while our streams are silenced
 
         finalists = Finalists(job, board, self.finalists, self.name)
@@ -135,7 +135,6 @@ class DspyOptimizer:
                 job.note(f"{self.name} ended early: {why}")
         best = board.best(job.dev) or start
         job.note(f"{self.name}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
-        return best
 
     def _compile(self, recorder: Recorder, finalists: Finalists) -> None:
         """Run DSPy's optimizer on a fresh student, and enter what it returns."""

@@ -133,7 +133,7 @@ class Teach(Guidelines):
         portions = math.ceil(min(reasons or looked, self.sample) / max(1, self.batch))
         return (2 * len(job.dev) + looked) * job.calls_per_case + portions
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Teach the start, and score it on dev."""
         shown = self.reasons(job)
         if not shown:
@@ -149,4 +149,3 @@ class Teach(Guidelines):
         taught = board.add(state, parent=start, source=f"teach, {words}", demo_ids=(), params=params)
         board.score(taught, job.dev)
         job.note(f"teach: {words}", board.value(taught, job.dev), kind="step")
-        return board.best(job.dev) or start

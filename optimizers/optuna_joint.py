@@ -44,8 +44,8 @@ class Optuna:
         joint = 2 * (len(job.dev) + min(self.sample, len(pool_of(job)) // 2)) * job.calls_per_case
         return 2 * max(joint, Opro().minimum(job))
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Search; return the best candidate on the board."""
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
+        """Search for instructions, then for pairs."""
         start, answer = self._written(job, board, start), job.judge.answer
         stands = board.standings()
         plain = [made for made in board.candidates.values() if made.id in stands and not made.demo_ids]
@@ -63,7 +63,6 @@ class Optuna:
         self._search(job, board, start, instructions, sets, list(blocks(every, self.block)))
         best = board.best(job.dev) or start
         job.note(f"optuna: best {board.name(best)}", board.value(best, job.dev), kind="step")
-        return best
 
     def _written(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Have OPRO write instructions with half of the calls; return the best."""
@@ -71,13 +70,13 @@ class Optuna:
         held, left = meter.held, meter.left()
         meter.hold(held + (left or 0) // 2)
         try:
-            return Opro(steps=self.steps).run(job, board, start)
+            Opro(steps=self.steps).run(job, board, start)
         except BudgetExhausted as stop:
             if left is None or stop.limit != "calls":
                 raise
-            return board.best(job.dev) or start
         finally:
             meter.hold(held)
+        return board.best(job.dev) or start
 
     def _search(
         self,

@@ -312,14 +312,13 @@ class Raced(ABC):
         beside = train if self.whole else min(self.opening, train) + min(self.block, train)
         return (beside + 2 * len(job.dev)) * job.calls_per_case + self.proposal
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Improve on ``start``."""
         finalists = Finalists(job, board, self.finalists)
         with finalists.after():
             track = self._track(job, board, start)
             if start.id != board.basic.id or len(track.order) < ENOUGH or not _flawless(track):
                 self._search(track, finalists)
-        return board.best(job.dev) or start
 
     def _track(self, job: Job, board: Board, start: Candidate) -> Track:
         train, dev = (

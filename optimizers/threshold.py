@@ -67,7 +67,7 @@ class Threshold:
         """Return the calls for one prompt on train and dev."""
         return (len(job.train) + len(job.dev)) * job.calls_per_case
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Score ``start`` on all of train."""
         if not self.fits(job):
             raise OptimizerError(
@@ -75,7 +75,6 @@ class Threshold:
                 hint="it takes closed labels, or several samples, and no --threshold",
             )
         board.score(start, job.labelled_train())
-        return start
 
 
 def with_thresholds(job: Job, result: Result) -> Result:

@@ -157,11 +157,10 @@ class Remind:
     def minimum(self, job: Job) -> int:
         return 2 * len(job.dev) * job.calls_per_case
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
         (prompt,) = start.state.predictors.values()
         state = start.state.with_instruction("self", f"{prompt.instructions}\n{self.sentence}")
         board.score(board.add(state, parent=start, source=self.name), job.dev)
-        return board.best(job.dev) or start
 
 
 def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
