@@ -15,7 +15,7 @@ _LABEL = (
     *("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade"),
     *("decision", "class", "target"),
 )
-_GROUP = re.compile(r"(conversation|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
+_GROUP = re.compile(r"(conv(ersation)?|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
 _ITEMS = 3  # of a list at most, where each is a column of its own
 
 

@@ -120,13 +120,15 @@ class Asked:
 
 
 def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
-    """Return one of some labels."""
-    chosen = list(positive) or list(labels[-1:])
+    """Return one of some labels; of three or more none is positive unless it is named."""
+    chosen = list(positive) or list(labels[-1:] if len(labels) <= 2 else ())
+    named = f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}),\n    " if chosen else ""
     return Asked(
         names=("label", "verdict", "decision", "judged_label"),
         annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
-        arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}),\n    unit={{unit}}",
-        words=f"labels {', '.join(labels)}; the positive class is {', '.join(chosen)}; compiled for balanced_accuracy",
+        arguments=f"{named}unit={{unit}}",
+        words=f"labels {', '.join(labels)}; {'the positive class is ' if chosen else 'no positive class'}"
+        f"{', '.join(chosen)}; compiled for balanced_accuracy",
     )
 
 
