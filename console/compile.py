@@ -156,7 +156,7 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
         "labelled, show a gain with a fraction of the labels of a test)"
     )
     same = not cut and artifact.state == result.board.basic.state
-    shown = same or compiled.proof.decision.verdict == "better"
+    shown = same or compiled.proof.decision.direction == "better"  # than basic, which is all that labels add
     parts = _proof_parts(
         compiled,
         options.whole,

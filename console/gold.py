@@ -89,7 +89,7 @@ def _words(value: Any) -> Any:
         return ("; " if nested else ", ").join(
             f"{name} {_words(part)}" for name, part in value.items()
         ) or "-"
-    return f"{value:.3f}" if isinstance(value, float) else value
+    return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else value
 
 
 def _problems(bad: Rejects) -> dict[str, Any]:

@@ -101,14 +101,20 @@ def evaluate(options: EvaluateOptions) -> Result:
     evaluate_judge(options.judge, model=model, **_asking(options, terminal))
     data = terminal.data
     detailed = evaluation_parts(data, options.worst)
-    short = [] if too_few(data) else [part for part in detailed if isinstance(part, Table)][:1]
-    card = evaluation_card(data, rises=terminal.rises, then=_after(options, data, terminal.rises))
+    then = _after(options, data, terminal.rises)
+    card = evaluation_card(data, rises=terminal.rises, then=then, whole=options.whole)
+    short = [] if too_few(data) else detailed[:1]
     return Result(
         data=data,
-        body=[*(detailed if options.whole else short), card],
+        body=[*(_above(card, detailed) if options.whole else short), card],
         notes=[card.decision] if too_few(data) else [],
         code=3 if too_few(data) else 0,
     )
+
+
+def _above(card: VerdictCard, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts that the card does not repeat."""
+    return [part for part in parts if part not in card.plain]
 
 
 def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None) -> str:
@@ -139,7 +145,7 @@ def compare(options: CompareOptions) -> Result:
     then = "" if options.whole else "next: --verbose has every metric and test; --output F.json keeps them"
     card = comparison_card(terminal.data, [] if options.whole else notes, then)
     detailed = comparison_parts(terminal.data, *notes) if options.whole else []
-    return Result(data=terminal.data, body=[*detailed, card])
+    return Result(data=terminal.data, body=[*_above(card, detailed), card])
 
 
 def cascade(options: CascadeOptions) -> Result:

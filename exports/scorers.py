@@ -31,7 +31,7 @@ class ScorerFile(PortableFile):
         ):
             raise UsageError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
-                hint="export it to python, or run it with jurist",
+                hint="name the positive labels in its file, as positive=..., export it to python, or run it with jurist",
             )
         return super().render(subject)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from shlex import quote
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -269,7 +270,7 @@ def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> Go
         value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
     if isinstance(value, list | Mapping):
         return None
-    hint = f"use {scale.expects}; or say what it means: --map {value}=LABEL"
+    hint = f"use {scale.expects}; or say what it means: --map {quote(str(value))}=LABEL"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 

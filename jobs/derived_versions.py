@@ -224,7 +224,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     if unknown := sorted(ids.difference(about.gold.seen)):
         raise ArtifactError(
             f"{artifact.ref} was not compiled on {', '.join(unknown)}",
-            hint="name rows of train or dev by their ids, as the gold of its card has them",
+            hint="name rows of train or dev by the id that jurist run gives them",
         )
     rules = [rule for rule in about.guidelines if not ids & set(rule["cases"])]
     gone, prompts = dict[str, Demo](), dict[str, PredictorPrompt]()

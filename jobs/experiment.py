@@ -12,6 +12,7 @@ from ..engines.meter import Budget
 from ..errors import UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
+from ..gold.raters import rated_in_test
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import RecordedJudge
@@ -200,7 +201,7 @@ class Experiment:
 
     def references(self, seed: int = 0) -> References:
         """Return what needs no language model, on the same rows, and how good people are on them."""
-        rated = {case.id for case in (*self.cases, *self.gold.ambiguous)}
+        rated = rated_in_test(self.gold, {case.id for case in self.cases})
         return references_beside(self.scored, self.gold, self.cases, seed=seed, rated=rated)
 
     def fingerprint(self) -> dict[str, Any]:

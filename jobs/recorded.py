@@ -149,7 +149,7 @@ def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[s
         )
     counts = Counter(value.casefold() for value in known)
     rarest = min(choices, key=lambda one: (counts[one.casefold()] or len(known), one))
-    return Literal[*choices], {"positive": rarest}
+    return Literal[*choices], {"positive": rarest} if len(choices) <= 2 else {}
 
 
 def verdict_column(log: RecordedJudge, rows: Sequence[Row]) -> str:

@@ -198,7 +198,8 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
             plan.keep(store, artifact)
     if not able:
         raise JuristError(
-            f"{plan.surveyed['differing']} units in {plan.surveyed['differing_groups']} groups differ, so that "
+            f"{plural(plan.surveyed['differing'], 'unit')} in {plural(plan.surveyed['differing_groups'], 'group')} "
+            "differ, so that "
             f"{plural(len(plan.units), 'label')} can be planned: below {least} nothing can be shown "
             f"at the level {plan.level:.3g}",
             hint="give more rows of other groups with --rows, or raise --labels",

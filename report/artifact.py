@@ -49,6 +49,8 @@ _HEADLINES = {
     "better": "It can ship: it is better than the prompt you started with",
     "worse": "Do not ship it: it is worse than the prompt you started with",
     "not shown to be better": "No reason to ship it yet: it is not shown to be better than the prompt you started with",
+    "hollow": "No reason to ship it yet: it is better than the prompt you started with, but not shown to be better "
+    "than a constant answer",
 }
 _NEEDLESS = "Better than the prompt you started with, but no language model is needed to do as well"
 _TAKEN = (
@@ -78,7 +80,8 @@ class ArtifactReport:
         verdict, metric = card["decision"]["verdict"], card["decision"]["metric"]
         constant = card["decision"].get("constant") or {}
         and_constant = " and than a constant answer" * (verdict == "better" and bool(constant.get("better")))
-        headline = _NEEDLESS if verdict == "better" and needless(card) else _HEADLINES[verdict] + and_constant
+        headline = _HEADLINES["hollow" if _hollow(card["decision"]) else verdict] + and_constant
+        headline = _NEEDLESS if verdict == "better" and needless(card) else headline
         before = basic_state(artifact, self.store)
         return Document(
             subject=artifact.ref,
@@ -229,7 +232,7 @@ class ArtifactReport:
 
     def _remarks(self, decision: dict[str, Any]) -> Iterator[str]:
         """Yield what has to be known of the decision, and of prices."""
-        if decision["verdict"] == "not shown to be better":
+        if decision["verdict"] == "not shown to be better" and not _hollow(decision):
             yield (
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
                 "to tell. Few labels can, on new rows where the two differ (jurist prove)."
@@ -318,3 +321,8 @@ class ArtifactReport:
         yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
         if not self.artifact.robustness:
             yield "What a text that argues with the judge achieves: jurist evaluate harden measures it."
+
+
+def _hollow(decision: Mapping[str, Any]) -> bool:
+    """Whether compiled was shown to be better than basic, but not than a constant answer."""
+    return decision["verdict"] == "not shown to be better" and decision.get("p", 1) < decision.get("tested", 0)

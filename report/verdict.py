@@ -94,7 +94,7 @@ def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
     return (spend["input_tokens"] + spend["output_tokens"]) / rows, 1000 * spend["cost"] / rows, None
 
 
-def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -> VerdictCard:
+def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str, whole: bool = False) -> VerdictCard:
     """Return how one judge stands beside the constant answer; ``rises`` says whether more of its metric is better."""
     judge, metric, units = data["judge"], data["metric"], data["counts"]["units"]
     score, constant = data["scores"][metric], (data["references"] or {}).get("constant")
@@ -124,7 +124,8 @@ def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str) -
             shown if scores else "",
             missing if units["answered"] < labelled else "",
             by_words(data.get("by") or {}),
-            f"{wrong} of {data['cases']} cases are not judged as people judged them; --verbose shows the worst",
+            f"{wrong} of {data['cases']} cases are not judged as people judged them"
+            + "; --verbose shows the worst" * (not whole),
             *warning_lines(data),
             spend_line(data["spend"]),
             then,
