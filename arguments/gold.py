@@ -2,16 +2,7 @@
 
 from typing import Literal
 
-from .groups import (
-    Printed,
-    RowOptions,
-    SeedOptions,
-    SplitOptions,
-    name,
-    port,
-    some_gold,
-    whole,
-)
+from .groups import Printed, RowOptions, SeedOptions, SplitOptions, name, port, some_gold, whole
 from .options import choice, flag, option, positional
 
 _Rule = Literal["unanimous", "majority", "adjudicated", "reviewed"]

@@ -5,12 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments.generate import (
-    BenchmarkOptions,
-    DialogueOptions,
-    HaluAgentOptions,
-    ItemsOptions,
-)
+from ..arguments.generate import BenchmarkOptions, DialogueOptions, HaluAgentOptions, ItemsOptions
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JudgeError, UnknownJudgeError, choices

@@ -4,13 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..arguments.gold import (
-    AgreementOptions,
-    CheckOptions,
-    ImportOptions,
-    JudgedGold,
-    SplitGoldOptions,
-)
+from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, JudgedGold, SplitGoldOptions
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import human_ceiling, rater_agreement
 from ..gold.goldset import Gold, describe, import_gold, write_split
@@ -19,13 +13,7 @@ from ..gold.rejects import Rejects
 from ..gold.rows import RESOLVED
 from ..gold.splits import PARTS
 from ..keeping.naming import find_judge
-from ..report.raters import (
-    agreement_tables,
-    ceiling_card,
-    ceiling_table,
-    rules_table,
-    strata_line,
-)
+from ..report.raters import agreement_tables, ceiling_card, ceiling_table, rules_table, strata_line
 from ..report.table import Table, table
 from .inputs import check_apart, gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result

@@ -32,7 +32,7 @@ from ..report.scores import (
     rows_words,
     spend_line,
 )
-from ..report.table import Table, table
+from ..report.table import table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
 from .inputs import judge_of, models_of, verifier_model

@@ -19,16 +19,7 @@ import dspy
 import orjson
 from dspy.clients.backend_selection import select_backend
 from dspy.clients.errors import error_boundary
-from dspy.lm15 import (
-    Config,
-    LMRouter,
-    Message,
-    Request,
-    Response,
-    RouterConfig,
-    TextPart,
-    TransportError,
-)
+from dspy.lm15 import Config, LMRouter, Message, Request, Response, RouterConfig, TextPart, TransportError
 from dspy.utils.exceptions import LMError, LMProviderError, LMUnexpectedError, LMUnsupportedFeatureError
 
 from .kept import Kept

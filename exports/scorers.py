@@ -31,7 +31,7 @@ class ScorerFile(PortableFile):
         ):
             raise UsageError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
-                hint="name the positive labels in its file, as positive=..., export it to python, or run it with jurist",
+                hint="export it to python, or run it with jurist; of labels, positive= names those that count as 0",
             )
         return super().render(subject)
 

@@ -41,7 +41,11 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
         if not any(has_column(item, column) for item in items):
             raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
-    columns, last = dict(given), {name: plain(name.rpartition(".")[2]) for name in names}
+    columns, last, unclear = (
+        dict(given),
+        {name: plain(name.rpartition(".")[2]) for name in names},
+        list[str](),
+    )
     for name in wanted:
         free = [column for column in names if column not in columns]
         if name in columns.values():
@@ -55,8 +59,11 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
         if fits:
             columns[fits[0]] = name
         elif name != "group":
-            hint = f"say which: --column COLUMN={name}; there are {', '.join(free)}"
-            raise GoldError(f"no column is clearly the {name}", path=reading.path, hint=hint)
+            unclear.append(name)
+    if unclear:
+        missing = " ".join(f"--column COLUMN={name}" for name in unclear)
+        hint = f"say which: {missing}; there are {', '.join(one for one in names if one not in columns)}"
+        raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     label = next(column for column, name in columns.items() if name == "label")
     values = Counter(_text(row.get(label)) for row in rows)
     silent = sorted(text for text in values if text and plain(text) in SILENT)

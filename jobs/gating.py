@@ -108,6 +108,11 @@ class Gating(Comparing):
                 raise UsageError(
                     f"no metric of {judge.name} is called {limit.metric!r}", hint=choices(limit.metric, known)
                 )
+            if limit.lowest and metric.higher_is_better is False:
+                raise UsageError(
+                    f"{limit.name} says nothing: the lower {limit.metric}, the better",
+                    hint=f"give the highest that passes: --max {limit.metric}={limit.value:g}",
+                )
             if not metric.low <= limit.value <= metric.high:
                 raise UsageError(
                     f"{limit.name} says nothing: {limit.metric} is from {metric.low:g} to {metric.high:g}",

@@ -13,14 +13,7 @@ from typing import Final
 import dspy
 
 from ..cases import Case
-from ..signatures.cognibench import (
-    ECHO_LABELS,
-    TIERS,
-    EchoTags,
-    TagStatements,
-    TierOrFact,
-    TierStatements,
-)
+from ..signatures.cognibench import ECHO_LABELS, TIERS, EchoTags, TagStatements, TierOrFact, TierStatements
 from .answers.sentences import Tagged
 from .cognibench import COGNIBENCH, verdict_word
 from .echo_flow import ECHO_THEN_LABELS

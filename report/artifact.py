@@ -6,7 +6,7 @@ from the gold again, whose cases are known by the hash of their inputs.
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -51,8 +51,8 @@ _HEADLINES = {
     "not shown to be better": "No reason to ship it yet: it is not shown to be better than the prompt you started with",
     "hollow": "No reason to ship it yet: it is better than the prompt you started with, but not shown to be better "
     "than a constant answer",
+    "needless": "Better than the prompt you started with, but no language model is needed to do as well",
 }
-_NEEDLESS = "Better than the prompt you started with, but no language model is needed to do as well"
 _TAKEN = (
     "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
 )
@@ -77,17 +77,15 @@ class ArtifactReport:
         card, artifact = self._card, self.artifact
         if not (card.get("scores") and card.get("decision")):
             raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
-        verdict, metric = card["decision"]["verdict"], card["decision"]["metric"]
-        constant = card["decision"].get("constant") or {}
-        and_constant = " and than a constant answer" * (verdict == "better" and bool(constant.get("better")))
-        headline = _HEADLINES["hollow" if _hollow(card["decision"]) else verdict] + and_constant
-        headline = _NEEDLESS if verdict == "better" and needless(card) else headline
+        standing, metric = _standing(card), card["decision"]["metric"]
+        over_constant = bool((card["decision"].get("constant") or {}).get("better"))
+        and_constant = " and than a constant answer" * (standing == "better" and over_constant)
         before = basic_state(artifact, self.store)
         return Document(
             subject=artifact.ref,
             about=f"compiled {card['created'][:10]} on {card['gold']['name']}",
-            headline=headline,
-            tone="open" if headline == _NEEDLESS else tone_of(verdict),
+            headline=_HEADLINES[standing] + and_constant,
+            tone=tone_of(standing),
             lead=list(self._lead(card["decision"])),
             front=self._front(metric, before),
             sections=(*self._open(before), *self._folded(metric)),
@@ -232,7 +230,7 @@ class ArtifactReport:
 
     def _remarks(self, decision: dict[str, Any]) -> Iterator[str]:
         """Yield what has to be known of the decision, and of prices."""
-        if decision["verdict"] == "not shown to be better" and not _hollow(decision):
+        if _standing(self._card) == "not shown to be better":
             yield (
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
                 "to tell. Few labels can, on new rows where the two differ (jurist prove)."
@@ -323,6 +321,10 @@ class ArtifactReport:
             yield "What a text that argues with the judge achieves: jurist evaluate harden measures it."
 
 
-def _hollow(decision: Mapping[str, Any]) -> bool:
-    """Whether compiled was shown to be better than basic, but not than a constant answer."""
-    return decision["verdict"] == "not shown to be better" and decision.get("p", 1) < decision.get("tested", 0)
+def _standing(card: Mapping[str, Any]) -> str:
+    """Return the verdict, or what a headline says in its place: ``needless``, ``hollow``."""
+    decision = card["decision"]
+    if decision["verdict"] == "better":
+        return "needless" if needless(card) else "better"
+    over_basic = decision.get("p", 1) < decision.get("tested", 0)
+    return "hollow" if over_basic and decision["verdict"] != "worse" else decision["verdict"]

@@ -94,7 +94,9 @@ def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
     return (spend["input_tokens"] + spend["output_tokens"]) / rows, 1000 * spend["cost"] / rows, None
 
 
-def evaluation_card(data: Mapping[str, Any], *, rises: bool | None, then: str, whole: bool = False) -> VerdictCard:
+def evaluation_card(
+    data: Mapping[str, Any], *, rises: bool | None, then: str, whole: bool = False
+) -> VerdictCard:
     """Return how one judge stands beside the constant answer; ``rises`` says whether more of its metric is better."""
     judge, metric, units = data["judge"], data["metric"], data["counts"]["units"]
     score, constant = data["scores"][metric], (data["references"] or {}).get("constant")

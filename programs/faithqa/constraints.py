@@ -16,14 +16,7 @@ import pydantic
 from ...cases import Case, text_hash
 from ...errors import JudgeError
 from ...evaluation.sets import ObjectSets
-from ...signatures.faithqa import (
-    Category,
-    CoreElements,
-    ExtractConstraints,
-    FactVerdict,
-    Mark,
-    MissingInputs,
-)
+from ...signatures.faithqa import Category, CoreElements, ExtractConstraints, FactVerdict, Mark, MissingInputs
 from ...text.terms import terms
 from ...text.wording import normalised
 from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of

@@ -102,6 +102,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "nothing to pass", "gate fect:basic --gold gold.jsonl"),
     (2, "write METRIC=NUMBER", "gate fect:basic --gold gold.jsonl --min f1"),
     (2, "says nothing", "gate fect:basic --gold gold.jsonl --min f1=nan"),
+    (2, "give the highest that passes: --max mae=2", "gate intent-baseline:basic --gold faithqa-mini --min mae=2"),
     (2, "no metric of fect is called 'nope'", "gate fect:basic --gold gold.jsonl --min nope=1"),
     (2, "--not-worse-than", "gate fect:basic --gold gold.jsonl --min f1=0 --margin 0.1"),
     (2, "no share", "gate fect:basic --gold gold.jsonl --max-unusable 2"),

@@ -111,3 +111,4 @@ def test_scores_are_compared_by_their_deviation() -> None:
     done = ok(*asked, "--verbose")
     for name in ("mse;", "mean_deviation;", "within_one;"):
         assert name in done.out
+    assert done.out.count("spent: ") == done.out.count("engine: ") == 1

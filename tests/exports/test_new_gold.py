@@ -54,6 +54,7 @@ NESTED = [
 ]
 PAIRS = [
     {"prompt": f"q{n}", "gpt": f"a{n}", "llama": f"b{n}", "winner": ["gpt", "llama", "tie", "tie"][n % 4]}
+    | {"conv_id": n}
     for n in range(20)
 ]
 FLAGS = [{"message": f"q{n}", "reply": f"r{n}", "label": n % 2} for n in range(20)]
@@ -73,7 +74,7 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
         "meta.thread_id",
         (1, 5),
     ),
-    "pairs by the names of the models": (PAIR, PAIRS, NAMED, "winner", ("first", "second", "tie")),
+    "pairs by the names of the models": (PAIR, PAIRS, NAMED, "conv_id", ("first", "second", "tie")),
     "own names, an empty cell": (
         OK_OR_BAD,
         OWN,

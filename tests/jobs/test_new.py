@@ -87,6 +87,7 @@ def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
 
 
 LABELS = labels_asked(["a", "b"])
+assert "positive" not in labels_asked(["a", "b", "c"]).arguments
 PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t"]
 
 
