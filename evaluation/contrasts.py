@@ -58,7 +58,7 @@ class Contrast(Paired):
         return (
             f"{self.first} against {self.second}: {self.verdict}: {self.metric} {self.values[0]:.3f} and "
             f"{self.values[1]:.3f} ({self.difference:+.3f}, {self.interval_words}){units}; "
-            f"p = {self.p:.3g}{corrected} (level {self.alpha:.3g})"
+            f"two-sided p = {self.p:.3g}{corrected} (level {self.alpha:.3g})"
         )
 
     def to_json(self) -> dict[str, Any]:
