@@ -261,6 +261,9 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
 def _cell_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(whole(value))
+
+
+def whole(value: Any) -> Any:
+    """Return a number that is whole as such: a column with a hole, or a workbook, holds it as a fraction."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

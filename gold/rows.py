@@ -14,7 +14,7 @@ import pydantic
 
 from ..cases import Case, Values
 from ..errors import GoldError
-from .files import Place, Row
+from .files import Place, Row, whole
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -225,9 +225,7 @@ def _json_row(judge: Judge, row: Mapping[str, Any], place: Place) -> Row:
 
 def _name_rater(judge: Judge, row: Row) -> None:
     """Turn the label of a row that names its rater into that rater's column."""
-    who = row.get(_WHO)
-    if isinstance(who, float) and who.is_integer():
-        who = int(who)  # a column of numbers with a hole
+    who = whole(row.get(_WHO))
     label = next((key for key in label_keys(judge) if key in row), None)
     if label and isinstance(who, str | int) and (name := str(who).strip()):
         del row[_WHO]
