@@ -51,6 +51,9 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
         if number in stream.second:
             second[len(rows)] = stream.second[number]
         rows.append((place, row))
+    if stream.second and (last := max(stream.second)) > number:
+        hint = f"name a row of gold.jsonl, from 0 to {number}"
+        raise GoldError(f"second.jsonl names the row {last}", path=stream.path, field="row", hint=hint)
     return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card, second=second)
 
 
@@ -124,7 +127,7 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
         card = _object(folder / "CARD.json", f"{path}/CARD.json", '{"name": ..., "licence": ...}')
         second, rated = dict[int, Row](), folder / "second.jsonl"
         for place, row in read(rated).rows if rated.is_file() else ():
-            if not isinstance(number := row.pop("row", None), int) or number in second:
+            if not isinstance(number := row.pop("row", None), int) or number < 0 or number in second:
                 raise place.wrong(f"row is {number!r}", "row", hint="name a row of gold.jsonl, from 0, once")
             second[number] = row
         gold = f"{path}/gold.jsonl"

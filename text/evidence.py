@@ -13,7 +13,7 @@ from .lexicons import AGENT_WORDS, CUSTOMER_WORDS
 from .terms import content_terms, number_words, numbers, sentences, terms
 
 Side = Literal["customer", "agent", ""]
-
+_SIDES: Final[dict[Side, frozenset[str]]] = {"customer": CUSTOMER_WORDS, "agent": AGENT_WORDS}
 _SPEAKER: Final = re.compile(
     r"^\s*<?([A-Za-z][A-Za-z ]{0,24}|[\u4e00-\u9fff]{1,6})>?\s?[:：]\s*|^\s*<(\w{2,12})>\s*"
 )
@@ -25,9 +25,9 @@ def side_of(name: str) -> Side:
     """Return which side a speaker's name or a claim's subject belongs to, or ``""``."""
     lowered = name.lower()
     words = set(re.findall(r"[a-z]+", lowered))
-    for side, known in (("customer", CUSTOMER_WORDS), ("agent", AGENT_WORDS)):
+    for side, known in _SIDES.items():
         if words & known or any(w in lowered for w in known if not w.isascii()):
-            return "customer" if side == "customer" else "agent"
+            return side
     return ""
 
 
@@ -103,7 +103,7 @@ def index_evidence(text: str) -> Evidence:
     """Index a text (cached)."""
     spoken = list(_speakers(text))
     whole = _index(spoken)
-    for side in ("customer", "agent"):
+    for side in _SIDES:
         own = [line for line in spoken if line[0] == side]
         if own and len(own) < len(spoken):
             whole.parts[side] = _index(own)

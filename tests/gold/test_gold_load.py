@@ -168,6 +168,10 @@ def test_the_second_rater_stands_beside_the_gold(tmp_path: Path) -> None:
     [
         ([{"factual": True}], "second.jsonl:1, field 'row': row is None; name a row of gold.jsonl, from 0"),
         ([{"row": 1, "factual": True}] * 2, "second.jsonl:2, field 'row': row is 1"),
+        (
+            [{"row": 2, "factual": True}],
+            "second.jsonl names the row 2; name a row of gold.jsonl, from 0 to 1",
+        ),
         ([{"row": 1, "fact": True}], "gold.jsonl:2: second.jsonl has no label of this row"),
     ],
 )
