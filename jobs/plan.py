@@ -225,5 +225,5 @@ def _shown(optimizer: Optimizer) -> int:
     """Return the most demonstrations that an optimizer may put into a prompt, by its settings."""
     known = settings_of(optimizer)
     pairs = 2 * known.get("pairs", 0) * known.get("steps", 0)  # a pair is two cases
-    theirs = (known.get(name) or 0 for name in ("max_bootstrapped_demos", "max_labeled_demos", "max_demos"))
-    return int(max(0, *known.get("sizes", (0,)), *theirs, pairs))
+    names = ("nearest", "max_bootstrapped_demos", "max_labeled_demos", "max_demos")
+    return int(max(pairs, *known.get("sizes", ()), *(known.get(name) or 0 for name in names)))

@@ -120,7 +120,7 @@ def answering(job: Job) -> str:
 class Teach(Guidelines):
     """Rules and nearest rows, without a search: the basic prompt and the taught one are scored on dev."""
 
-    shown: int = 8  # nearest rows a call
+    nearest: int = 8  # rows a call
     tokens: int = 4_000  # what they take at most, about
     errors: int = 20  # train cases that are judged to find errors, where nobody gave a reason
     name: str = "teach"
@@ -144,7 +144,7 @@ class Teach(Guidelines):
         state, params = self.ruled(job, start.state, shown)
         words = f"{len(params.get('rules', ()))} rules of {len(shown)} cases"
         if job.judge.answer.has_examples:
-            state = remembering(job.judge, pool_of(job), state, self.shown, self.tokens)
+            state = remembering(job.judge, pool_of(job), state, self.nearest, self.tokens)
             words += ", nearest rows"
         taught = board.add(state, parent=start, source=f"teach, {words}", demo_ids=(), params=params)
         board.score(taught, job.dev)

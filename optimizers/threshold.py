@@ -59,9 +59,10 @@ class Threshold:
     @staticmethod
     def fits(job: Job) -> bool:
         """Return whether the job's verdicts are decided by a threshold that the user left open."""
-        answer, sampling = job.judge.answer, job.sampling
-        several = answer.scale.uses_threshold and sampling.samples > 1
-        return sampling.threshold is None and (several or answer.scale.has_probabilities)
+        scale, sampling = job.judge.answer.scale, job.sampling
+        several = scale.uses_threshold and sampling.samples > 1
+        counts = resolve(job.judge.metric, job.judge.comparison).divisible or bool(scale.weighted)
+        return sampling.threshold is None and (several or (scale.has_probabilities and counts))
 
     def minimum(self, job: Job) -> int:
         """Return the calls for one prompt on train and dev."""
@@ -72,7 +73,7 @@ class Threshold:
         if not self.fits(job):
             raise OptimizerError(
                 f"no threshold of judge {job.judge.name} is left to be fitted",
-                hint="it takes closed labels, or several samples, and no --threshold",
+                hint="it takes several samples, or closed labels and a metric that counts units, and no --threshold",
             )
         board.score(start, job.labelled_train())
 
