@@ -131,9 +131,15 @@ def _reminded(plan: _Again, cases: Sequence[Case]) -> PromptState:
     new = remembering(plan.judge, cases, old, usual.sizes[0], usual.tokens)
     for name, prompt in old.predictors.items():
         added, kept = new.predictors[name].remembered, prompt.remembered
+        rows: Mapping[str, Demo] = added.rows if added else {}
+        demos = list(prompt.demos)
+        for place, demo in enumerate(demos):
+            row = rows.get(_case_of(demo, plan.judge.input_fields), demo)
+            if not row.items() <= demo.items():  # people now say otherwise
+                demos[place] = row
         if added and kept:
-            added = replace(kept, rows={**kept.rows, **added.rows})
-        new = new.with_demos(name, prompt.demos, added or kept)
+            added = replace(kept, rows={**kept.rows, **rows})
+        new = new.with_demos(name, tuple(demos), added or kept)
     if new == old:
         raise ArtifactError(
             f"{plan.judge.name} has no step that can show labelled rows",
@@ -230,9 +236,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     gone, prompts = dict[str, Demo](), dict[str, PredictorPrompt]()
     for prompt in artifact.state.predictors.values():
         shown = dict(prompt.remembered.rows) if prompt.remembered else {}
-        shown |= {
-            case_id({key: demo[key] for key in about.inputs if key in demo}): demo for demo in prompt.demos
-        }
+        shown |= {_case_of(demo, about.inputs): demo for demo in prompt.demos}
         gone |= {id_: {**shown[id_], **gone.get(id_, {})} for id_ in ids & shown.keys()}
     for name, prompt in artifact.state.predictors.items():
         kept, text = prompt.remembered, prompt.instructions
@@ -270,6 +274,11 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     return store.save(
         judge_of(artifact, store), state, new, [history], make_latest=False, records={SEEN: seen}
     )
+
+
+def _case_of(demo: Demo, inputs: Sequence[str]) -> str:
+    """Return the id of the case of a demonstration that shows all of its inputs."""
+    return case_id({name: demo[name] for name in inputs if name in demo})
 
 
 def _of_row(demo: Demo, row: Demo, inputs: Sequence[str]) -> bool:

@@ -4,10 +4,13 @@ import csv
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from judges import CHECK, ROWS
 from loopback import Loopback
 from small import cli, ok, read_jsonl, write_jsonl
 from tickets import chat, most_like, rows, settled_in
@@ -15,7 +18,7 @@ from tickets import chat, most_like, rows, settled_in
 import jurist
 from jurist.gold.goldset import Gold, import_gold
 from jurist.gold.mapping import RowMapping
-from jurist.jobs.derived_versions import forget
+from jurist.jobs.derived_versions import _reminded, forget
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
 
@@ -122,6 +125,15 @@ def test_a_row_is_forgotten_in_every_step_that_shows_something_of_it() -> None:
     made = forget("constraint-score@1", seen[1:2], store).state.predictors
     assert made["map"].demos == (shown[0], shown[2])
     assert made["satisfaction.judge"].demos == (inputs[0], inputs[2])
+
+
+def test_a_demonstration_takes_the_label_that_people_give_later() -> None:
+    first, second = (CHECK.case(row) for row in ROWS[:2])
+    reasoned = {**CHECK.demo(second), "reasoning": "so"}
+    state = PromptState.of(CHECK.basic()).with_demos("self", (CHECK.demo(first), reasoned))
+    plan: Any = SimpleNamespace(judge=CHECK, candidate=SimpleNamespace(state=state))
+    (prompt,) = _reminded(plan, [replace(first, gold=("send",)), second]).predictors.values()
+    assert prompt.demos == ({**CHECK.demo(first), "verdict": "send"}, reasoned)
 
 
 # -- how gold says why -------------------------------------------------------------------------------------
