@@ -22,7 +22,7 @@ _EACH = "[]"
 """Stands in a path for every item of a list."""
 NO_LABEL = ""
 """What a label of a source means that says nothing: "unsure", "n/a"."""
-SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
+_SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
 """Words of raters who do not know, as :func:`plain` writes them: no label, but where the judge has such a one."""
 _YES = dict.fromkeys(("yes", "y", "1", "1.0"), "true") | dict.fromkeys(("no", "n", "0", "0.0"), "false")
 """Other words for yes or no of a judge that answers true or false."""
@@ -119,6 +119,11 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
+def is_silent(text: str) -> bool:
+    """Whether it is what raters write who do not know: a word for it, or only dashes and the like, but no emoji."""
+    return (plain(text) or text.strip("-–—?./ ")) in _SILENT
+
+
 def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     """Return a source's label, or each of a list, as the judge calls it; ``labels`` are the names by those there."""
     if isinstance(value, Mapping):
@@ -139,8 +144,7 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     if label is None and not isinstance(value, str):
         return value
     known = scale.cell(text if label is None else label)
-    word = plain(text)
-    if known is None and label is None and word and word in SILENT:
+    if known is None and label is None and text and is_silent(text):
         return None
     # a text that says more than one label is read with the row
     return value if known is None or (label is None and not isinstance(known, str)) else known

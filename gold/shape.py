@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError, UsageError, choices
-from .mapping import SILENT, has_column, plain, rows_within
+from .mapping import has_column, is_silent, plain, rows_within
+from .rows import is_rating
 from .sources import read
 
 _LABEL = (
@@ -37,15 +38,14 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
     wanted = (*inputs, "label", "group")
     for column, name in given.items():
         hint = choices(column, names) if name in wanted else choices(name, wanted)
+        if name not in wanted and is_rating(name):
+            hint = "leave --gold out, and merge what raters said with jurist gold import first"
         if name not in wanted:
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
         if not any(has_column(item, column) for item in items):
             raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
-    columns, last, unclear = (
-        dict(given),
-        {name: plain(name.rpartition(".")[2]) for name in names},
-        list[str](),
-    )
+    columns, unclear = dict(given), list[str]()
+    last = {name: plain(name.rpartition(".")[2]) for name in names}
     for name in wanted:
         free = [column for column in names if column not in columns]
         if name in columns.values():
@@ -66,7 +66,7 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     label = next(column for column, name in columns.items() if name == "label")
     values = Counter(_text(row.get(label)) for row in rows)
-    silent = sorted(text for text in values if text and plain(text) in SILENT)
+    silent = sorted(text for text in values if text and is_silent(text))
     return Shape(columns=columns, labels=_spelled(values), silent=silent)
 
 
@@ -92,7 +92,7 @@ def _spelled(values: Mapping[str, int]) -> list[str]:
     """Return the labels among values, each as it is mostly spelled, the rarest last."""
     kinds: dict[str, Counter[str]] = {}
     for text, count in values.items():
-        if plain(text) not in SILENT:
+        if not is_silent(text):
             kinds.setdefault(text.casefold(), Counter())[text] += count
     return [
         max(kind, key=lambda text: (kind[text], text.islower()))

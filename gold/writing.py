@@ -18,7 +18,7 @@ from ..errors import GoldError, UsageError, why
 from ..text.escaping import well_formed
 
 
-def check_files(*paths: str | Path | None) -> None:
+def check_files(*paths: str | Path | None, hint: str = "name a file that can be written") -> None:
     """Find out whether files can be written, before what goes into them is paid for. Nothing is made."""
     for path in (Path(name) for name in paths if name not in (None, "-")):
         try:
@@ -30,7 +30,7 @@ def check_files(*paths: str | Path | None) -> None:
             elif not access(path, W_OK):
                 raise PermissionError(EACCES, strerror(EACCES))
         except OSError as error:
-            raise UsageError(f"{path}: {why(error)}", hint="name a file that can be written") from error
+            raise UsageError(f"{path}: {why(error)}", hint=hint) from error
 
 
 def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:

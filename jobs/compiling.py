@@ -174,7 +174,7 @@ def compile_judge(
             f"the proof alone takes {held} calls and the budget is {limit}",
             hint=f"raise --max-calls to {foresee_compilation(plan).needed} or more, or use fewer rows or samples",
         )
-    check_files(store.root / plan.judge.name / "card.json")
+    check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
     look = proof_of(plan.split)
     limits = [f"the sealed test: {said}" for said in look.limits(look.cases, plan.judge.comparison)]
     _note(sink, *plan.gold.shared_words, plan.split.words)

@@ -83,6 +83,7 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
         ("ok", "bad"),
     ),
     "numbers as labels": (TEXT, FLAGS, (), "", ("0", "1")),
+    "thumbs": (TEXT, [{**row, "label": "👍👎"[row["label"]]} for row in FLAGS], (), "", ("👍", "👎")),
     "labels of one's own": (TEXT, FLAGS, MAPPED, "", ("no", "yes")),
 }
 
