@@ -83,9 +83,7 @@ class Subject:
         if model := self.model_of_proof:
             limits = [f"{self.ref} was proven with {model}: its scores do not hold for other models"]
         if (self.card.get("decision") or {}).get("verdict") != "better":
-            limits.append(
-                f"{self.ref} was not shown to be better than its basic prompt" if self.card else self.proof
-            )
+            limits.append(f"{self.ref} has not passed a sealed test" if self.card else self.proof)
         if (
             not isinstance(self.program, Predict | ChainOfThought)
             and getattr(self.program, "plan", None) is None

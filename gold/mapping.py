@@ -144,7 +144,7 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     if label is None and not isinstance(value, str):
         return value
     known = scale.cell(text if label is None else label)
-    if known is None and label is None and text and is_silent(text):
+    if known is None and label is None and is_silent(text):
         return None
     # a text that says more than one label is read with the row
     return value if known is None or (label is None and not isinstance(known, str)) else known

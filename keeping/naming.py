@@ -119,7 +119,7 @@ class Name:
         elif kept:
             # one's own come first, and of these the newest last
             newest = [artifact for artifact in kept if artifact.shipped == kept[0].shipped][-1]
-            why = f"no version of {judge} was shown to be better than its basic prompt, which is used; "
+            why = f"no version of {judge} has passed a sealed test: its basic prompt is used; "
             why += f"{newest.ref} names a version"
         else:
             why = f"{judge} was not compiled yet: its basic prompt is used; {proving} proves a version"

@@ -44,7 +44,7 @@ HOUR: list[tuple[str, int, str]] = [
     # compiled, and not shown to be better: the name works all the same, and says for what it stands
     (f"jurist compile may_send.py --gold gold.jsonl {FAST}", 0, "compiled is not shown to be better"),
     ("jurist run may-send --input gold.jsonl --output out.jsonl", 0, "may-send:basic: 79 rows"),
-    ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send was shown to be better"),
+    ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send has passed a sealed test"),
     ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
     ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "in correct answers"),

@@ -188,6 +188,7 @@ ASIDE: dict[str, tuple[dict[str, Any], bool]] = {
     "one input of two that is blank": ({"policy": "", "reply": "r"}, False),
     "unsure": ({"verdict": " Unsure "}, True),
     "a dash": ({"verdict": "-"}, True),
+    "an empty text": ({"verdict": ""}, True),
     "n/a": ({"verdict": "N/A"}, True),
     "no label": ({"verdict": None}, True),
     "a label that is no number": ({"verdict": float("nan")}, True),

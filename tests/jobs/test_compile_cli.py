@@ -77,7 +77,7 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     assert "not shown to be better" in first.people
     assert "not promoted" in first.people
     basic = ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
-    assert "no version of fect was shown to be better than its basic prompt, which is used" in basic.err
+    assert "no version of fect has passed a sealed test: its basic prompt is used" in basic.err
     assert basic.out.startswith("fect:basic: ")
     forced = compile_("--json", "--force", "--anyway")
     assert (forced.json["latest"], forced.json["version"], forced.json["parent"]) == (True, 2, None)

@@ -89,7 +89,7 @@ def test_an_at_sign_in_a_folder_is_no_version(store: Store, tmp_path: Path) -> N
 def test_a_name_without_a_better_version_is_the_basic_prompt_and_says_so(store: Store) -> None:
     loaded = load_judge("may-go", store=store, samples=3)
     assert loaded.name == "may-go:basic"
-    assert "no version of may-go was shown to be better than its basic prompt, which is used" in loaded.note
+    assert "no version of may-go has passed a sealed test: its basic prompt is used" in loaded.note
     assert "may-go@1 names a version" in loaded.note
     assert "may-go@1 names a version" in loaded.with_model(Model(name="openai/x", temperature=0.0)).note
     assert load_judge("fect", store=store).standing == ""
