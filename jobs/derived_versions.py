@@ -5,7 +5,7 @@ and the level of its decision falls with that.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, leaks_of
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.card import ModelCard
+from ..keeping.card import Card, ModelCard
 from ..keeping.naming import judge_of
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
@@ -242,11 +242,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
         kept, text = prompt.remembered, prompt.instructions
         if any(rule["rule"] in text for rule in about.guidelines):
             text = with_rules(text, [rule["rule"] for rule in rules])
-        demos = [
-            demo
-            for demo in prompt.demos
-            if not any(_of_row(demo, row, about.inputs) for row in gone.values())
-        ]
+        demos = [demo for demo in prompt.demos if not _of_rows(demo, ids, gone.values(), about)]
         prompts[name] = replace(
             prompt, instructions=text, demos=tuple(demos), remembered=kept.without(ids) if kept else None
         )
@@ -281,6 +277,9 @@ def _case_of(demo: Demo, inputs: Sequence[str]) -> str:
     return case_id({name: demo[name] for name in inputs if name in demo})
 
 
-def _of_row(demo: Demo, row: Demo, inputs: Sequence[str]) -> bool:
-    """Say whether a demonstration is of a row: a later step may show fewer of its inputs, or add to their texts."""
-    return all(str(row.get(name, "")) in str(demo[name]) for name in inputs if name in demo)
+def _of_rows(demo: Demo, ids: Set[str], gone: Iterable[Demo], about: Card) -> bool:
+    """Say whether a demonstration is of one of some rows: a later step may show fewer inputs, or lengthen them."""
+    if (case := _case_of(demo, about.inputs)) in about.gold.seen:
+        return case in ids
+    inputs = [name for name in about.inputs if name in demo]
+    return any(all(str(row.get(name, "")) in str(demo[name]) for name in inputs) for row in gone)

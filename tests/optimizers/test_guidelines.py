@@ -116,14 +116,14 @@ def test_a_forgotten_row_leaves_no_trace(project: Path) -> None:
 
 def test_a_row_is_forgotten_in_every_step_that_shows_something_of_it() -> None:
     judge, store = find("constraint-score"), jurist.Store()
-    inputs = [{"query": f"the query {n}", "response": f"the response {n}"} for n in range(3)]
-    shown = tuple({"query": f"{one['query']}, and more", "constraints": "c"} for one in inputs)
+    inputs = [{"query": f"the query {n}", "response": f"the response {n}"} for n in (0, 1, 12)]
+    shown = tuple({"query": f"{one['query']}, and more", "constraints": "c"} for one in inputs[:2])
     state = PromptState.of(judge.basic()).with_demos("map", shown)
     seen = [jurist.Case(inputs=one).id for one in inputs]
     card = {"judge_ref": judge.name, "optimizer": {}, "gold": {"name": "g", "seen": seen}}
     store.save(judge, state.with_demos("satisfaction.judge", tuple(inputs)), card, [], make_latest=True)
     made = forget("constraint-score@1", seen[1:2], store).state.predictors
-    assert made["map"].demos == (shown[0], shown[2])
+    assert made["map"].demos == shown[:1]
     assert made["satisfaction.judge"].demos == (inputs[0], inputs[2])
 
 
