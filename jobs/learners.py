@@ -91,7 +91,8 @@ def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
 
 def by_words(units: Units, known: Places, asked: Places) -> list[Value]:
     """Answer by a linear model on words and overlap."""
-    with threadpool_limits(1):  # on several threads, problems this small take up to ten times as long
+    # on several threads, problems this small take up to ten times as long; of a few rows some fits are no numbers
+    with threadpool_limits(1), np.errstate(invalid="ignore"):
         predict = _LEARNERS[units.judge.answer.scale.learned]
         return predict(units, known, _features(units, known, asked))
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ..cases import text_hash
 from ..errors import ArtifactError
 from ..text.redaction import publishable
 from .artifact_card import Artifact
 from .card import Card, written_card
 from .sealing import ADDED, CARD, HISTORY, PROGRAM, Sealed, added, canonical, inspect, lines, seal
 from .shelves import LATEST, Shelf, parse_ref
-from .trust import Trust
+from .trust import Trust, data_file
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -68,8 +69,12 @@ class Store:
 
     @property
     def checkpoints(self) -> Path:
-        """Where unfinished work is kept; no judge can have this name."""
-        return self.root / ".checkpoints"
+        """Where unfinished work is kept: here, where no judge can have the name, or with the user's own files."""
+        folder = self.root.resolve() / ".checkpoints"
+        nearest = next(one for one in (folder, *folder.parents) if one.exists())
+        if os.access(nearest, os.W_OK):
+            return self.root / ".checkpoints"
+        return data_file("checkpoints") / text_hash(str(folder))  # a store that is only read, such as CI's
 
     def file(self, path: Path) -> Path:
         """Return where a file is that a card names: here, else beside the store or in the folders above it."""

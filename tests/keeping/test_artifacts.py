@@ -250,3 +250,13 @@ def test_damaged_names_are_one_line_and_nothing_is_written_over_them(store: Stor
         with pytest.raises(ArtifactError, match="does not hold names and versions"):
             write()
     assert [one.version for one in store.list()] == [1]
+
+
+def test_a_store_that_is_only_read_keeps_unfinished_work_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "mine")
+    own = Store("here").checkpoints
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # the superuser may write anywhere
+    elsewhere = [Store(name).checkpoints for name in ("here", "there")]
+    assert own == Path("here/.checkpoints")
+    assert {path.parent for path in elsewhere} == {Path("mine/jurist/checkpoints")}
+    assert elsewhere[0] != elsewhere[1]
