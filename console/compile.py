@@ -23,6 +23,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.card import Card
 from ..keeping.paying import Start
 from ..optimizers.base import Sink
+from ..optimizers.registry import DEFAULT
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..report.differing import change_words
@@ -168,9 +169,18 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
         _kept_line(artifact, latest=compiled.latest),
         f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case)",
         "" if shown else fewer,
+        _beyond(plan),
         OFFLINE if plan.model.offline else "",
     )
     return [*([line] if options.whole and (line := ceiling_line(plan.people)) else []), *parts]
+
+
+def _beyond(plan: Plan) -> str:
+    """Return what the search would take that ``teach`` goes without."""
+    if plan.optimizer_name != "teach":
+        return ""
+    race = foresee_compilation(replace(plan, optimizer=DEFAULT, options={}))
+    return f"or: the same without --optimizer teach: a search, {race.calls.words()} calls with its proof"
 
 
 def remember_rows(options: RememberOptions) -> Result:

@@ -64,6 +64,18 @@ def langfuse(n: int) -> dict[str, Any]:
     return {"id": f"i{n}", "input": {"question": text(n)}, "output": f"Parcel {n}.", "scores": scores}
 
 
+def label_studio(n: int) -> dict[str, Any]:
+    values = [{"choices": ["ok" if n % 2 else "bad"]}, {"text": ["so"]}]
+    result = [
+        {"from_name": name, "value": value} for name, value in zip(("label", "why"), values, strict=True)
+    ]
+    return {
+        "id": n,
+        "data": {"text": text(n), "claim": f"Parcel {n} left."},
+        "annotations": [{"result": result}],
+    }
+
+
 def plain(n: int) -> dict[str, Any]:
     return {"document": text(n), "claim": f"Parcel {n} left.", "verdict": "ok" if n % 2 else "bad"}
 
@@ -107,6 +119,11 @@ LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
                                 "assessments.0.rationale=reason"], COUNT,
     ),
     "Langfuse": ("right", each(langfuse), ["input.question=question", "output=answer", "scores.0.value=right"], COUNT),
+    "Label Studio": (
+        "claim", each(label_studio), ["data.text=document", "data.claim=claim",
+                                      "annotations.0.result.0.value.choices.0=verdict",
+                                      "annotations.0.result.1.value.text.0=reason"], COUNT,
+    ),
     "three criteria": (
         "three", each(lambda n: criteria(n, n % 2 == 0, 1 + n % 3, "hold" if n % 2 else "send")),
         ["ratings.grounded=grounded", "ratings.tone=tone", "ratings.action=action"], COUNT,

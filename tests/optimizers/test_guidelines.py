@@ -93,7 +93,7 @@ def test_teaching_takes_two_passes_and_a_proposal_for_twenty_labels(project: Pat
 def test_a_forgotten_row_leaves_no_trace(project: Path) -> None:
     with Loopback(taught) as server:
         asked = shlex.split("compile route.py:judge --gold gold.jsonl --optimizer teach --yes")
-        ok(*asked, *chat(server.url))
+        assert "or: the same without --optimizer teach: a search, " in ok(*asked, *chat(server.url)).out
         first = jurist.Store().load("route")
         row = first.card["guidelines"][0]["cases"][0]
         done = ok("artifacts", "forget", "route@1", row, "--json")
