@@ -44,7 +44,8 @@ def main() -> None:
     """Write the picture."""
     target, *command = sys.argv[1:]
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    console.print(Text.assemble(f"$ {' '.join(command)}\n", Text.from_ansi(printed(command))))
+    typed = " ".join([Path(command[0]).name, *command[1:]])  # not where the command lies on this machine
+    console.print(Text.assemble(f"$ {typed}\n", Text.from_ansi(printed(command))))
     # the fonts that rich names are fetched from somewhere else; a reader's own will do
     picture = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="jurist"), flags=re.DOTALL)
     Path(target).write_text(picture, encoding="utf-8")
