@@ -73,7 +73,6 @@ def list_(options: ListOptions) -> Result:
             "path": str(artifact.path),
             "latest": artifact.latest,
             "tags": list(artifact.tags),
-            "shipped": artifact.shipped,
             "problem": artifact.problem,
             "disagreements": list(artifact.disagreements),
             "card": artifact.card,

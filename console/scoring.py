@@ -235,10 +235,8 @@ def harden(options: HardenOptions) -> Result:
     kept, measured, worst = terminal.artifact, found.to_json(), found.worst
     if kept is None:
         remark(f"{found.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
-    elif kept.path.parent.parent == terminal.store.root:
-        remark(f"kept beside the card of {kept.ref}")
     else:
-        remark(f"{kept.ref} came with the package and is read-only; --output F writes the figures")
+        remark(f"kept beside the card of {kept.ref}")
     finds = next(one.finds for one in suite() if one.name == worst.name)
     moved = f"; a judge that it moves {finds}" if worst.flips.flipped and finds else ""
     body: list[Part] = [

@@ -208,7 +208,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     parents = (  # what has been the latest for this model until now
         version.version
         for version in store.promoted(plan.judge.name)
-        if not version.shipped and (not version.model or same_model(version.model, plan.model.name))
+        if not version.model or same_model(version.model, plan.model.name)
     )
     card = {**_card(plan, result), "parent": next(parents, None)}
     what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)

@@ -222,9 +222,7 @@ def settle(
 ) -> tuple[bool, str]:
     """Keep a decision beside the version's card; return whether the version is the latest now, and why, in words."""
     replace(plan, decision=decision).keep(store, artifact)
-    kept = store.keep_added(artifact, DISAGREEMENTS, decision)
-    if not kept:
-        return False, f"{artifact.ref} came with the package and is read-only: kept here only"
+    store.keep_added(artifact, DISAGREEMENTS, decision)
     if decision["verdict"] != "better":
         return False, f"kept beside the card of {artifact.ref}"
     if any(version.latest and version.path == artifact.path for version in store.list(artifact.judge)):

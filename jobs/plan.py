@@ -149,7 +149,7 @@ def earlier_parts(
     for version in reversed(store.list(judge.name)):
         kept = version.about.gold
         same = wanted in (None, [round(share, 6) for share in kept.shares]) and holdout == bool(kept.holdout)
-        if same and version.about.optimizer.seed == seed and not version.shipped:
+        if same and version.about.optimizer.seed == seed:
             parts = {**version.about.parts, **parts}
     return parts
 

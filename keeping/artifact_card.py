@@ -36,9 +36,8 @@ class Artifact:
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
         added: file -> what was measured of it later, whose own seal holds.
-        latest: whether ``JUDGE@latest`` meant it, in its own store, when it was read.
-        tags: its other names there.
-        shipped: whether it came with the package and is read-only.
+        latest: whether ``JUDGE@latest`` meant it when it was read.
+        tags: its other names.
         faults: why it cannot be used, a line each; only one that is listed has any.
         extras: what is wrong with files beside it that are no part of it.
     """
@@ -52,7 +51,6 @@ class Artifact:
     added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     latest: bool = False
     tags: tuple[str, ...] = ()
-    shipped: bool = False
     faults: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
 
@@ -67,8 +65,8 @@ class Artifact:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is called besides its number: ``latest``, its tags, ``shipped``."""
-        return (*["latest"] * self.latest, *self.tags, *["shipped"] * self.shipped)
+        """What it is called besides its number: ``latest`` and its tags."""
+        return (*["latest"] * self.latest, *self.tags)
 
     @property
     def problem(self) -> str:

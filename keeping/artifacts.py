@@ -1,11 +1,10 @@
-"""The store: compiled judges as versioned, sealed folders of reviewable text, the user's and those that ship."""
+"""The store: compiled judges as versioned, sealed folders of reviewable text."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -39,33 +38,24 @@ class Problem:
         return f"{self.ref}: {self.message}"
 
 
-def shipped_root() -> Path:
-    """Return the folder of the artifacts that came with the package."""
-    return Path(str(resources.files(__package__.rpartition(".")[0]) / "compiled"))
-
-
 class Store:
-    """The artifacts of a user, and behind them those that came with the package.
+    """The artifacts of a user.
 
     Args:
-        root: the user's folder; default ``$JURIST_STORE``, else ``./compiled``. Made by the first save.
-        shipped: the read-only folder behind it; default: the package's own.
+        root: its folder; default ``$JURIST_STORE``, else ``./compiled``. Made by the first save.
         trust: which judge files may be executed that artifacts name; default: those that are remembered.
 
     Raises:
         ArtifactError: ``root`` is a file.
     """
 
-    def __init__(
-        self, root: Path | str | None = None, *, shipped: Path | None = None, trust: Trust | None = None
-    ) -> None:
+    def __init__(self, root: Path | str | None = None, *, trust: Trust | None = None) -> None:
         self.root = Path(root or os.environ.get("JURIST_STORE") or "compiled")
         if self.root.exists() and not self.root.is_dir():
             raise ArtifactError(
                 f"{self.root} is not a folder", hint="name a folder with --store or JURIST_STORE"
             )
         self.trust = trust or Trust()
-        self.shipped = shipped_root() if shipped is None else shipped
 
     @property
     def checkpoints(self) -> Path:
@@ -128,7 +118,7 @@ class Store:
         return self._usable(shelf, shelf.add(files, make_latest=make_latest))
 
     def load(self, ref: str) -> Artifact:
-        """Return ``JUDGE`` (the latest), ``JUDGE@3``, ``JUDGE@latest`` or ``JUDGE@TAG``, the user's first.
+        """Return ``JUDGE`` (the latest), ``JUDGE@3``, ``JUDGE@latest`` or ``JUDGE@TAG``.
 
         Raises:
             ArtifactError: there is none, or it is damaged.
@@ -138,15 +128,11 @@ class Store:
 
     def promoted(self, judge: str) -> list[Artifact]:
         """Return the versions of a judge that were made its latest, for whichever model, the last one first."""
-        for shelf in self._shelves(judge):
-            if shelf.versions():  # one's own decide, better or not; what was shipped stands behind
-                return [self._read(shelf, version) for version in shelf.promoted()]
-        return []
+        return [self._read(shelf, version) for shelf in self._shelves(judge) for version in shelf.promoted()]
 
     def list(self, judge: str | None = None) -> list[Artifact]:
-        """Return all artifacts (of one judge), damaged ones too: the user's first, by judge and version."""
-        artifacts = [self._read(shelf, version) for shelf, version in self._reachable(judge)]
-        return sorted(artifacts, key=lambda artifact: (artifact.shipped, artifact.judge, artifact.version))
+        """Return all artifacts (of one judge), damaged ones too, by judge and version."""
+        return [self._read(shelf, version) for shelf in self._shelves(judge) for version in shelf.versions()]
 
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
         """Return all that is wrong with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``: changed, missing
@@ -163,59 +149,37 @@ class Store:
             for shelf in shelves
             for text in shelf.faults()
         ]
-        for shelf, version in self._reachable(name):
-            problems += _problems_of(self._read(shelf, version))
+        for artifact in self.list(name):
+            problems += _problems_of(artifact)
         return problems
 
-    def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> bool:
-        """Write what was measured later beside an artifact's card; return whether it could be: not a shipped one."""
-        if artifact.path.parent.parent != self.root:
-            return False
+    def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> None:
+        """Write what was measured later beside an artifact's card."""
         measured = inspect(artifact.path).added.get(file, {}).get("measured", ())
         rest = [known for known in measured if any(known[name] != entry[name] for name in ADDED[file])]
         entries = sorted([*rest, entry], key=lambda known: [str(known[name]) for name in ADDED[file]])
         program = (artifact.path / PROGRAM).read_bytes()
         Shelf(self.root, artifact.judge).put(artifact.version, file, added({"measured": entries}, program))
-        return True
 
     def tag(self, ref: str, tag: str) -> None:
-        """Let ``JUDGE@TAG`` mean an artifact of the user's store; the tag ``latest`` moves ``JUDGE`` itself."""
+        """Let ``JUDGE@TAG`` mean an artifact; the tag ``latest`` moves ``JUDGE`` itself."""
         shelf, version = self._find(ref)
-        if shelf.root != self.root:
-            raise ArtifactError(
-                f"{shelf.judge}@{version} came with the package and is read-only",
-                hint=f"compile {shelf.judge} into your own store first",
-            )
         shelf.point(tag, version)
 
     def _shelves(self, judge: str | None = None) -> Sequence[Shelf]:
-        roots = [self.root]
-        if self.shipped.is_dir() and not (self.root.is_dir() and self.root.samefile(self.shipped)):
-            roots.append(self.shipped)
-        return [shelf for root in roots for shelf in Shelf.all(root) if judge in (None, shelf.judge)]
-
-    def _reachable(self, judge: str | None = None) -> Sequence[tuple[Shelf, int]]:
-        """Return all that can be named, the user's first: a version of one's own hides a shipped one of its number."""
-        shelves: dict[tuple[str, int], Shelf] = {}
-        for shelf in self._shelves(judge):
-            for version in shelf.versions():
-                shelves.setdefault((shelf.judge, version), shelf)
-        return [(shelf, version) for (_, version), shelf in shelves.items()]
+        return [shelf for shelf in Shelf.all(self.root) if judge in (None, shelf.judge)]
 
     def _find(self, ref: str) -> tuple[Shelf, int]:
         judge, selector = parse_ref(ref)
-        for shelf in self._shelves(judge):
-            version = shelf.number(selector)
-            if version is not None:
-                return shelf, version
-            if selector == LATEST and shelf.versions():
-                break
-        raise self._missing(judge, selector)
+        shelf = Shelf(self.root, judge)
+        version = shelf.number(selector)
+        if version is None:
+            raise self._missing(judge, selector)
+        return shelf, version
 
     def _missing(self, judge: str, selector: str) -> ArtifactError:
-        shelves = self._shelves(judge)
-        have = sorted({version for shelf in shelves for version in shelf.versions()})
-        tags = sorted({name for shelf in shelves for name in shelf.names()} - {LATEST})
+        shelf = Shelf(self.root, judge)
+        have, tags = shelf.versions(), sorted(shelf.names().keys() - {LATEST})
         if not have:
             from ..programs.catalogue import first_steps
 
@@ -251,7 +215,6 @@ class Store:
             added=sealed.added,
             latest=names.pop(LATEST, None) == version,
             tags=tuple(sorted(tag for tag, number in names.items() if number == version)),
-            shipped=shelf.root != self.root,
             faults=_faults_of(sealed, shelf.judge, version),
             extras=sealed.extras,
         )

@@ -117,10 +117,8 @@ class Name:
             why = f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
             why += f"{ref} names it all the same; {proving} proves one"
         elif kept:
-            # one's own come first, and of these the newest last
-            newest = [artifact for artifact in kept if artifact.shipped == kept[0].shipped][-1]
             why = f"no version of {judge} has passed a sealed test: its basic prompt is used; "
-            why += f"{newest.ref} names a version"
+            why += f"{kept[-1].ref} names a version"
         else:
             why = f"{judge} was not compiled yet: its basic prompt is used; {proving} proves a version"
         return "basic", why

@@ -38,11 +38,9 @@ def _swift_disk() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what fixtures of a module trust and open out of the user's data home, and shipped artifacts out of all."""
+    """Keep what fixtures of a module trust and open out of the user's data home."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
-        none = tmp_path_factory.mktemp("none")
-        patch.setattr("jurist.keeping.artifacts.shipped_root", lambda: none)
         yield
 
 

@@ -16,8 +16,6 @@ from typing import Any
 import pytest
 from small import Done, claims, cli, write_jsonl
 
-from jurist.keeping import artifacts
-
 GOLDEN = Path(__file__).parent / "golden" / "commands.json"
 DATASETS = Path(__file__).parents[1] / "datasets"
 FAST = "--optimizer fewshot --set sizes=2 --set sets=2 --set block=4 --set sample=6 --set steps=2"
@@ -133,7 +131,6 @@ def test_every_command_does_what_it_did(tmp_path: Path, monkeypatch: pytest.Monk
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_DATA_HOME"] = folder + "/data"
-        artifacts.shipped_root = lambda: Path(folder, "none")  # as in all tests
         Path(folder, "world").mkdir()
         os.chdir(Path(folder, "world"))
         _world()

@@ -90,4 +90,4 @@ class TestSource:
             if not set(path.relative_to(ROOT).parts) & {".venv", "build"}
         }
         assert python - set(places.values()) == set()
-        assert set(places.values()) - python == {ROOT / "datasets", ROOT / "compiled"}
+        assert set(places.values()) - python == {ROOT / "datasets"}

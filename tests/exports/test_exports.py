@@ -96,7 +96,7 @@ def prompt(judge: Judge, *, demos: bool) -> PromptState:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "s", shipped=tmp_path / "none")
+    return Store(tmp_path / "s")
 
 
 @pytest.mark.parametrize(("adapter", "demos"), [("chat", True), ("json", False)])

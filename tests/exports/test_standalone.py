@@ -197,9 +197,7 @@ def compiled(store: Path, adapter: str = "chat", judge: Judge = FECT) -> Subject
     state = PromptState.of(judge.basic())
     demo = judge.demo(Case(inputs={"conversation": "{{claim}}", "claim": '"""\\n'}, gold=("factual",)))
     card = {"adapter": adapter, "thresholds": {"samples": 3, "threshold": 2}}
-    kept = Store(store, shipped=store / "none").save(
-        judge, state.with_demos("self", (demo,)), card, [], make_latest=True
-    )
+    kept = Store(store).save(judge, state.with_demos("self", (demo,)), card, [], make_latest=True)
     return subject_of(kept, judge)
 
 

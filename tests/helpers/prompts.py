@@ -22,5 +22,5 @@ def subject(judge: Judge, store: Path, adapter: str = "chat") -> Subject:
     said = {"fect": ("factual",), "cognibench": ("faithful", "invented")}.get(judge.name, (2,))
     state = state.with_demos(name, (judge.demo(replace(case, gold=said)),))
     card = {"adapter": adapter, "thresholds": {"samples": 3, "threshold": 2}}
-    kept = Store(store, shipped=store / "none").save(judge, state, card, [], make_latest=True)
+    kept = Store(store).save(judge, state, card, [], make_latest=True)
     return subject_of(kept, judge)

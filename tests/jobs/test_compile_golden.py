@@ -51,7 +51,7 @@ def compiled(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Compiled, Scripte
 
     patch.setattr("jurist.jobs.plan.connect", connect)
     plan = Plan(judge=FECT, gold=Gold.of(claims(90, 3), FECT, "golden"), options=OPTIONS, seed=7)
-    return compile_judge(plan, store=Store(folder, shipped=folder / "none")), engine
+    return compile_judge(plan, store=Store(folder)), engine
 
 
 def outcome(found: Compiled, engine: Scripted) -> dict[str, Any]:

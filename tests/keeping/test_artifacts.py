@@ -21,7 +21,7 @@ from jurist.programs.judge import Judge
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "mine", shipped=tmp_path / "shipped")
+    return Store(tmp_path / "mine")
 
 
 # --- versions and names ------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_removed_numbers_that_are_named_are_not_given_again(store: Store) -> Non
 def test_pointers_follow_a_simple_model(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
-    store = Store(tmp_path_factory.mktemp("s") / "x", shipped=Path("/nowhere"))
+    store = Store(tmp_path_factory.mktemp("s") / "x")
     count, latest = 0, None
     tags: dict[str, int] = {}
     state = basic(POLITE)
@@ -131,24 +131,6 @@ def test_threads_never_overwrite(store: Store, locks: bool, monkeypatch: pytest.
 # --- places ------------------------------------------------------------------------------------
 
 
-def test_the_shipped_store_is_a_read_only_fallback(tmp_path: Path) -> None:
-    shipped = Store(tmp_path / "shipped", shipped=tmp_path / "none")
-    save(shipped, parent=7)
-    mine = Store(tmp_path / "mine", shipped=shipped.root)
-    assert mine.load("polite").card["parent"] == 7
-    with pytest.raises(ArtifactError, match="read-only"):
-        mine.tag("polite", "x")
-    assert save(mine, latest=False, parent=8).version == 1
-    assert mine.load("polite@1").card["parent"] == 8
-    assert mine.promoted("polite") == []  # mine was not shown to be better: the shipped one does not step in
-    with pytest.raises(ArtifactError, match="no version of polite is the latest"):
-        mine.load("polite")
-    assert [(one.shipped, one.version) for one in mine.list("polite")] == [(False, 1)]  # what polite@1 means
-    save(shipped)
-    assert [(one.shipped, one.version) for one in mine.list("polite")] == [(False, 1), (True, 2)]
-    assert Store(shipped.root, shipped=shipped.root).list()[0].shipped is False
-
-
 def test_root_comes_from_argument_then_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Store().root == Path("compiled")
     monkeypatch.setenv("JURIST_STORE", str(tmp_path / "env"))
@@ -158,7 +140,7 @@ def test_root_comes_from_argument_then_environment(tmp_path: Path, monkeypatch: 
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
-    store = Store(tmp_path / "a" / "b", shipped=tmp_path / "none")
+    store = Store(tmp_path / "a" / "b")
     (tmp_path / "a").write_text("in the way")
     with pytest.raises(ArtifactError, match="cannot be written"):
         save(store)

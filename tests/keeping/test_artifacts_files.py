@@ -22,7 +22,7 @@ by_name = pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "mine", shipped=tmp_path / "shipped")
+    return Store(tmp_path / "mine")
 
 
 @by_name

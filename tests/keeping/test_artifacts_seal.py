@@ -21,7 +21,7 @@ SEALED = (*FILES, PROOF)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    store = Store(tmp_path / "mine", shipped=tmp_path / "none")
+    store = Store(tmp_path / "mine")
     history = [{"id": "a", "instruction": "x  y"}, {"id": "b"}]
     records = {PROOF: [{"candidate": "a", "case": "c", "score": 1.0}, {"candidate": "b"}]}
     card = {"gold": {"name": "g  h"}}

@@ -143,7 +143,7 @@ def test_a_saved_artifact_holds_no_secret(tmp_path: Path) -> None:
         "model": {"name": "openai/x", "api_base": "http://me:hunter2-abc@host/v1?key=hunter2-abc"},
         "prompt_model": {"name": "https://me:hunter2-abc@host/v1"},
     }
-    store = Store(tmp_path, shipped=tmp_path / "none")
+    store = Store(tmp_path)
     artifact = store.save(
         judge, PromptState.of(judge.basic()), bad, [bad, {"note": SECRETS[1]}], make_latest=True
     )
