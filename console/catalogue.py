@@ -163,7 +163,7 @@ def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, s
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None:
         compared = _listed(options.prefer)
-        return preference_asked(compared), {**(sides(shape, compared) if shape else {}), **values}
+        return preference_asked(compared), {**(sides(shape, compared, values) if shape else {}), **values}
     if options.score is not None:
         return score_asked(options.score), values
     known = {theirs.casefold() for theirs in values}

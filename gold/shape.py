@@ -5,18 +5,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ..errors import GoldError, UsageError, choices
+from ..text.turns import as_text
 from .mapping import has_column, is_silent, plain, rows_within
 from .rows import is_rating
 from .sources import read
 
 _LABEL = (
     *("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade"),
-    *("decision", "class", "target"),
+    *("decision", "class", "target", "winner", "preference"),
 )
 _GROUP = re.compile(r"(conv(ersation)?|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
+_SIDE = re.compile(
+    r"^(model|response|answer|reply|output|option|assistant|conversation)(?=[ab]$)|^tie(?=both)|bad$"
+)
 _ITEMS = 3  # of a list at most, where each is a column of its own
 
 
@@ -74,7 +79,7 @@ def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
     """Give what stands at each path of a row; of a list of a few, too, as ``outputs.0``."""
     for name, value in row.items():
         inner = value if isinstance(value, Mapping) else {}
-        if isinstance(value, list) and len(value) <= _ITEMS:
+        if isinstance(value, list) and len(value) <= _ITEMS and as_text(value) is value:
             inner = {str(place): item for place, item in enumerate(value)}
         if inner:
             yield from flat(inner, f"{start}{name}.")
@@ -111,7 +116,15 @@ def scale_of(labels: Sequence[str]) -> str:
     return f"{min(1, int(min(numbers)))}-{high}"
 
 
-def sides(shape: Shape, pair: Sequence[str]) -> dict[str, str]:
-    """Return what labels of a file say of a pair: the names of its inputs, A and B, or both."""
+def sides(shape: Shape, pair: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return what labels of a file say of a pair: its inputs' names, A and B, or both; ``given`` goes before."""
     words = {plain(pair[0]): "first", plain(pair[1]): "second", "a": "first", "b": "second", "both": "tie"}
-    return {label: words[plain(label)] for label in shape.labels if plain(label) in words}
+    known = {*map(str.casefold, given), "first", "second", "tie"}
+    own = [label for label in shape.labels if label.casefold() not in known]
+    # Chatbot Arena has model_a, tie (bothbad) and the like
+    texts = {label: _SIDE.sub("", plain(label)) for label in own}
+    said = {label: words[text] for label, text in texts.items() if text in words}
+    if unread := [label for label in own if label not in said]:
+        hint = f"say what each means: --map {quote(unread[0])}=first (or second, or tie; nothing after =: no label)"
+        raise UsageError(f"the labels {', '.join(unread)} do not say which of the two is better", hint=hint)
+    return said

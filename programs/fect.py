@@ -7,6 +7,7 @@ import pydantic
 
 from ..cases import Case, text_hash
 from ..signatures.fect import Fect3D, Fect3DReasoning, FectBasic, FectBasicReasoning
+from ..text.turns import Text
 from .answers.labels import POLICIES, OneLabel, Verified
 from .judge import Judge
 
@@ -22,7 +23,7 @@ class FectRow(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
-    conversation: str = pydantic.Field(min_length=1)
+    conversation: Text = pydantic.Field(min_length=1)
     claim: str = pydantic.Field(min_length=1)
     factual: Factual = pydantic.Field(
         default=None, validation_alias=pydantic.AliasChoices("factual", "claim_is_factual")

@@ -20,6 +20,7 @@ from ..engines.ledger import Purpose
 from ..errors import EmptyInputError, GoldError, JudgeError
 from ..evaluation.scale import Scale, resolve
 from ..text.escaping import defuse
+from ..text.turns import Text
 from .answers.base import Answer, Reading
 from .answers.infer import answer_for
 from .answers.labels import ClosedLabel
@@ -293,7 +294,8 @@ class Judge:
         if self.rows is not None:
             return self.rows
         fields: dict[str, Any] = {
-            name: (info.annotation, ...) for name, info in self.signature.input_fields.items()
+            name: (Text if info.annotation is str else info.annotation, ...)
+            for name, info in self.signature.input_fields.items()
         }
         fields[self.answer.field] = (self.answer.row_type | None, None)
         fields["group"] = (str, "")
@@ -322,6 +324,11 @@ def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> G
     if given is None or (isinstance(given, float) and math.isnan(given)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"
         return EmptyInputError("nothing is given", path=path, line=line, field=name, hint=hint)
+    if fault["type"] == "string_type" and isinstance(given, list | Mapping):
+        inner = next(iter(given), "") if isinstance(given, Mapping) else 0
+        hint = f"say what in it is the text: --column {name}.{inner}={name}"
+        what = f"it must be text, got {'an object' if isinstance(given, Mapping) else 'a list'}"
+        return GoldError(what, path=path, line=line, field=name, hint=hint)
     shown = inspect.cleandoc(repr(given))[:80]
     return GoldError(
         f"{fault['msg']}, got {shown}",

@@ -64,6 +64,12 @@ OWN = [
     for n in range(20)
 ]
 OK_OR_BAD = "Say ok or bad.\n\nPolicy: {{policy}}\nReply: {{reply}}"
+ARENA = [
+    {"gpt": [{"role": "user", "content": f"q{n}"}, {"role": "assistant", "content": "a"}], "prompt": f"q{n}"}
+    | {"llama": [{"from": "gpt", "value": f"b{n}"}]}
+    | {"winner": ["model_a", "model_b", "tie", "tie (bothbad)"][n % 4]}
+    for n in range(20)
+]
 NAMED = ("--prefer", "gpt,llama", "--column", "winner=label")
 MAPPED = ("--labels", "no,yes", "--map", "1=yes", "--map", "0=no")
 SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] = {
@@ -75,6 +81,7 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
         (1, 5),
     ),
     "pairs by the names of the models": (PAIR, PAIRS, NAMED, "conv_id", ("first", "second", "tie")),
+    "chats of Chatbot Arena": (PAIR, ARENA, ("--prefer", "gpt,llama"), "winner", ("first", "second", "tie")),
     "own names, an empty cell": (
         OK_OR_BAD,
         OWN,
