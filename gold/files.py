@@ -70,7 +70,7 @@ def scan(stream: BinaryIO, path: str) -> Rows:
     if head == b"PAR1":
         return _parquet(source, path)
     if suffix in _BOOKS:
-        return _table(_workbook(source, path), path)
+        return _table(_workbook(source, path), path, title=1)
     lines = _lines(source, path)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
@@ -78,7 +78,7 @@ def scan(stream: BinaryIO, path: str) -> Rows:
     start, rest = first[1].strip(), itertools.chain([first], lines)
     if start[0] in "{[" or suffix in _JSON_NAMES:
         return (_whole_json if start[0] == "[" or start == "{" else _json_lines)(rest, path)
-    return _table(_csv(rest, path), path)
+    return _table(_csv(rest, path), path, title=2)
 
 
 def text_of(file: Path, path: str) -> str:
@@ -165,9 +165,15 @@ def _object(item: Any, place: Place) -> Row | GoldError:
     return place.wrong(f"a row must be a JSON object, got {type(item).__name__}", hint="write {...}")
 
 
-def _table(records: Iterator[Record], path: str) -> Rows:
-    """Yield records as rows, by the names in the first one."""
+def _table(records: Iterator[Record], path: str, title: int) -> Rows:
+    """Yield records as rows, by the names in the first one, but for titles: lone texts in ``title`` cells or more."""
     line, header = next(records, (1, None))
+    if isinstance(header, list) and len(header) >= title and header[0].strip() and _filled(header) == 1:
+        near = list(itertools.islice(records, 3))
+        wide = (n for n, (_, found) in enumerate(near) if isinstance(found, list) and _filled(found) > 1)
+        if (below := next(wide, None)) is not None:
+            (line, header), near = near[below], near[below + 1 :]
+        records = itertools.chain(near, records)
     if isinstance(header, GoldError):
         raise header
     if header is None:
@@ -188,6 +194,10 @@ def _table(records: Iterator[Record], path: str) -> Rows:
             yield place, {name: cell for name, cell in zip(names, cells, strict=True) if name}
     if empty:
         raise GoldError("the file has a header and no rows", path=path, hint=_SOME)
+
+
+def _filled(cells: list[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
 
 
 def _csv(lines: Numbered, path: str) -> Iterator[Record]:
@@ -250,7 +260,7 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
             if any(cell.strip() for cell in row):
                 while row and not row[-1]:  # programs leave empty columns behind
                     row.pop()
-                width = width or len(row)
+                width = width if width > 1 else len(row)  # the first row may be a title
                 yield number, row + [""] * (width - len(row))
     except (zipfile.BadZipFile, zlib.error, *broken) as error:
         raise GoldError(

@@ -13,7 +13,7 @@ from .documents import nothing_for, read_for
 from .files import Kind, Place, Row, Rows
 from .mapping import RowMapping
 from .rows import input_columns, normalise
-from .shared import grouped
+from .shared import empty_inputs, grouped
 from .sources import can_be_read_again, opened
 
 
@@ -27,6 +27,7 @@ class NewRow:
     id: Any = None  # what the row calls itself; ``None`` without a column ``id``
     # the row's other columns, but for its group and those that are judged
     columns: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)  # the row as the source has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +72,17 @@ class Source:
             try:
                 items = [self.mapping.row(self.judge, item) for item in self.mapping.items(self.judge, found)]
                 cases = [(case, item) for item in items for case, _ in normalise(self.judge, item, place)]
+                if any(len(case.inputs) == len(empty_inputs([case])) > 1 for case, _ in cases):
+                    raise place.wrong("all inputs are empty", hint="fill them in, or remove the row")
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)
                 continue
             for part, (case, item) in enumerate(cases, 1):
                 columns = {name: value for name, value in item.items() if name not in judged}
                 case = grouped(self.judge, case)
-                yield NewRow(row=number, part=part, case=case, id=item.get("id"), columns=columns)
+                yield NewRow(
+                    row=number, part=part, case=case, id=item.get("id"), columns=columns, given=found
+                )
             if not cases:
                 yield None
 

@@ -81,8 +81,9 @@ def line_of(
         **said,
         **stamp,
     }
-    names = row.columns if keep is None else [name for name in keep if name in row.columns]
-    line.update((kept_name(name), row.columns[name]) for name in names)
+    columns = row.columns if keep is None else {**row.given, **row.columns}
+    names = columns if keep is None else [name for name in keep if name in columns]
+    line.update((kept_name(name), columns[name]) for name in names)
     return line
 
 

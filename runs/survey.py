@@ -34,7 +34,7 @@ class Survey:
     beside: int = 0  # rows in which nothing concerns the judge
     whole: bool = False  # whether that is all there is
     shown: list[Case] = field(default_factory=list)  # a few cases, of all that was read
-    # names of the rows' other columns, in the order in which they came
+    # names of the rows' columns, those that are not judged first, in the order in which they came
     columns: dict[str, None] = field(default_factory=dict)
 
     def all(self, state: RunState) -> None:
@@ -52,7 +52,7 @@ class Survey:
             if row is None:
                 self.beside += 1
                 continue
-            self.columns.update(dict.fromkeys(row.columns))
+            self.columns.update(dict.fromkeys((*row.columns, *row.given)))
             if not self.shard.has(row.case.id):
                 self.elsewhere += 1
                 continue
@@ -71,8 +71,7 @@ class Survey:
         """Refuse columns that no row has; all rows were read."""
         for name in names:
             if name not in self.columns:
-                missing = f"no row has a column {name!r} besides what is judged"
-                raise UsageError(missing, hint=choices(name, self.columns))
+                raise UsageError(f"no row has a column {name!r}", hint=choices(name, self.columns))
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more, and none that were added meanwhile: nobody has counted these, or agreed to pay."""

@@ -85,6 +85,10 @@ EDGES: dict[str, tuple[str, list[Any]]] = {
     ),
     "a cell longer than the csv module allows": ("a\n" + "x" * 200_000 + "\n", [(2, {"a": "x" * 200_000})]),
     "a column without a name is left out": (",a\n0,x\n", [(2, {"a": "x"})]),
+    "titles of a spreadsheet are no header": (
+        "Q3 export,,\n\nby Ann,,\na,b,\n0,x,\n",
+        [(5, {"a": "0", "b": "x"})],
+    ),
     "commas in a quoted name part no cells": ('"a, b, c";d\nx;y\n', [(2, {"a, b, c": "x", "d": "y"})]),
 }
 

@@ -135,11 +135,10 @@ def test_columns_are_renamed_and_kept() -> None:
         assert line["id"] == line["case"]
     ok(*argv, "--output", "none.jsonl", "--keep", "none")
     assert "input_label" not in read_jsonl(Path("none.jsonl"))[0]
+    ok(*argv, "--output", "judged.csv", "--keep", "said,group,label")
+    assert Path("judged.csv").read_text().splitlines()[1].endswith(",It is a lamp.,g,0")
     typo = cli(*argv, "--output", "x.jsonl", "--keep", "grop")
-    assert (typo.code, "no row has a column 'grop'" in typo.err) == (2, True)
-    write_jsonl(Path("bare.jsonl"), [{"conversation": TALK, "claim": "It is a lamp."}])
-    bare = cli(*FECT, "--input", "bare.jsonl", "--output", "x.jsonl", "--keep", "grop")
-    assert bare.lines[-1].endswith("besides what is judged; there is none")
+    assert (typo.code, "no row has a column 'grop'; did you mean group" in typo.err) == (2, True)
     wrong = cli(*argv[:4], "--column", "tlk=conversation", "--output", "x.jsonl")
     assert wrong.code == 1
     assert "field 'conversation': the field is missing; the row has 'talk'" in wrong.err
@@ -174,10 +173,12 @@ def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> N
 def test_rows_with_an_empty_input_are_judged_and_counted() -> None:
     rows = new_rows(4)
     rows[1]["claim"] = " "
+    rows[2].update(conversation="\n", claim=" ")
     write_jsonl(Path("rows.jsonl"), rows)
-    done = ok(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl")
-    assert "4 verdicts" in done.out
+    done = cli(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl")
+    assert "3 verdicts" in done.out
     assert "rows in which an input is empty, judged as they stand: 1" in done.out
+    assert read_jsonl(Path("o.rejected.jsonl"))[0]["reason"] == "all inputs are empty"
 
 
 def test_lines_stand_in_order_and_a_hung_row_holds_up_nobody(serve: Callable[..., Any]) -> None:
