@@ -233,7 +233,7 @@ def _rows(
 
     A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise.
     """
-    for number, (place, raw) in enumerate(labelled_rows(reading.rows)):
+    for place, raw in labelled_rows(reading.rows):
         try:
             row, at = as_row(judge, raw, place)
             # what was written for people to label has the judge's own names
@@ -243,25 +243,12 @@ def _rows(
             continue
         for item in items:
             try:
-                if second := reading.second.get(number):
-                    item["ratings"] = _of_two(judge, item, mapping.row(judge, second), at)
                 yield raw, normalise(judge, item, at)
             except GoldError as error:
                 if aside and all(isinstance(part, EmptyInputError) for part in (error, *error.also)):
                     yield raw, []
                 else:
                     bad.add(error, raw)
-
-
-def _of_two(judge: Judge, row: Row, second: Row, place: Place) -> Row:
-    """Return the ratings of a row on which a second rater spoke: those of the row itself, and of both."""
-    # where the layout holds several judges' labels, the judge's own come first
-    name = next((name for name in [*label_keys(judge), *second] if name in second and name in row), None)
-    if name is None:
-        hint = "write them there under the name that they have in gold.jsonl"
-        raise place.wrong("second.jsonl has no label of this row", hint=hint)
-    ratings = {"first": row[name], "second": second[name], **(row.get("ratings") or {})}
-    return {rater: label for rater, label in ratings.items() if label is not None}
 
 
 def _has_both(case: Case) -> bool:

@@ -32,8 +32,6 @@ class Reading(Generic[R]):
     path: str  # the file (or source) to name in messages
     rows: R
     card: Mapping[str, Any] = field(default_factory=dict)  # the card of the gold set; empty if it has none
-    # number of a row, from 0 -> what a second rater says of it
-    second: Mapping[int, Row] = field(default_factory=dict)
 
 
 def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
@@ -43,18 +41,13 @@ def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
 
 def read(source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
     """Read all rows of a source."""
-    stream, rows, second = opened(source), All(), dict[int, Row]()
-    for number, (place, row) in enumerate(stream.rows):
+    stream, rows = opened(source), All()
+    for place, row in stream.rows:
         if isinstance(row, GoldError):
             on_bad(row, None)
-            continue
-        if number in stream.second:
-            second[len(rows)] = stream.second[number]
-        rows.append((place, row))
-    if stream.second and (last := max(stream.second)) > number:
-        hint = f"name a row of gold.jsonl, from 0 to {number}"
-        raise GoldError(f"second.jsonl names the row {last}", path=stream.path, field="row", hint=hint)
-    return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card, second=second)
+        else:
+            rows.append((place, row))
+    return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card)
 
 
 def opened(source: str | Path) -> Reading[Rows]:
@@ -125,14 +118,8 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
     """Return the rows of a folder: a gold set with its card, what authors published, or all of its data files."""
     if (folder / "gold.jsonl").is_file():
         card = _object(folder / "CARD.json", f"{path}/CARD.json", '{"name": ..., "licence": ...}')
-        second, rated = dict[int, Row](), folder / "second.jsonl"
-        for place, row in read(rated).rows if rated.is_file() else ():
-            if not isinstance(number := row.pop("row", None), int) or number < 0 or number in second:
-                raise place.wrong(f"row is {number!r}", "row", hint="name a row of gold.jsonl, from 0, once")
-            second[number] = row
         gold = f"{path}/gold.jsonl"
-        rows = _file(folder / "gold.jsonl", gold)
-        return Reading(name=name, path=gold, rows=rows, card=card, second=second)
+        return Reading(name=name, path=gold, rows=_file(folder / "gold.jsonl", gold), card=card)
     published = [place / DIALOGUES for place in (folder, folder / "data") if (place / DIALOGUES).is_file()]
     files = published[:1] or _data_files(folder)
     if not files:

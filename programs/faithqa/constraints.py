@@ -101,16 +101,12 @@ class FactRow(_Answered):
     verdict: FactVerdict | None = None
 
 
-class _Whole(QueryRow):
-    responses: list[dict[str, Any]]
-    ratings: dict[str, list[dict[str, Any]]] = pydantic.Field(default_factory=dict)
+class _Rated(pydantic.BaseModel, extra="allow"):
+    ratings: dict[str, dict[str, Any]] = {}
 
-    @pydantic.model_validator(mode="after")
-    def _same_number(self) -> "_Whole":
-        for rater, given in self.ratings.items():
-            if len(given) != len(self.responses):
-                raise ValueError(f"{rater} rated {len(given)} of {len(self.responses)} responses")
-        return self
+
+class _Whole(QueryRow):
+    responses: list[_Rated]
 
 
 def for_responses(
@@ -126,10 +122,12 @@ def for_responses(
         if not shared["constraints"]:
             return ()
     rows = []
-    for place, answered in enumerate(whole.responses):
-        own = {name: answered[name] for name in ("response", field) if name in answered}
-        rated = {rater: given[place].get(field) for rater, given in whole.ratings.items()}
-        ratings = {rater: value for rater, value in rated.items() if value is not None}
+    for answered in whole.responses:
+        given = answered.model_extra or {}
+        own = {name: given[name] for name in ("response", field) if name in given}
+        ratings = {
+            rater: rated[field] for rater, rated in answered.ratings.items() if rated.get(field) is not None
+        }
         rows.append({**shared, **own, **({"ratings": ratings} if ratings else {})})
     return rows
 

@@ -11,9 +11,7 @@ from judges import CHECK, FLAG
 
 from jurist.cases import case_id
 from jurist.errors import GoldError
-from jurist.gold.goldset import Gold, describe
-from jurist.gold.rejects import Rejects
-from jurist.programs.catalogue import find
+from jurist.gold.goldset import Gold
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -137,50 +135,6 @@ def test_rows_about_one_document_share_a_group_whatever_their_spacing() -> None:
     # a judge with nothing but the unit has a group for each case
     gold = Gold.of([{"message": "a", "rude": True}, {"message": "b", "rude": False}], FLAG)
     assert [case.group for case in gold.cases] == [case_id({"message": "a"}), case_id({"message": "b"})]
-
-
-def folder(place: Path, second: list[Any], gold: list[Any] = GOOD) -> Path:
-    write(place, gold)
-    write(place, second, "second.jsonl")
-    return place
-
-
-def test_the_second_rater_stands_beside_the_gold(tmp_path: Path) -> None:
-    rows = [GOOD[0], {**GOOD[1], "rater:ann": False}]
-    gold = Gold.load(folder(tmp_path, [{"row": 1, "factual": True}], rows), FECT)
-    one, two = gold.cases
-    assert (one.ratings, two.gold) == ({}, ("non_factual",))
-    assert two.ratings == {"first": ("non_factual",), "second": ("factual",), "ann": ("non_factual",)}
-    assert describe(gold)["raters"] == {"ann": 1, "first": 1, "second": 1}
-    # a row that is set aside has its number
-    (tmp_path / "gold.jsonl").write_text("{]\n" + (tmp_path / "gold.jsonl").read_text())
-    write(tmp_path, [{"row": 2, "factual": True}], "second.jsonl")
-    one, two = Gold.load(tmp_path, FECT, rejects=Rejects()).cases
-    assert (one.ratings.keys(), two.ratings.keys()) == (set(), {"first", "second", "ann"})
-    # of another layout it is read for its sentences
-    second = {"row": 0, "labels": ["faithful", "faithful"]}
-    row = response("faithful", "invented", question="q", group="g")
-    gold = Gold.load(folder(tmp_path, [second], [row]), find("factual"))
-    assert [case.ratings["first"] == case.ratings["second"] for case in gold.cases] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("second", "said"),
-    [
-        ([{"factual": True}], "second.jsonl:1, field 'row': row is None; name a row of gold.jsonl, from 0"),
-        ([{"row": 1, "factual": True}] * 2, "second.jsonl:2, field 'row': row is 1"),
-        (
-            [{"row": 2, "factual": True}],
-            "second.jsonl names the row 2; name a row of gold.jsonl, from 0 to 1",
-        ),
-        ([{"row": 1, "fact": True}], "gold.jsonl:2: second.jsonl has no label of this row"),
-    ],
-)
-def test_a_second_rater_whose_rows_are_unknown_is_refused(
-    second: list[Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(GoldError, match=said):
-        Gold.load(folder(tmp_path, second), FECT)
 
 
 WANTED: list[dict[str, tuple[str, ...]]] = [

@@ -175,12 +175,10 @@ def _folder(place: Path, **files: str) -> Path:
     return place
 
 
-def test_a_folder_with_a_card_and_a_second_rater(tmp_path: Path) -> None:
-    files = {"gold__jsonl": '{"a": 1}\n{"a": 2}\n', "second__jsonl": '{"row": 1, "a": 3}\n'}
-    folder = _folder(tmp_path / "mine", **files, CARD__json='{"licence": "CC0"}')
+def test_a_folder_with_a_card(tmp_path: Path) -> None:
+    folder = _folder(tmp_path / "mine", gold__jsonl='{"a": 1}\n{"a": 2}\n', CARD__json='{"licence": "CC0"}')
     reading = read(folder)
     assert (reading.name, reading.card) == ("mine", {"licence": "CC0"})
-    assert reading.second == {1: {"a": 3}}
     assert reading.path == f"{folder}/gold.jsonl"
 
 

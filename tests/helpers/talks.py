@@ -30,7 +30,7 @@ SECOND = "Since 1990 it has been open on Sundays, and about 3,000 visitors come 
 def small_gold() -> list[dict[str, Any]]:
     """Return every third response of CogniBench's bundled gold, its last three sentences."""
     return [
-        {**row, "sentences": row["sentences"][-3:], "labels": row["labels"][-3:]}
+        {**row, "sentences": row["sentences"][-3:], "labels": row["labels"][-3:], "ratings": {}}
         for row in read_jsonl(ROOT / "datasets" / "cognibench-mini" / "gold.jsonl")[::3]
     ]
 
