@@ -152,13 +152,24 @@ def _gold_lines(gold: Gold, aside: int) -> list[str]:
     read = ", ".join(f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items())
     alone = "group" not in gold.judge.columns.values() and about["groups"] == about["cases"] > 1
     apart = "; each row is a group: --column COLUMN=group names what rows belong to" if alone else ""
-    return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
+    meant = {text: label for text, label in gold.judge.values.items() if text != label}
+    labels = [", ".join(f"{text} is {label or 'no label'}" for text, label in meant.items())]
+    return [
+        f"{gold.source}: {counts}{left}{bad}",
+        f"columns: {read or 'as the judge has them'}{apart}",
+        *(f"labels: {line}" for line in labels if line),
+    ]
 
 
 def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
     """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
-    values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
     labels, positive = _listed(options.labels), _listed(options.positive)
+    read = {
+        text: label
+        for text, label in (shape.values if shape else {}).items()
+        if not label or text not in labels
+    }
+    values = {**read, **dict(options.names)}
     if positive and (options.prefer is not None or options.score is not None or not (labels or shape)):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None:

@@ -15,6 +15,7 @@ A missing answer counts as the end of the scale that is farther from gold.
 """
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,7 @@ from .votes import Sampling, median_vote, number_within
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
+_COMMA = re.compile(r"^(-?\d+),(\d{1,2})$")  # a number as sheets of many countries write it
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ class Scores(Scale):
         return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
 
     def cell(self, given: str) -> Any:
-        return number_within(self.low, self.high, self.whole, given)
+        point = _COMMA.sub(r"\1.\2", given)
+        return number_within(self.low, self.high, self.whole, point)
 
     def of_json(self, data: Any) -> Value:
         number = number_within(self.low, self.high, self.whole, data)

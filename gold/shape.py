@@ -22,6 +22,7 @@ _GROUP = re.compile(r"(conv(ersation)?|chat|dialog(ue)?|session|thread|document|
 _SIDE = re.compile(
     r"^(model|response|answer|reply|output|option|assistant|conversation)(?=[ab]$)|^tie(?=both)|bad$"
 )
+_SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 _ITEMS = 3  # of a list at most, where each is a column of its own
 
 
@@ -31,7 +32,7 @@ class Shape:
 
     columns: Mapping[str, str]  # column -> input, ``label`` or ``group``
     labels: Sequence[str]  # as most rows spell each
-    silent: Sequence[str]  # labels that say nothing
+    values: Mapping[str, str]  # what other labels mean: another one, or nothing
 
 
 def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]) -> Shape:
@@ -71,8 +72,9 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     label = next(column for column, name in columns.items() if name == "label")
     values = Counter(_text(row.get(label)) for row in rows)
-    silent = sorted(text for text in values if text and is_silent(text))
-    return Shape(columns=columns, labels=_spelled(values), silent=silent)
+    named = dict.fromkeys(sorted(text for text in values if text and is_silent(text)), "")
+    labels, short = _spelled(values)
+    return Shape(columns=columns, labels=labels, values=named | short)
 
 
 def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
@@ -93,23 +95,26 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _spelled(values: Mapping[str, int]) -> list[str]:
-    """Return the labels among values, each as it is mostly spelled, the rarest last."""
+def _spelled(values: Mapping[str, int]) -> tuple[list[str], dict[str, str]]:
+    """Return the labels among values, as mostly spelled, the rarest last, and what short ones mean: y is yes."""
+    said = {text.casefold(): text for text in values if not is_silent(text)}
+    long = {key: _SHORT[key] for key in said if _SHORT.get(key) in said}
     kinds: dict[str, Counter[str]] = {}
     for text, count in values.items():
         if not is_silent(text):
-            kinds.setdefault(text.casefold(), Counter())[text] += count
-    return [
-        max(kind, key=lambda text: (kind[text], text.islower()))
-        for kind in sorted(kinds.values(), key=lambda kind: -kind.total())
-    ]
+            kinds.setdefault(long.get(text.casefold(), text.casefold()), Counter())[text] += count
+    labels = {
+        key: max(kind, key=lambda text: (text.casefold() not in long, kind[text], text.islower()))
+        for key, kind in sorted(kinds.items(), key=lambda item: -item[1].total())
+    }
+    return list(labels.values()), {said[key]: labels[word] for key, word in long.items()}
 
 
 def scale_of(labels: Sequence[str]) -> str:
     """Return the usual scale of labels that are three numbers or more, as ``1-5``; empty if they are none."""
-    if len(labels) < 3 or not all(re.fullmatch(r"\d+([.]\d+)?", label) for label in labels):
+    if len(labels) < 3 or not all(re.fullmatch(r"\d+([.,]\d+)?", label) for label in labels):
         return ""
-    numbers = [float(label) for label in labels]
+    numbers = [float(label.replace(",", ".")) for label in labels]
     if any(number % 1 for number in numbers):
         return "0.0-1.0" if max(numbers) <= 1 else f"{min(numbers)}-{max(numbers)}"
     high = next((end for end in (3, 5, 7, 10, 100) if end >= max(numbers)), int(max(numbers)))
