@@ -164,11 +164,9 @@ def _gold_lines(gold: Gold, aside: int) -> list[str]:
 def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
     """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
     labels, positive = _listed(options.labels), _listed(options.positive)
-    read = {
-        text: label
-        for text, label in (shape.values if shape else {}).items()
-        if not label or text not in labels
-    }
+    known = {label.casefold() for label in labels}
+    meant = shape.values.items() if shape else ()
+    read = {text: label for text, label in meant if not (label and labels) or label.casefold() in known}
     values = {**read, **dict(options.names)}
     if positive and (options.prefer is not None or options.score is not None or not (labels or shape)):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
@@ -177,8 +175,8 @@ def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, s
         return preference_asked(compared), {**(sides(shape, compared, values) if shape else {}), **values}
     if options.score is not None:
         return score_asked(options.score), values
-    known = {theirs.casefold() for theirs in values}
-    own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
+    mapped = {theirs.casefold() for theirs in values}
+    own = [label for label in (shape.labels if shape else ()) if label.casefold() not in mapped]
     if not (labels or positive) and (scale := scale_of(own)):
         return score_asked(scale), values
     labels = labels or list(dict.fromkeys([*own, *filter(None, values.values())]))

@@ -19,7 +19,7 @@ def labels_csv(path: str = "labels.csv") -> None:
         lines = csv.writer(file)
         lines.writerow(["Chat ID", "Question", "botResponse", "Verdict", "Notes"])
         for n in range(60):
-            polite = ["Yes", "yes", "YES "][n % 3] if n % 5 < 3 else ["No", "no"][n % 2]
+            polite = ["Yes", "y", "YES "][n % 3] if n % 5 < 3 else ["No", "no"][n % 2]
             label = {7: "", 9: "Unsure"}.get(n, polite)
             reply = f"{'Thanks, gladly' if n % 5 < 3 else 'No. Go away'} {n}"
             lines.writerow([f"c{n // 2}", f"Can you help with case {n}?", reply, label, f"seen {n}"])
@@ -36,7 +36,7 @@ def test_from_a_csv_of_ones_own_to_a_compiled_judge_without_naming_a_column_agai
     assert "57 labelled rows in 30 groups; 2 without a label are left out; 2 cannot be used" in done.out
     judge = find("polite_reply.py:judge")
     named = {"Question": "message", "botResponse": "reply", "Verdict": "label", "Chat ID": "group"}
-    assert (dict(judge.columns), dict(judge.values)) == (named, {"Unsure": ""})
+    assert (dict(judge.columns), dict(judge.values)) == (named, {"Unsure": "", "y": "Yes"})
     assert judge.answer.positive == {"No"}
     gold = ("--gold", "labels.csv", "--rejects", "aside.jsonl")
     scored = ok("evaluate", "polite_reply.py:judge:basic", *gold, "--json")
@@ -49,7 +49,7 @@ def test_from_a_csv_of_ones_own_to_a_compiled_judge_without_naming_a_column_agai
 
 NESTED = [
     {"meta": {"thread_id": n // 2}, "input": {"question": f"q{n}"}, "output": f"r{n}"}
-    | {"scores": {"human": n % 5 + 1}}
+    | {"scores": {"human": f"{n % 5 + 1},0"}}
     for n in range(20)
 ]
 PAIRS = [
