@@ -106,9 +106,10 @@ def compare(
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
         seed: of the permutation test.
-        asking: ``budget``, hard limits for everything together; ``store``, the folder of artifacts (default
-            ``$JURIST_STORE``, else ``./compiled``); ``resume`` or ``fresh``, to continue or to forget an interrupted
-            run of the same comparison, so that nothing is paid twice; and, of judges given by name, as for
+        asking: ``budget``, hard limits for everything together; ``mapping``, what the gold calls columns and labels;
+            ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``resume`` or
+            ``fresh``, to continue or to forget an interrupted run of the same comparison, so that nothing is paid
+            twice; and, of judges given by name, as for
             :func:`load`: ``samples``, ``threshold``, ``concurrency``, ``strictness``, ``verifier``, ``adapter``.
 
     Raises:

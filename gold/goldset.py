@@ -37,7 +37,7 @@ class Gold(GoldData):
     @classmethod
     def load(
         cls,
-        source: str | Path | Sequence[str | Path],
+        source: str | Path | Sequence[str | Path] | Any,
         judge: Judge,
         *,
         labelled: bool = True,
@@ -48,7 +48,8 @@ class Gold(GoldData):
 
         Args:
             source: see :func:`jurist.gold.sources.read`; several are read as one, equal rows joined with the
-                ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.gold.sheets`.
+                ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.gold.sheets`. Rows in
+                Python are read as :meth:`of` does.
             judge: whose rows they are.
             labelled: True leaves out rows without any label and demands both classes;
                 False is for new data, where labels are optional.
@@ -59,7 +60,9 @@ class Gold(GoldData):
             GoldError: the source or one of its rows cannot be used, with file, line and field.
             UsageError: the mapping names a field or a label that the judge does not have.
         """
-        sources = [source] if isinstance(source, str | Path) else list(source)
+        sources: list[Any] = [source] if isinstance(source, str | Path) or is_table(source) else list(source)
+        if not all(isinstance(one, str | Path) for one in sources):  # rows, or a table of them
+            return cls.of(source, judge, labelled=labelled, mapping=mapping, rejects=rejects)
         bad = Rejects() if rejects is None else rejects
         bad.check_apart(*sources)
         with bad:

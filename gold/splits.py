@@ -223,7 +223,7 @@ def split_gold(
 ) -> Split:
     """Split the labelled cases of a gold set by group."""
     known, judge = [case for case in gold.cases if case.known], gold.settled
-    checked = _checked(shares or gold.judge.shares or default_shares(len(known)))
+    checked = checked_shares(shares or gold.judge.shares or default_shares(len(known)))
     near, aside, test = gold.near_copies, 0, tuple[Case, ...]()
     wanted: dict[str, float] = dict(zip(PARTS, checked, strict=True))
     if holdout is not None:
@@ -325,7 +325,8 @@ def _united(gold: GoldData) -> str:
     return f"; {names} groups hold nearly the same texts and count as {len(near)}, for example {example}"
 
 
-def _checked(shares: Sequence[float]) -> Shares:
+def checked_shares(shares: Sequence[float]) -> Shares:
+    """Return the shares of train, dev and test, if they are some."""
     try:
         train, dev, test = (float(share) for share in shares)
         if min(train, dev, test) > 0 and abs(train + dev + test - 1) < 1e-6:
@@ -333,7 +334,7 @@ def _checked(shares: Sequence[float]) -> Shares:
     except (TypeError, ValueError):
         pass
     hint = "give three positive numbers, sum 1"
-    raise UsageError(f"the shares {tuple(shares)} are not usable", hint=hint)
+    raise UsageError(f"the shares {shares!r} are not usable", hint=hint)
 
 
 def _problem(split: Split) -> str | None:

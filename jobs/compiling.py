@@ -12,6 +12,7 @@ from ..errors import OptimizerError, plural
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
+from ..gold.mapping import RowMapping
 from ..gold.splits import Split
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
@@ -30,7 +31,7 @@ from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import logs_beside
 from .sealed_rows import proof_of
-from .surface import GoldLike, ModelLike, Surface, holdout_of, model_of, started
+from .surface import Asking, GoldLike, ModelLike, Surface, holdout_of, model_of, started
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -76,6 +77,7 @@ def compile(
     prompt_model: ModelLike | None = None,
     verifier: ModelLike | None = None,
     budget: Budget | None = None,
+    mapping: RowMapping | None = None,
     sampling: Sampling | None = None,
     adapter: str | None = None,
     concurrency: int = 8,
@@ -103,6 +105,7 @@ def compile(
         prompt_model: writes prompts; default: the judge's model.
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
+        mapping: the names of columns and labels in the gold, where they are not the judge's.
         sampling: samples per case; an open threshold is fitted on train and dev.
         adapter: DSPy's prompt format: ``chat`` or ``json``; default: chat, or json where the model's
             replies to it cannot be read.
@@ -122,9 +125,8 @@ def compile(
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
-    surface, limits, _ = started(
-        {"surface": surface, "budget": budget, "store": store, "resume": resume, "fresh": fresh}
-    )
+    place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
+    surface, limits, _ = started({**place, "budget": budget, "mapping": mapping})
     resolved, reference = surface.judge(judge)
     fit = resolve_sampling(model_of(model), sampling or Sampling(), resolved.temperature)
     surface.note(fit.note)

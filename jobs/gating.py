@@ -48,6 +48,9 @@ Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
 
 def limits_of(minimum: Limits, maximum: Limits) -> tuple[Limit, ...]:
     """Return the limits of metrics and their lowest, and highest, values."""
+    given: tuple[Any, ...] = (minimum, maximum)
+    for text in (limits for limits in given if isinstance(limits, str)):
+        raise UsageError(f"{text!r} is no limit", hint='write it as {"accuracy": 0.8}')
     return tuple(
         Limit(metric=name, value=value, lowest=lowest)
         for lowest, limits in ((True, minimum), (False, maximum))

@@ -15,7 +15,7 @@ from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from .cascading import with_models
 from .compiling import Compiled
-from .surface import Loading, ModelLike, model_of, store_of, warn
+from .surface import Loading, ModelLike, check_named, check_options, model_of, store_of, warn
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -65,6 +65,7 @@ def load(
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
     """
+    check_options(options)
     loaded = loaded_of(reference, store_of(store, trust=trust), version=version, model=model, **options)
     warn(loaded.note)
     return loaded
@@ -81,6 +82,7 @@ def loaded_of(
     **options: Any,
 ) -> LoadedJudge:
     """Return a judge as :func:`jurist.load` does."""
+    check_named(reference)
     return load_from(
         reference,
         version=str(version),

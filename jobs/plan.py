@@ -17,7 +17,7 @@ from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
-from ..gold.splits import Split, shared_hint
+from ..gold.splits import Split, checked_shares, shared_hint
 from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.loading import verifier_of
@@ -145,7 +145,7 @@ def earlier_parts(
     store: Store, judge: Judge, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
 ) -> dict[str, str]:
     """Return the part of each group (by a hash) in earlier versions of the same seed, shares and kind of test."""
-    parts, wanted = dict[str, str](), shares and [round(share, 6) for share in shares]
+    parts, wanted = dict[str, str](), shares and [round(share, 6) for share in checked_shares(shares)]
     for version in reversed(store.list(judge.name)):
         kept = version.about.gold
         same = wanted in (None, [round(share, 6) for share in kept.shares]) and holdout == bool(kept.holdout)

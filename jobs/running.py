@@ -13,7 +13,7 @@ from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .judges import JudgeLike, judges_of
-from .surface import Loading, ModelLike, store_of, warn
+from .surface import Loading, ModelLike, budget_of, check_options, store_of, warn
 
 
 def run(
@@ -53,6 +53,7 @@ def run(
         be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
         JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
     """
+    check_options(options)
     (loaded,) = judges_of([judge], model, store_of(store), options)
     warn(loaded.note)
     found = mapping or RowMapping()
@@ -65,7 +66,7 @@ def run(
         given=None if named else rows,
     )
     settings = RunSettings(
-        budget=budget or Budget(),
+        budget=budget_of(budget),
         keep=keep,
         resume=resume,
         fresh=fresh,

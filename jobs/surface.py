@@ -13,7 +13,7 @@ import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError
+from ..errors import UsageError, choices
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -70,11 +70,13 @@ class Asked(Work, Protocol):
 class Surface:
     """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
 
-    columns: Mapping[str, str] = {}
+    columns: Mapping[str, str]
     """Columns of the user's files -> what the judge calls them."""
 
-    def __init__(self, store: Store, start: Start | None = None) -> None:
+    def __init__(self, store: Store, start: Start | None = None, mapping: RowMapping | None = None) -> None:
         self.store, self.start = store, start or Start(root=store.checkpoints)
+        self.mapping = mapping or RowMapping()
+        self.columns = self.mapping.columns
 
     def note(self, *notes: str) -> None:
         """Say what a user should know."""
@@ -82,11 +84,12 @@ class Surface:
 
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge to compile, and how it was named, if by name."""
+        check_named(judge)
         return (judge, "") if isinstance(judge, Judge) else locate(judge, self.store, source=True)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that was given."""
-        return gold_of(gold, judge)
+        return gold_of(gold, judge, mapping=self.mapping)
 
     def held_against(
         self, contenders: Sequence[LoadedJudge], gold: GoldLike
@@ -143,6 +146,7 @@ class Asking(Loading, total=False):
     """How judges are asked about gold: see :func:`jurist.compare`."""
 
     budget: Budget | None
+    mapping: RowMapping | None
     store: str | os.PathLike[str] | Store | None
     resume: bool
     fresh: bool
@@ -152,19 +156,48 @@ class Asking(Loading, total=False):
 def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
     """Return where a job is started, its limits, and how judges that are given by name are asked."""
     options: dict[str, Any] = dict(asking)
-    budget, surface, store = (options.pop(name, None) for name in ("budget", "surface", "store"))
+    names = ("budget", "surface", "store", "mapping")
+    budget, surface, store, mapping = (options.pop(name, None) for name in names)
     place = store_of(store)
     start = Start(root=place.checkpoints, **{name: options.pop(name, False) for name in ("resume", "fresh")})
-    return surface or Surface(place, start), budget or Budget(), options
+    check_options(options)
+    return surface or Surface(place, start, mapping), budget_of(budget), options
 
 
-def gold_of(gold: GoldLike, judge: Judge, *, labelled: bool = True) -> Gold:
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse arguments that say nothing of how a judge is asked."""
+    for name in options.keys() - Loading.__annotations__.keys():
+        known = (*Loading.__annotations__, *Asking.__annotations__, "model", "models")
+        raise UsageError(
+            f"no argument is called {name!r} here", hint=choices(name, [n for n in known if n != name])
+        )
+
+
+def check_named(judge: Any) -> None:
+    """Refuse what is neither a name nor a judge."""
+    if not isinstance(judge, str | Judge):
+        hint = "give its name, path/to/file.py:judge, or jurist.Judge(name=..., signature=...)"
+        raise UsageError(f"{getattr(judge, '__name__', repr(judge)):.80} is no judge", hint=hint)
+
+
+def budget_of(budget: Any) -> Budget:
+    """Return limits; none by default."""
+    if budget is None or isinstance(budget, Budget):
+        return budget or Budget()
+    raise UsageError(
+        f"budget={budget!r} is no limit", hint="give jurist.Budget(calls=...), or cost=, seconds="
+    )
+
+
+def gold_of(
+    gold: GoldLike, judge: Judge, *, labelled: bool = True, mapping: RowMapping | None = None
+) -> Gold:
     """Return gold, read from wherever it is. Raises what :meth:`Gold.load` raises."""
     if isinstance(gold, Gold):
         return gold
     if isinstance(gold, str | os.PathLike):
-        return Gold.load(os.fspath(gold), judge, labelled=labelled)
-    return Gold.of(gold, judge, labelled=labelled)
+        return Gold.load(os.fspath(gold), judge, labelled=labelled, mapping=mapping)
+    return Gold.of(gold, judge, labelled=labelled, mapping=mapping)
 
 
 def holdout_of(holdout: GoldLike, gold: Gold) -> Gold:

@@ -56,6 +56,12 @@ def basic() -> jurist.LoadedJudge:
                 ([{"policy": "p"}], "1, field 'reply': the field is missing"),
             )
         ),
+        (lambda: jurist.evaluate(CHECK, ROWS, modle="offline"), jurist.JuristError, "'modle' here; did you mean model"),
+        (lambda: jurist.compare([CHECK], ROWS, model="offline"), jurist.JuristError, "did you mean models"),  # type: ignore[call-arg]
+        (lambda: jurist.compile(CHECK.signature, ROWS), jurist.JuristError, r"is no judge; .* jurist.Judge\(name=.*"),  # type: ignore[arg-type]
+        (lambda: jurist.compile(CHECK, ROWS, budget=3), jurist.JuristError, r"no limit; give jurist.Budget\(calls="),  # type: ignore[arg-type]
+        (lambda: jurist.compile(CHECK, ROWS, shares="5/2/3"), jurist.JuristError, "the shares '5/2/3'"),  # type: ignore[arg-type]
+        (lambda: jurist.gate(CHECK, ROWS, minimum="f1=0"), jurist.JuristError, "'f1=0' is no limit; write"),  # type: ignore[arg-type]
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip
