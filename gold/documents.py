@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,20 +71,15 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
     """Read documents, in the order of the file or by file name; equal texts are one, as references of gold are."""
     documents: dict[str, Document] = {}
     ids: set[str] = set()
-    for document in _documents(Path(source), ("text", "reference", *filter(None, [name]))):
+    path, keys = Path(source), ("text", "reference", *filter(None, [name]))
+    found = [_plain(file, path if file != path else path.parent) for file in _texts(path)]
+    for document in found or (_document(row, keys, place) for place, row in read(path).rows):
         if document.text not in documents:
             if document.id in ids:  # conversations may be on several references
                 document = replace(document, id=f"{document.id}-{text_hash(document.text)[:8]}")
             documents[document.text] = document
             ids.add(document.id)
     return tuple(documents.values())
-
-
-def _documents(path: Path, keys: Sequence[str]) -> Iterator[Document]:
-    if texts := _texts(path):
-        yield from (_plain(file, path if file != path else path.parent) for file in texts)
-    else:
-        yield from (_document(row, keys, place) for place, row in read(path).rows)
 
 
 def _texts(path: Path) -> list[Path]:

@@ -44,7 +44,11 @@ class BatchService:
         with _in_one_line():
             client, file = self._client(batch), batch.file
             if not file:
-                file = self._uploaded(client, batch)
+                with TemporaryFile() as lines:
+                    lines.writelines(self._store.lines(batch))
+                    lines.seek(0)
+                    sent = (f"jurist-{batch.number}.jsonl", lines)
+                    file = client.files.create(file=sent, purpose="batch").id
                 self._store.note(batch, file=file, status="uploaded")
             # an earlier process may have begun it although nobody heard so
             begun = self._begun(client, file) if batch.status == "sending" else None
@@ -97,12 +101,6 @@ class BatchService:
     def _client(self, batch: Batch) -> openai.OpenAI:
         about: dict[str, Any] = {"base_url": batch.base, "timeout": self._timeout, "max_retries": _ATTEMPTS}
         return openai.OpenAI(api_key=self._sent_key, **about)
-
-    def _uploaded(self, client: openai.OpenAI, batch: Batch) -> str:
-        with TemporaryFile() as file:
-            file.writelines(self._store.lines(batch))
-            file.seek(0)
-            return client.files.create(file=(f"jurist-{batch.number}.jsonl", file), purpose="batch").id
 
     def _begun(self, client: openai.OpenAI, file: str) -> Any:
         """Return the batch of a file, if it was begun although nobody heard so."""

@@ -7,7 +7,7 @@ from itertools import islice
 from operator import attrgetter
 
 from ..cases import Case
-from ..errors import GoldError, UsageError, choices
+from ..errors import UsageError, choices
 from ..gold.documents import nothing_for
 from ..gold.new_rows import BadRow, NewRow, Source
 from ..gold.rejects import Rejects
@@ -65,7 +65,7 @@ class Survey:
         state.see(noted)
         self.whole = True
         if not self.rows and not self.elsewhere:
-            raise self._nothing()
+            raise self.rejects.first or nothing_for(self.source.judge, self.beside, self.source.name)
 
     def check_kept(self, names: Iterable[str]) -> None:
         """Refuse columns that no row has; all rows were read."""
@@ -91,9 +91,3 @@ class Survey:
         if place < _SHOWN and not known:
             self.shown.insert(place, row.case)
             del self.shown[_SHOWN:]
-
-    def _nothing(self) -> GoldError:
-        """Return why there is nothing to judge."""
-        if self.rejects.first is not None:
-            return self.rejects.first
-        return nothing_for(self.source.judge, self.beside, self.source.name)

@@ -107,11 +107,6 @@ def line_of(constraint: Any) -> str:
     return f"{constraint.category}: {one_line(constraint.text)} [{anchor}]"
 
 
-def lines_of(constraints: Iterable[Any]) -> str:
-    """Return constraints as numbered lines."""
-    return "\n".join(f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1))
-
-
 def parse_lines(text: str) -> dict[int, Part]:
     """Return the constraints of numbered lines by their numbers; other lines, as users may write, are left out."""
     parts: dict[int, Part] = {}
@@ -174,7 +169,7 @@ def score_of_marks(
     constraints = constraints_of(items or ())
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
-    lines = defuse(lines_of(constraints))
+    lines = defuse("\n".join(f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)))
     marked = yield from marks_of_lines({**inputs, "constraints": lines}, judging)
     marks = by_number(marked["marks"], labels)
     if set(marks) != set(range(1, len(constraints) + 1)):
