@@ -52,7 +52,7 @@ def store_named(options: StoreOptions) -> Store:
 
 
 def list_(options: ListOptions) -> Result:
-    """List artifacts, one's own first, with what each came from."""
+    """List artifacts with what each came from."""
     artifacts = store_named(options).list(options.judge)
     if options.judge is not None and not artifacts:
         hint = "jurist artifacts list has all; --store names another folder"
