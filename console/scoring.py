@@ -121,13 +121,23 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
     """Return the command that is mostly next: compile what is a basic prompt, and gate what is not."""
     if too_few(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
-    judge, gold = shlex.quote(options.judge.removesuffix(":basic")), shlex.quote(options.gold)
-    gold += f" --rejects {shlex.quote(options.rejects)}" if options.rejects else ""
+    judge, same = shlex.quote(options.judge.removesuffix(":basic")), _same(options)
     if data["judge"].endswith(":basic"):
-        model = "" if data["model"] == "offline" else f" --model {shlex.quote(data['model'])}"
-        return f"next: jurist compile {judge} --gold {gold}{model}"
+        return f"next: jurist compile {judge} {same}"
     least = "min" if rises else "max"
-    return f"next: jurist gate {judge} --gold {gold} --{least} {data['metric']}=LIMIT"
+    return f"next: jurist gate {judge} {same} --{least} {data['metric']}=LIMIT"
+
+
+def _same(options: EvaluateOptions | GateOptions) -> str:
+    """Return the options by which another command reads the same rows, and asks the same model."""
+    model = None if options.model == OFFLINE_MODEL else options.model
+    given = [
+        *(("--gold", options.gold), ("--rejects", options.rejects)),
+        *(("--column", "=".join(pair)) for pair in options.columns),
+        *(("--map", "=".join(pair)) for pair in options.labels),
+        *(("--model", model), ("--api-base", options.api_base), ("--api-key-env", options.key_env)),
+    ]
+    return " ".join(f"{name} {shlex.quote(value)}" for name, value in given if value)
 
 
 def compare(options: CompareOptions) -> Result:
@@ -206,7 +216,7 @@ def gate(options: GateOptions) -> Result:
         **_asking(options, terminal),
     )
     rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
-    then = f"next: jurist evaluate {shlex.quote(options.judge)} --gold {shlex.quote(options.gold)} --verbose"
+    then = f"next: jurist evaluate {shlex.quote(options.judge)} {_same(options)} --verbose"
     card = VerdictCard(
         tone="good" if found.passed else "bad",
         decision=found.decision,

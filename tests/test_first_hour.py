@@ -40,7 +40,11 @@ HOUR: list[tuple[str, int, str]] = [
         0,
         "may-send was not compiled yet: its basic prompt is used",
     ),
-    ("jurist evaluate may_send.py:basic --gold gold.jsonl", 0, "may-send:basic on gold"),
+    (
+        "jurist evaluate may_send.py:basic --gold raw.csv --rejects bad.jsonl --column answer=reply --map ok=send",
+        0,
+        "next: jurist compile may_send.py --gold raw.csv --rejects bad.jsonl --column answer=reply --map ok=send",
+    ),
     # compiled, and not shown to be better: the name works all the same, and says for what it stands
     (f"jurist compile may_send.py --gold gold.jsonl {FAST}", 0, "compiled is not shown to be better"),
     ("jurist run may-send --input gold.jsonl --output out.jsonl", 0, "may-send:basic: 79 rows"),
