@@ -247,7 +247,9 @@ class BatchStore(Database):
             error = _shown(result.get("error") or body, key)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return
-        if isinstance(status, int) and isinstance(body, dict) and not _again(status):
+        # others say that the request was not looked at, and might be another time
+        settled = isinstance(status, int) and (status < 400 or status in (400, 413, 422))
+        if settled and isinstance(body, dict):
             keep = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
             self.all(keep, status, _shown(body, key).encode(), name)
         else:
@@ -264,8 +266,3 @@ def _line(row: Mapping[str, Any]) -> bytes:
     about = json.dumps({"custom_id": row["custom_id"], "method": "POST", "url": row["url"]})
     body: bytes = row["body"]
     return about[:-1].encode() + b', "body": ' + body + b"}\n"
-
-
-def _again(status: int) -> bool:
-    """Whether a status says that the request was not looked at, and might be another time."""
-    return status >= 400 and status not in (400, 413, 422)

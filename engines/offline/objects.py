@@ -86,13 +86,9 @@ def _scene(values: Mapping[str, str], roles: Roles) -> Scene:
     whole, _ = scene_of(values, roles)
     texts = [unit.text for text in whole.units for unit in split_units(text, quoting=True)]
     if len(texts) == 1:
-        texts = _clauses(texts[0])
+        clauses = (part.strip().strip(" .!?。！？\"'") for part in _CLAUSE.split(texts[0]))
+        texts = list(filter(None, clauses))
     return replace(whole, units=tuple(dict.fromkeys(texts))[:_MOST])
-
-
-def _clauses(sentence: str) -> list[str]:
-    parts = [part.strip().strip(" .!?。！？\"'") for part in _CLAUSE.split(sentence)]
-    return [part for part in parts if part]
 
 
 @lru_cache(maxsize=64)

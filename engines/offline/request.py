@@ -313,10 +313,6 @@ def split_units(text: str, *, quoting: bool = False) -> tuple[Unit, ...]:
     if ascend and not (quoting and numbers != list(range(1, len(lines) + 1))):
         texts = [line[mark.end() :] for line, mark in zip(lines, marks, strict=True) if mark]
         return tuple(Unit(number=number, text=text) for number, text in zip(numbers, texts, strict=True))
-    texts = lines if quoting else [_unwrapped(line) for line in lines]
+    wraps = zip(lines, map(_WRAPPED.fullmatch, lines), strict=True)
+    texts = lines if quoting else [wrap[1].strip() if wrap else line for line, wrap in wraps]
     return tuple(Unit(number=number, text=text) for number, text in enumerate(texts, 1))
-
-
-def _unwrapped(line: str) -> str:
-    wrapped = _WRAPPED.fullmatch(line)
-    return wrapped[1].strip() if wrapped else line
