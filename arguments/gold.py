@@ -5,7 +5,7 @@ from typing import Literal
 from .groups import Printed, RowOptions, SeedOptions, SplitOptions, name, port, some_gold, whole
 from .options import choice, flag, option, positional
 
-_Rule = Literal["unanimous", "majority", "adjudicated", "reviewed"]
+_Rule = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
 
 
 class JudgedGold(RowOptions, Printed):
@@ -42,6 +42,7 @@ class ImportOptions(RowOptions, Printed, command="gold import", does="gold.impor
       jurist gold import fect labels.csv --column answer=claim --rejects bad.jsonl --output gold.jsonl
       jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
       jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
+      jurist gold import score.py:judge raw.csv --column ann=rater:ann --column bob=rater:bob --merge median -o g.jsonl
     """
 
     judge: str = positional("JUDGE", "the judge whose labels these are")

@@ -8,7 +8,7 @@ from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, Judg
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import human_ceiling, rater_agreement
 from ..gold.goldset import Gold, describe, import_gold, write_split
-from ..gold.raters import RULES, rating_columns, strata
+from ..gold.raters import rating_columns, rules_of, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import RESOLVED
 from ..gold.splits import PARTS
@@ -149,7 +149,7 @@ def agreement(options: AgreementOptions) -> Result:
     ratings, groups = rating_columns(gold.cases)
     measured = rater_agreement(ratings, judge.comparison, groups=groups)
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
-    merged = {rule: strata(gold, rule) for rule in RULES}
+    merged = {rule: strata(gold, rule) for rule in rules_of(judge.answer.scale)}
     data = {
         "gold": gold.name,
         "judge": judge.name,

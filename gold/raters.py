@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value, text_hash
-from ..errors import GoldError
+from ..errors import GoldError, UsageError
 from ..evaluation.rows import majority
 from .files import Place
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Ceiling
+    from ..evaluation.scale import Scale
     from .data import GoldData
 
 G = TypeVar("G", bound="GoldData")
-Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
+Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
 """``unanimous``: all raters who labelled the unit agree. ``majority``: more than half of them do.
 ``adjudicated``: the row's own gold label where it has one, else unanimous. ``reviewed``: the majority, and the row's
-own gold label where there is none."""
+own gold label where there is none. ``median`` (the lower of two), ``mean``: of scores alone; a mean of whole scores is
+the whole one next to it, the higher of two."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
+
+
+def rules_of(scale: Scale) -> tuple[Rule, ...]:
+    """Return the rules that fit a kind of answer: the last two are of scores."""
+    return RULES if scale.learned == "number" else RULES[:-2]
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
@@ -33,6 +41,11 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
     labels = [label for label in ratings.values() if label is not None]
     if not labels or (rule == "adjudicated" and gold is not None):
         return gold
+    if rule == "median":
+        return sorted(labels)[(len(labels) - 1) // 2]
+    if rule == "mean":
+        mean = sum(labels) / len(labels)
+        return math.floor(mean + 0.5) if all(isinstance(label, int) for label in labels) else mean
     if rule in ("majority", "reviewed"):
         most = majority(labels)
         return gold if most is None and rule == "reviewed" else most
@@ -60,6 +73,9 @@ def merged(case: Case, rule: Rule) -> Case:
 def merge_gold(gold: G, rule: Rule) -> G:
     """Return a gold set after a rule, without rows that nobody labelled; its ambiguous units name a category."""
     answer, keys = gold.judge.answer, label_keys(gold.judge)
+    if rule not in (fitting := rules_of(answer.scale)):
+        hint = f"use one of {', '.join(fitting)}"
+        raise UsageError(f"--merge {rule} is of scores, and {gold.judge.name} gives none", hint=hint)
     if not keys:
         hint = f"give its rows model the field {answer.field!r}"
         raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)

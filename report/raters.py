@@ -57,11 +57,14 @@ def ceiling_table(found: Ceiling) -> Table:
 
 def rules_table(merged: Mapping[Any, Strata]) -> Table:
     """Return one row a rule: units with a label, and without one, by category."""
+    # why units are ambiguous is known where people filled in the column for it
+    named = [name for name in CATEGORIES if any(one.ambiguous[name] for one in merged.values())]
+    named = [] if named == ["unknown"] else named
     rows = [
-        [rule, one.labelled, sum(one.ambiguous.values()), *one.ambiguous.values()]
+        [rule, one.labelled, sum(one.ambiguous.values()), *(one.ambiguous[name] for name in named)]
         for rule, one in merged.items()
     ]
-    columns = ["rule", "units with a label", "ambiguous", *(f"of these {name}" for name in CATEGORIES)]
+    columns = ["rule", "units with a label", "ambiguous", *(f"of these {name}" for name in named)]
     return table("Merging rules", columns, rows)
 
 

@@ -151,7 +151,7 @@ def test_what_raters_differ_on_is_settled_on_a_page_of_its_own(
     blank = [{**row, "factual": None} for row in ROWS]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in blank), "utf-8")
     sources = [tmp_path / "rows.jsonl", tmp_path / "labels.jsonl"]
-    for rule in RULES:
+    for rule in RULES[:4]:
         first, second = merge_gold(Gold.load(sources, FECT, labelled=False), rule).cases
         assert (first.gold, second.gold) == (("factual",), ("factual",))
         assert (
