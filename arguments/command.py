@@ -31,6 +31,7 @@ class Parser(argparse.ArgumentParser):
     command: type[Options] | None = None  # what it parses
     declared: bool = False  # whether the options of that are there
     kept: Mapping[str, Any] = {}  # what a file of settings says
+    given: Sequence[str] = ()  # the words that were parsed last
 
     def declare(self) -> None:
         """Declare the options of the command when they are needed: those of all commands take longer than most."""
@@ -62,13 +63,19 @@ class Parser(argparse.ArgumentParser):
             argv = [self.any_other, *argv]
         if self.kept and self.command:
             argv = in_front(self.kept, self.command, self, argv)
+        self.given = argv
         parsed, unknown = super().parse_known_args(argv if args is not None else None, namespace)
         if unknown:
-            options = [name for action in self._actions for name in action.option_strings]
-            close = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
-            meant = f"; did you mean {close[0]}?" if close else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown[0])}")
         return parsed, unknown
+
+    def _meant(self, word: str) -> str:
+        options = [name for action in self._actions for name in action.option_strings]
+        name = word.partition("=")[0]
+        if not name.startswith("--") or any(option.startswith(name) for option in options):
+            return ""
+        close = difflib.get_close_matches(name, options, n=1)
+        return f"; did you mean {close[0]}?" if close else ""
 
     def list_all(self) -> None:
         """Let help list all options from now on."""
@@ -92,6 +99,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and exit with 2."""
+        if message.startswith("the following arguments are required"):  # and one of them may be misspelt
+            message += next(filter(None, map(self._meant, self.given)), "")
         say(f"error: {message}{'' if message.endswith('?') else ';'} see {self.prog} --help")
         self.exit(2)
 

@@ -239,7 +239,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "unrecognized arguments: --colour; see jurist judges --help", "judges --colour"),
     (1, "no judge is called so: compile it first from its file", "report nobody"),
     (1, "did you mean gold.jsonl?", "evaluate fect:basic --gold golt.jsonl"),
-    (2, "required: --gold", "evaluate fect:basic"),
+    (2, "required: --gold; did you mean --gold?", "evaluate fect:basic --glod gold.jsonl"),
     (1, "/proc/self/mem: the file cannot be read", "run fect:basic --input /proc/self/mem --output o"),
     (2, "No space left", f"{TO} /dev/full"),
     (2, "is not UTF-8; name another output", f"{TO} o\udcff"),
