@@ -107,10 +107,8 @@ class Terms:
         return other
 
     def apply(self, request: Request) -> Request:
-        """Return a request as this endpoint takes it, without the seed, which is the number of a sample and ours.
-
-        The typed request in hand decides whether its answer is JSON.
-        """
+        """Return a request as this endpoint takes it, without the seed, which is the number of a sample and ours."""
+        # the typed request in hand decides whether its answer is JSON
         typed = typed_request.get()
         held = typed.signature if typed is not None and isinstance(typed.adapter, dspy.JSONAdapter) else None
         limit = None

@@ -134,10 +134,8 @@ def steps(
     agree: float,
     risk: float,
 ) -> Iterator[Step]:
-    """Yield the levels that are tested, the strictest first, up to the first that is not shown to agree enough.
-
-    ``probable`` and ``right`` are of shape (judges, rows), the judges in the order in which they are asked.
-    """
+    """Yield the levels that are tested, the strictest first, up to the first that is not shown to agree enough."""
+    # ``probable`` and ``right`` are of shape (judges, rows), the judges in the order in which they are asked
     sure, good, group = np.array(probable), np.array(right, dtype=np.bool_), np.array(groups)
     first = max(START * len(group), fewest(agree, risk))
     for level in LEVELS:

@@ -232,10 +232,8 @@ def _build(
 def _rows(
     reading: Reading[All], judge: Judge, mapping: RowMapping, bad: Rejects, aside: bool
 ) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
-    """Yield each row of a source with the cases that it holds.
-
-    A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise.
-    """
+    """Yield each row of a source with the cases that it holds."""
+    # A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise
     for place, raw in labelled_rows(reading.rows):
         try:
             row, at = as_row(judge, raw, place)

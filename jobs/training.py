@@ -37,10 +37,8 @@ def make_training(
     shares: Shares | None = None,
     on_case: Callable[[], None] = lambda: None,
 ) -> Training:
-    """Turn labelled cases into a training file; what is left out is counted, as a reply that is not read back.
-
-    ``part`` of the split by group, ``seed`` and ``shares`` keep what a compilation tests on out of the file.
-    """
+    """Turn labelled cases into a training file; what is left out is counted, as a reply that is not read back."""
+    # ``part`` of the split by group, ``seed`` and ``shares`` keep what a compilation tests on out of the file
     predictor = _predictor(loaded)
     chosen = gold.cases if part == "all" else gold.split(seed, shares).part(part)
     ids, left = {case.id for case in chosen}, Counter[str]()

@@ -284,10 +284,8 @@ class LoadedJudge(Prompt):
         return known
 
     def is_same(self, other: "LoadedJudge") -> bool:
-        """Say whether another one is this version, or this very judge, and asked in the same way.
-
-        Prompts do not tell: basic ones of two files may differ in their code alone.
-        """
+        """Say whether another one is this version, or this very judge, and asked in the same way."""
+        # prompts do not tell: basic ones of two files may differ in their code alone
         alike = self.artifact is not None or self.judge == other.judge
         return alike and self.fingerprint() == other.fingerprint()
 

@@ -39,10 +39,8 @@ class Writing:
 def propose(
     job: Job, signature: type[dspy.Signature], asked: Sequence[Mapping[str, str]], temperature: float
 ) -> list[dict[str, str]]:
-    """Ask the proposer once for each entry of ``asked``; return the output fields of each usable answer.
-
-    One that has given nothing that can be used ten times in a row is not asked in that way any more.
-    """
+    """Ask the proposer once for each entry of ``asked``; return the output fields of each usable answer."""
+    # one that has given nothing that can be used ten times in a row is not asked in that way any more
     kind = signature.__name__
     if given_up(job, kind):
         return []

@@ -76,10 +76,8 @@ class Track:
 
     @property
     def text(self) -> Candidate:
-        """The leader of the prompts that show no more examples than the start: there a row takes fewest tokens.
-
-        Instructions are written for it and told apart by it; examples are added to what has come out best.
-        """
+        """The leader of the prompts that show no more examples than the start: there a row takes fewest tokens."""
+        # instructions are written for it and told apart by it; examples are added to what has come out best
         start, every = self.start, self.board.candidates.values()
         plain = [one for one in every if (one.state.shown, one.setting) == (start.state.shown, start.setting)]
         return self._leader(plain, -self.reach)

@@ -88,10 +88,8 @@ class Standing:
 
 
 def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float) -> bool:
-    """Say whether the judge's metric is better than another prompt's by more than luck, as the proof would test it.
-
-    Estimated gains are the best of many, so groups are permuted. Of four groups or fewer, none may disagree.
-    """
+    """Say whether the judge's metric is better than another prompt's by more than luck, as the proof would test it."""
+    # estimated gains are the best of many, so groups are permuted. Of four groups or fewer, none may disagree
     labelled = [(other.row, own.row) for other, own in pairs if own.row.labelled]
     if not labelled:
         return False

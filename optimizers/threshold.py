@@ -262,10 +262,8 @@ def _weights(kept: _Kept) -> Best | None:
 
 
 def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
-    """Return what is added to each label's logarithm: a logistic model of these alone and one scale of all.
-
-    A label with n units counts as much as n to the power of 1 - ``power``.
-    """
+    """Return what is added to each label's logarithm: a logistic model of these alone and one scale of all."""
+    # A label with n units counts as much as n to the power of 1 - ``power``
     logs, count = np.log(np.maximum(shares, _LEAST_SHARE)), shares.shape[1]
     each = np.bincount(gold, minlength=count)[gold] ** -power
     each *= len(gold) / max(each.sum(), _END)

@@ -17,10 +17,8 @@ def echo_then_labels(
     tags: Sequence[str],
     facts: Mapping[str, str],
 ) -> Flow:
-    """Ask for an echo in tags, then for a label of each numbered line whose tag is in ``facts``.
-
-    Of a line that is labelled a ``fact`` the tag counts; one that the second step leaves out has no label.
-    """
+    """Ask for an echo in tags, then for a label of each numbered line whose tag is in ``facts``."""
+    # of a line that is labelled a ``fact`` the tag counts; one that the second step leaves out has no label
     first, second = steps
     lines = str(inputs[unit]).split("\n")
     texts = {int(number): text for number, _, text in (line.partition(". ") for line in lines)}

@@ -16,10 +16,8 @@ _MEASURES = ("ece", "brier", "auc", "average_precision")
 
 
 def cuts(judge: Judge, proof: Proof, system: str) -> list[tuple[float, int, float, float]]:
-    """Return (least probability, units, precision, recall), the highest first; empty if units have none, or all one.
-
-    Units without an answer are never found, and missed if they are positive.
-    """
+    """Return (least probability, units, precision, recall), the highest first; empty if units have none, or all one."""
+    # units without an answer are never found, and missed if they are positive
     from sklearn.metrics import precision_recall_curve
 
     scale = judge.answer.scale

@@ -70,10 +70,8 @@ def run_judge(
     on_begin: Callable[[RunPlan], None] = lambda plan: None,
     on_row: Callable[[], None] = lambda: None,
 ) -> Summary:
-    """Judge the rows of a source and write a line for each; limits hold over all that ``resume`` continues.
-
-    At a limit or signal the rows in flight are finished as far as they are paid, and the others are left.
-    """
+    """Judge the rows of a source and write a line for each; limits hold over all that ``resume`` continues."""
+    # at a limit or signal the rows in flight are finished as far as they are paid, and the others are left
     settings = settings or RunSettings()
     work = _Running(
         judge=judge, source=source, output=output, settings=settings, on_begin=on_begin, on_row=on_row

@@ -59,10 +59,8 @@ class Ranking:
     def nearest(
         self, row: Mapping[str, Any], shown: int, room: float, apart: Collection[int] = ()
     ) -> list[int]:
-        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last.
-
-        Left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are.
-        """
+        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last."""
+        # left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are
         wanted, scores = set(self._words_of(row)), dict.fromkeys(range(len(self.rows)), 0.0)
         for word in sorted(wanted & self._index.keys()):
             held = self._index[word]

@@ -51,10 +51,8 @@ def public_address(text: str) -> str:
 
 
 def publishable(value: Any) -> Any:
-    """Return ``value`` as a JSON value that can be written anywhere: without keys, tokens and credentials.
-
-    NaN and infinities, which JSON has not, become ``None``; lone surrogates become U+FFFD.
-    """
+    """Return ``value`` as a JSON value that can be written anywhere: without keys, tokens and credentials."""
+    # NaN and infinities, which JSON has not, become ``None``; lone surrogates become U+FFFD
     return _walk(value, "", _values(_SHORTEST))
 
 

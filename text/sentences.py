@@ -86,10 +86,8 @@ def without_repeats(text: str) -> str:
 
 
 def locate(text: str, sentences: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return the (start, end) of sentences in the text they are from; equal ones are found one after the other.
-
-    Empty if they do not all stand in it in their order.
-    """
+    """Return the (start, end) of sentences in the text they are from; equal ones are found one after the other."""
+    # empty if they do not all stand in it in their order
     spans, end = [], 0
     for sentence in sentences:
         start = text.find(sentence, end)

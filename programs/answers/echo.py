@@ -24,10 +24,8 @@ def in_tags(texts: Sequence[str], places: Sequence[int], labels: Sequence[str]) 
 def echoed(
     text: Any, labels: Sequence[str], texts: Sequence[str], asked: Sequence[int]
 ) -> tuple[tuple[str | None, ...], int, int, str]:
-    """Return the labels that an echo gives to the texts that were asked for, by text and order.
-
-    Besides: how many echoes are of no text, how many texts got two labels, and why none has a label.
-    """
+    """Return the labels that an echo gives to the texts that were asked for, by text and order."""
+    # besides: how many echoes are of no text, how many texts got two labels, and why none has a label
     spans, wanted = _spans(text, tuple(labels)), [_plain(shown(texts[place])) for place in asked]
     tag, _ = _patterns(tuple(labels))
     if any(map(tag.search, wanted)) and [copied for _, copied in spans] != wanted:
