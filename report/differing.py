@@ -72,6 +72,8 @@ def prompt_difference(first: Side, second: Side) -> str:
         had, demos = Counter(_examples(old)), Counter(_examples(new))
         if demos != had:
             lines.append(f"## {name}: demonstrations")
+        if _shown(old) != _shown(new):
+            lines.append(f"## {name}: shown with each row: {_shown(old) or 'all'} -> {_shown(new) or 'all'}")
         for mark, changed in (("-", had - demos), ("+", demos - had)):
             lines += [f"{mark} {text}".replace("\n", "\n  ") for text in changed.elements()]
     return "\n".join([f"--- {first.name}", f"+++ {second.name}", *lines]) if lines else ""
@@ -135,6 +137,14 @@ def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
     )
 
 
+def _shown(prompt: PredictorPrompt) -> str:
+    """Return how many of the demonstrations stand beside each row; empty where all do."""
+    kept = prompt.remembered
+    return (
+        f"the {kept.shown} most like it of {len(kept.rows)}" if kept and kept.shown < len(kept.rows) else ""
+    )
+
+
 def change_words(before: PromptState, after: PromptState) -> str:
     """Return what changed in a prompt in one line: how many words, how many demonstrations, and the first new words."""
     changes = prompt_changes(before, after)
@@ -149,7 +159,9 @@ def change_words(before: PromptState, after: PromptState) -> str:
         if runs
     ]
     if demos := sum(len(change.examples) for change in changes):
-        parts.append(f"{demos} demonstration{'s' if demos > 1 else ''}")
+        shown = next(filter(None, map(_shown, after.predictors.values())), "")
+        of_each = f", each row sees {shown}" if shown else ""
+        parts.append(f"{demos} demonstration{'s' if demos > 1 else ''}{of_each}")
     if not parts:
         return "the basic one, unchanged"
     longest = max(added, key=len, default=[])

@@ -124,6 +124,8 @@ def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: 
     kept = jurist.Store().load("route@2").state.predictors["self"].remembered
     assert kept is not None
     assert kept.rows[known]["desk"] == other["desk"]
+    differ = ok("artifacts", "diff", "route:basic", "route@2").out
+    assert f"shown with each row: all -> the {kept.shown} most like it of {len(kept.rows)}" in differ
     assert (again.code, "no labelled row that is not in the sealed test" in again.err) == (1, True), again.err
     withdrawn = ok(
         "artifacts", "forget", "route@2", next(iter(set(kept.rows) - set(first.card["gold"]["seen"])))
