@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 from .jobs.cascading import Cascade, Cascading
-from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation, Pairs
+from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.judges import JudgeLike, in_order, judges_of
@@ -93,18 +93,16 @@ def compare(
     *,
     models: Sequence[ModelLike] | None = None,
     repeats: int = 1,
-    pairs: Pairs = "first",
     seed: int = 0,
     **asking: Unpack[Asking],
 ) -> Comparison:
-    """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
+    """Score judges on the same gold, judges x models x repeats, and test the first against each other one (Holm).
 
     Args:
         judges: see :data:`JudgeLike`; they find the same in the same rows.
         gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
         models: every judge that is given by name is asked with each; default: ``offline``.
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
-        pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
         seed: of the permutation test.
         asking: ``budget``, hard limits for everything together; ``mapping``, what the gold calls columns and labels;
             ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``resume`` or
@@ -117,7 +115,7 @@ def compare(
         be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
-    how: dict[str, Any] = {"repeats": repeats, "pairs": pairs, "seed": seed}
+    how: dict[str, Any] = {"repeats": repeats, "seed": seed}
     found: Comparison = _measured(Comparing, judges, models, gold, asking, title="comparing", **how)
     return found
 

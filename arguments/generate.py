@@ -98,7 +98,6 @@ class AssessOptions(
     )
     judge_model: str = option("M", 'the judge\'s model: "offline" (default) or a model string', "offline")
     judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for the judge")
-    judge_temperature: float | None = option("T", "of the judge (default: 0.7, or 0 for one sample)")
     samples: int = option("K", "independent judgements a response", 5)
     threshold: int | None = option("T", "votes for a hallucination (default: more than half)")
     calibration: str | None = option(

@@ -1,7 +1,6 @@
 """What ``evaluate``, ``evaluate harden``, ``compare`` and ``gate`` take."""
 
 import argparse
-from typing import Literal
 
 from .groups import (
     AskedOptions,
@@ -18,7 +17,7 @@ from .groups import (
     asked_judge,
     whole,
 )
-from .options import Options, choice, flag, option, positional, repeated
+from .options import Options, flag, option, positional, repeated
 
 
 class CompareOptions(
@@ -30,11 +29,12 @@ class CompareOptions(
     helps={"calls": "hard limit on calls, over all judges and models"},
 ):
     """Score several judges on the same rows: judges x models x repeats, with two kinds of 95 % interval
-    (other rows; asked again), self-consistency, and paired tests corrected together (Holm).
+    (other rows; asked again), self-consistency, and paired tests of the first against each other one, corrected
+    together (Holm).
 
     examples:
       jurist compare fect fect:basic --gold labels.csv
-      jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --pairs all --json
+      jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --json
       jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
         --model openai/gpt-4.1 --model openai/gpt-4.1-mini --max-cost 5 --yes --output result.json
 
@@ -48,7 +48,6 @@ class CompareOptions(
         nargs="+",
     )
     repeats: int = option("N", "ask everything N times, with other draws", 1)
-    pairs: Literal["first", "all"] = choice("test the first against each other one, or all pairs", "first")
 
 
 class CascadeOptions(
@@ -88,12 +87,11 @@ class EvaluateOptions(
 
     examples:
       jurist evaluate fect:basic --gold fect-mini
-      jurist evaluate fect@2 --gold labels.csv --worst 20
+      jurist evaluate fect@2 --gold labels.csv --verbose
       jurist evaluate fect:basic --gold labels.csv --model openai/gpt-4.1-mini --max-calls 500 --json
     """
 
     judge: str = asked_judge()
-    worst: int = option("N", "how many disagreements --verbose prints", 5)
 
 
 def _limit(text: str) -> tuple[str, float]:

@@ -130,7 +130,6 @@ def labelling_model(options: AssessOptions) -> Model:
     return Model(
         name=options.judge_model,
         api_base=options.judge_api_base,
-        temperature=options.judge_temperature,
         timeout=options.timeout,
         seed=options.seed,
     )

@@ -43,17 +43,13 @@ from .terminal import Terminal
 class _Scoring(Terminal):
     """The terminal of a command on gold: the estimate, the question, and the result written before it is printed."""
 
-    def __init__(
-        self,
-        options: ScoringOptions,
-        all_pairs: bool | None = None,
-    ) -> None:
+    def __init__(self, options: ScoringOptions, *, compares: bool = False) -> None:
         super().__init__(options)
         self.data: dict[str, Any] = {}
         self.rises: bool | None = None  # whether more of the first judge's metric is better
         self.line = ""  # the human ceiling, in words
         self.artifact: Artifact | None = None  # the one that was attacked
-        self._scoring, self._pairs = options, all_pairs
+        self._scoring, self._compares = options, compares
 
     def note(self, *notes: str) -> None:
         """Leave it to :meth:`asking`, which says it below the estimate."""
@@ -63,9 +59,9 @@ class _Scoring(Terminal):
         notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
         if isinstance(work, Hardening):
             return notes
-        many, groups, tests = len(work.contenders), len({case.group for case in work.cases}), 0
-        if self._pairs is not None and work.repeats == 1:  # of repeats, no unit is simply right or wrong
-            tests = many * (many - 1) // 2 if self._pairs else many - 1
+        many, groups = len(work.contenders), len({case.group for case in work.cases})
+        # of repeats, no unit is simply right or wrong
+        tests = many - 1 if self._compares and work.repeats == 1 else 0
         limits = [wide(groups)] if many == 1 else work.look.limits(work.cases, work.scored.comparison, tests)
         return [said for said in (*notes, work.look.words, *limits) if said]
 
@@ -74,7 +70,7 @@ class _Scoring(Terminal):
         self.data = {**found.to_json(), "forecast": self.forecast}
         if isinstance(work, Hardening):
             self.data["spend"], self.artifact = job.spend(), work.judge.artifact
-        if self._pairs is not None:
+        if self._compares:
             ceiling = ceiling_of(work.gold, only=rated_in_test(work.gold, {case.id for case in work.cases}))
             self.line = ceiling_line(ceiling)
             self.data["ceiling"] = ceiling and ceiling_card(ceiling)
@@ -100,7 +96,7 @@ def evaluate(options: EvaluateOptions) -> Result:
     model = Model.of(options, name=options.model)
     evaluate_judge(options.judge, model=model, **_asking(options, terminal))
     data = terminal.data
-    detailed = evaluation_parts(data, options.worst)
+    detailed = evaluation_parts(data)
     then = _after(options, data, terminal.rises)
     card = evaluation_card(data, rises=terminal.rises, then=then, whole=options.whole)
     short = [] if too_few(data) else detailed[:1]
@@ -142,12 +138,11 @@ def _same(options: EvaluateOptions | GateOptions) -> str:
 
 def compare(options: CompareOptions) -> Result:
     """Compare judges on gold."""
-    terminal = _Scoring(options, all_pairs=options.pairs == "all")
+    terminal = _Scoring(options, compares=True)
     compare_judges(
         options.judges,
         models=models_of(options),
         repeats=options.repeats,
-        pairs=options.pairs,
         seed=options.seed,
         **_asking(options, terminal),
     )

@@ -1,16 +1,15 @@
 """From the answers of an experiment to its result: of one judge what to read first, of several what tells them apart.
 
 Every metric is the mean over the repeats, with the t-interval over repeats (FECT Tables 2, 4, 5) and the interval
-clustered by group; contenders are tested in pairs on the same cases, and corrected together (Holm).
+clustered by group; the first contender is tested against each other one on the same cases, corrected together (Holm).
 """
 
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
-from ..errors import UsageError
 from ..evaluation.classes import ClassScores, class_scores, confused
 from ..evaluation.contrasts import (
     Consistency,
@@ -33,8 +32,6 @@ from ..programs.judge import Judge
 from ..report.views import comparison_parts, evaluation_parts, html_of
 from .experiment import Answers, Experiment
 from .references import References
-
-Pairs = Literal["first", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,29 +96,17 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparing(Experiment):
-    """Judges that are tested in pairs."""
+    """Judges of which the first is tested against each other one."""
 
-    pairs: Pairs = "first"  # the first against each other one, or all pairs
     seed: int = 0  # of the permutation test
-
-    def __post_init__(self) -> None:
-        if self.pairs not in get_args(Pairs):
-            hint = f"give {' or '.join(get_args(Pairs))}"
-            raise UsageError(f"pairs={self.pairs!r} cannot be used", hint=hint)
-        super().__post_init__()
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         return self.compared(answers, self.references(self.seed))
 
     def compared(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
-        """Return all scores, and a test for each pair, corrected together."""
+        """Return all scores, and the tests, corrected together."""
         tested = resolve(self.scored.metric, self.scored.comparison).name
         contenders = tuple(_contender(one, self.scored) for one in answers)
-        pairs = [
-            pair
-            for pair in itertools.combinations(answers, 2)
-            if self.pairs == "all" or pair[0] is answers[0]
-        ]
         shown = (tested, *self.scored.comparison.compared)
         return Comparison(
             metric=tested,
@@ -130,7 +115,7 @@ class Comparing(Experiment):
             left_out=self.left_out,
             repeats=self.repeats,
             contenders=contenders,
-            tests=corrected([test for pair in pairs for test in self._tests(*pair)]),
+            tests=corrected([test for other in answers[1:] for test in self._tests(answers[0], other)]),
             warnings=tuple(f"{one.name}: {one.other_form}" for one in answers if one.other_form),
             opening=self.look.opening,
             references=references.to_card() if references else {},

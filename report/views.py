@@ -25,17 +25,19 @@ from .table import Table, table
 
 _SHOWN = 240
 """Letters of an input or of a reasoning that a disagreement shows; ``--json`` has all of it."""
+_WORST = 5
+"""Disagreements that are shown; ``--json`` has all of them."""
 
 
-def evaluation_parts(data: Mapping[str, Any], worst: int = 5) -> list[Table | str]:
-    """Return what one judge on gold shows, with so many of the worst disagreements."""
+def evaluation_parts(data: Mapping[str, Any]) -> list[Table | str]:
+    """Return what one judge on gold shows, with the worst disagreements."""
     judge, metric, wrong = data["judge"], data["metric"], data["disagreements"]
     return [
         scores_table(f"{judge} on {rows_words(data)}", {judge: data["scores"]}, metric),
         *reference_tables(data.get("references"), metric, " on the same cases"),
         *class_table("each class against the rest", data["classes"]),
         *confusion_table(judge, data["confusion"]),
-        *_disagreements(wrong, max(0, worst)),
+        *_disagreements(wrong),
         counts_line(judge, data["counts"]),
         f"{len(wrong)} of {data['cases']} cases are not judged as people judged them",
         *warning_lines(data),
@@ -44,7 +46,7 @@ def evaluation_parts(data: Mapping[str, Any], worst: int = 5) -> list[Table | st
     ]
 
 
-def _disagreements(wrong: Sequence[Mapping[str, Any]], most: int) -> tuple[Table, ...]:
+def _disagreements(wrong: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
     rows = [
         [
             one["source"] or one["id"],
@@ -54,7 +56,7 @@ def _disagreements(wrong: Sequence[Mapping[str, Any]], most: int) -> tuple[Table
                 f"{name}: {shorten(text_of(value, None), _SHOWN)}" for name, value in one["inputs"].items()
             ),
         ]
-        for one in wrong[:most]
+        for one in wrong[:_WORST]
     ]
     title = f"the worst disagreements, {len(rows)} of {len(wrong)}"
     columns = ["row", "difference", "reasoning", "inputs"]

@@ -37,7 +37,7 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
         parser.parse_args(shlex.split(re.split(r" (?:&&|>>?) ", line)[0], comments=True))
 
 
-PRINTED = {"json", "markdown", "yes", "output", "worst", "rejects", "verbose"}
+PRINTED = {"json", "markdown", "yes", "output", "rejects", "verbose"}
 """Options about what a terminal shows, asks and writes."""
 ELSEWHERE = {
     **{

@@ -47,8 +47,8 @@ def test_the_numbers_fit_each_other(serve: Callable[..., Any]) -> None:
             lambda: jurist.harden("fect:basic", "gold.jsonl", cases=5),
         ),
         (
-            ("compare", "fect:basic", "fect-3d:basic", "--repeats", 2, "--pairs", "all"),
-            lambda: jurist.compare(["fect:basic", "fect-3d:basic"], "gold.jsonl", repeats=2, pairs="all"),
+            ("compare", "fect:basic", "fect-3d:basic", "--repeats", 2),
+            lambda: jurist.compare(["fect:basic", "fect-3d:basic"], "gold.jsonl", repeats=2),
         ),
         (
             ("gate", "fect:basic", "--min", "f1=0", "--not-worse-than", "fect-3d:basic"),

@@ -92,7 +92,7 @@ def test_from_python_a_gold_set_and_versions_can_be_given(serve: Callable[..., A
     )
     card = compiled.artifact.card
     assert (card["adapter"], card["gold"]["shares"]) == ("json", [0.4, 0.3, 0.3])
-    found = jurist.compare(["fect:basic", "fect@1"], gold=gold, pairs="all")
+    found = jurist.compare(["fect:basic", "fect@1"], gold=gold)
     assert (found.left_out, found.cases + found.left_out) == (len(card["gold"]["seen"]), CASES)
     assert len(found.tests) == 1
     with pytest.raises(UsageError, match="have different labels"):
