@@ -94,7 +94,7 @@ class ReportOptions(Printed, command="report", does="artifacts.report"):
     """
 
     subject: str = positional(
-        "JUDGE[@VERSION]|F.jsonl",
+        "JUDGE[@VERSION]|F.jsonl|F.csv",
         "a compiled judge, or what run wrote",
         type=name,
     )

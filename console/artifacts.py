@@ -39,6 +39,7 @@ from ..report.scores import (
 )
 from ..report.table import table
 from ..report.views import cascade_parts
+from ..runs.outputs import lines_in
 from .inputs import check_apart, gold_source, store_of
 from .printing import Part, Result, Verbatim, write_text
 
@@ -214,8 +215,9 @@ def report(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
     check_apart(options.output, options.subject)
     saved = Path(options.subject)
-    if saved.suffix in (".json", ".jsonl"):
-        return _written(saved_report(saved), options.output or f"{saved.stem}.html")
+    if saved.suffix in (".json", ".jsonl", ".csv"):
+        lines = (line for _, line in lines_in(saved))
+        return _written(saved_report(saved, lines), options.output or f"{saved.stem}.html")
     store = store_of(options)
     artifact = store.load(options.subject)
     if chosen := _cascade(artifact):

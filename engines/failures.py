@@ -132,7 +132,8 @@ def our_own(error: LMError) -> JuristError | None:
 
 def brief(error: object) -> str:
     """Return an error, or what is said of one, on one line of at most 300 characters, redacted."""
-    return redact(_ADVICE.sub("", str(error)))[:300]
+    text = redact(_ADVICE.sub("", str(error)))
+    return text if len(text) <= 300 else f"{text[:296].rpartition(' ')[0] or text[:296]} ..."
 
 
 def model_error(error: LMError) -> ModelError:

@@ -37,7 +37,11 @@ from .votes import Sampling, median_vote, number_within
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
-_COMMA = re.compile(r"^(-?\d+),(\d{1,2})$")  # a number as sheets of many countries write it
+
+
+def pointed(number: str) -> str:
+    """Return a number with a point, where sheets of many countries write a comma: 3,5."""
+    return re.sub(r"^(-?\d+),(\d{1,2})$", r"\1.\2", number)
 
 
 @dataclass(frozen=True)
@@ -126,8 +130,7 @@ class Scores(Scale):
         return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
 
     def cell(self, given: str) -> Any:
-        point = _COMMA.sub(r"\1.\2", given)
-        return number_within(self.low, self.high, self.whole, point)
+        return number_within(self.low, self.high, self.whole, pointed(given))
 
     def of_json(self, data: Any) -> Value:
         number = number_within(self.low, self.high, self.whole, data)

@@ -12,9 +12,10 @@ from ..cases import Case, Value, Values, text_hash
 from ..engines.models import RECORDED
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.closed_labels import FIRST, SECOND
+from ..evaluation.scores import pointed
 from ..gold.files import Row
 from ..gold.goldset import Gold
-from ..gold.mapping import RowMapping
+from ..gold.mapping import RowMapping, is_silent
 from ..gold.rows import REASON, is_rating
 from ..gold.shape import flat
 from ..gold.sources import read
@@ -126,7 +127,7 @@ def _field(path: str) -> str:
 
 def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[str, Any]]:
     """Return the type of an answer whose values are these, with its range or its positive label."""
-    known = [one for one in labels if one]
+    known = [one for one in labels if one and not is_silent(one)]
     if not known:
         hint = "say which column holds it: --column THEIRS=label"
         raise UsageError("no row of the gold has a label", hint=hint)
@@ -139,7 +140,9 @@ def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[s
         return (int if whole else float), {"ge": min(every), "le": max(every)}
     # what a log says once and people never is no label of theirs
     texts = Counter(known)
-    texts.update({one: n for one, n in verdicts.items() if one and n > 1 and _number(one) is None})
+    texts.update(
+        {one: n for one, n in verdicts.items() if n > 1 and _number(one) is None and not is_silent(one)}
+    )
     spelled = {value.casefold(): value for value, _ in reversed(texts.most_common())}
     choices = sorted(spelled.values())
     if len(choices) > _FEW:
@@ -183,7 +186,7 @@ def _is_label(rows: Sequence[Row], name: str) -> bool:
 def _number(value: str) -> float | None:
     """Return a cell as a number; ``None`` if it is none."""
     try:
-        return float(value)
+        return float(pointed(value))
     except ValueError:
         return None
 

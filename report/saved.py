@@ -1,8 +1,7 @@
 """Reports of a run, from the lines that it wrote, and of a cascade."""
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +22,18 @@ _CASES: tuple[tuple[str, Tone, str], ...] = (
 _RUN = {"id", "status", "units"}
 
 
-def saved_report(path: Path) -> Document:
-    """Return the report of the lines of a run."""
+def saved_report(path: Path, lines: Iterable[Any]) -> Document:
+    """Return the report of the lines of a run, of that file."""
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        rows = list(lines)
         if rows and all(row.keys() >= _RUN for row in rows):
             return _run(path, rows)
     except (OSError, UnicodeDecodeError) as error:
-        hint = "name a judge, or the JSON lines of a run"
+        hint = "name a judge, or the lines of a run"
         raise UsageError(f"{path}: it cannot be read: {why(error)}", hint=hint) from error
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # refused below, as what holds other lines
-    raise JuristError(f"{path} holds no lines of a run", hint="give the JSON lines that jurist run wrote")
+    raise JuristError(f"{path} holds no lines of a run", hint="give what jurist run wrote")
 
 
 def cascade_report(data: Mapping[str, Any], created: str) -> Document:

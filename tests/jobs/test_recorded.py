@@ -120,6 +120,7 @@ def test_beside_a_judge_the_labels_are_the_judges_and_a_threshold_decides(folder
 SCALES = {
     "a score": (lambda n: n % 5 + 1, "quadratic_kappa"),
     "yes and no": (lambda n: "Yes" if n % 3 else "no", "f1"),
+    "people who are unsure": (lambda n: ("unsure", "good", "bad")[n % 3], "f1"),
     "a preference": (lambda n: ("first", "second", "tie")[n % 3], "macro_f1"),
 }
 

@@ -13,6 +13,7 @@ from small import claims, ok, write_jsonl
 
 from jurist.errors import JuristError
 from jurist.report.saved import saved_report
+from jurist.runs.outputs import lines_in
 
 
 @pytest.fixture
@@ -37,6 +38,8 @@ def test_a_run(gold: Path) -> None:
     ok("run", "fect:basic", "--input", gold, "--output", "r.jsonl")
     text, cases = page("r.jsonl")
     assert "42 of 42 rows have a verdict" in text
+    ok("run", "fect:basic", "--input", gold, "--output", "r.csv")
+    assert page("r.csv")[1] == cases
     rows = [json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines()]
     said = [unit["label"] for row in rows for unit in row["units"]]
     assert [unit["said"][0] for case in cases["cases"] for unit in case["units"]] == said
@@ -59,9 +62,9 @@ def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "r.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(JuristError, match="holds no lines of a run"):
-        saved_report(path)
+        saved_report(path, (line for _, line in lines_in(path)))
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(JuristError, match="cannot be read"):
-        saved_report(tmp_path / "none.json")
+        saved_report(tmp_path / "none.json", (line for _, line in lines_in(tmp_path / "none.json")))
