@@ -13,7 +13,7 @@ import numpy as np
 
 from jurist.evaluation.intervals import Share
 from jurist.evaluation.prevalence import prevalence, tallies
-from jurist.runs.drift import Drift
+from jurist.runs.canary import Drift
 
 Units = list[tuple[str, bool, bool]]
 SPREAD = 12  # of the rates of groups: those of Beta(12 p, 12 (1 - p))

@@ -16,10 +16,9 @@ from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
 from ..evaluation.paired import wide
 from ..gold.raters import ceiling_of, rated_in_test
-from ..jobs.attacks import suite
 from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
-from ..jobs.hardening import Hardening
+from ..jobs.hardening import Hardening, suite
 from ..keeping.artifact_card import Artifact
 from ..keeping.loaders import load
 from ..keeping.paying import PaidJob

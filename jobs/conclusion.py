@@ -8,8 +8,7 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.models import held_by
-from ..evaluation.calibration import calibrate
-from ..evaluation.measured import lopsided
+from ..evaluation.measured import calibrate, lopsided
 from ..evaluation.proof import Proof, prove
 from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows

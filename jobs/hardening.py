@@ -1,16 +1,18 @@
 """Hardening: whether a judge's answers stay what they are when the text that it judges attacks it.
 
 No label is compared with, so that hardening opens no sealed test: labels say only which answers an attack can ask for.
+The suite of attacks, and of probes for biases, is data (``data/attacks.toml``).
 """
 
 import dataclasses
 import hashlib
 import json
+import string
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError, choices
@@ -23,9 +25,57 @@ from ..keeping.paying import PaidJob
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from .attacks import Attack, suite
+from ..text.tables import table
 from .estimate import some
 from .experiment import Answers, Experiment
+
+LANGUAGES = ("en", "zh")
+
+
+class _Template(string.Template):
+    delimiter = "§"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """One change of a text."""
+
+    family: str  # what it tries, such as ``fake-verdict``
+    language: str  # ``en`` or ``zh``
+    # ``attack``, which asks for another answer, or ``probe``, which says nothing of what is judged
+    kind: Literal["attack", "probe"]
+    finds: str  # what a judge does that it changes the answer of
+    template: str  # the changed text; ``§text`` is the judged one
+
+    @property
+    def name(self) -> str:
+        """``fake-verdict zh``; English is not named."""
+        return self.family if self.language == LANGUAGES[0] else f"{self.family} {self.language}"
+
+    def on(self, text: str, names: Mapping[str, str]) -> str:
+        """Return a text as it is changed."""
+        return _Template(self.template).substitute(names, text=text)
+
+
+def suite(only: Collection[str] = ()) -> tuple[Attack, ...]:
+    """Return attacks and probes in every language: all, or those of some families."""
+    entries = table(__package__, "attacks")
+    for family in only:
+        if family not in entries:
+            raise UsageError(f"no attack or probe is called {family!r}", hint=choices(family, entries))
+    return tuple(
+        Attack(
+            family=family,
+            language=language,
+            kind=entry["kind"],
+            finds=entry["finds"],
+            template=entry[language],
+        )
+        for family, entry in entries.items()
+        if family in (only or entries)
+        for language in LANGUAGES
+    )
+
 
 AGAIN = "asked again"
 """The name of the case as it is, asked with other draws."""

@@ -9,11 +9,10 @@ from ..engines.meter import Budget
 from ..errors import StoppedError
 from ..gold.mapping import RowMapping
 from ..gold.new_rows import Source
-from ..report.progress import counted
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .judges import JudgeLike, judges_of
-from .surface import Loading, ModelLike, budget_of, check_options, store_of, warn
+from .surface import Loading, ModelLike, budget_of, check_options, counted, store_of, warn
 
 
 def run(

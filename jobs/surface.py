@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -13,7 +14,7 @@ import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError, choices
+from ..errors import UsageError, choices, printable
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -22,9 +23,8 @@ from ..keeping.naming import locate
 from ..keeping.paying import PaidJob, Start, Work, paying
 from ..keeping.recorded import RecordedJudge
 from ..keeping.trust import Trust
-from ..optimizers.base import Sink
+from ..optimizers.base import Event, Sink
 from ..programs.judge import Judge
-from ..report.progress import counted, shown
 from .cascading import Cascading
 from .comparing import Comparing, Evaluating
 from .estimate import Estimate
@@ -227,3 +227,33 @@ def warn(*notes: str) -> None:
         modules = (str(one.frame.f_globals.get("__name__")) for one in inspect.stack(0))
         depth = next(number for number, name in enumerate(modules) if not name.startswith("jurist."))
         warnings.warn(text, stacklevel=depth + 1)
+
+
+@contextmanager
+def shown(title: str) -> Iterator[Sink]:
+    """Yield a sink that shows a compilation's calls, its phase and the value it last spoke of."""
+    with _bar(title, None, "call") as bar:
+
+        def take(event: Event) -> None:
+            if event.kind == "phase":
+                bar.total = None if event.expected is None else event.calls + event.expected
+                bar.set_description_str(f"{title}: {event.phase}")
+            value = "" if event.best is None else f" {event.best:.3f}"
+            bar.set_postfix_str(printable(" ".join(event.text.split()))[:60] + value, refresh=False)
+            bar.update(event.calls - bar.n)
+
+        yield take
+
+
+@contextmanager
+def counted(title: str, rows: int | None) -> Iterator[Callable[[], None]]:
+    """Yield what is to be called after each of so many rows; ``None`` where nobody knows how many."""
+    with _bar(title, rows, "row") as bar:
+        yield lambda: bar.update(1)
+
+
+def _bar(title: str, total: int | None, unit: str) -> Any:
+    from tqdm.auto import tqdm  # draws a widget in a notebook that has them, else a line of text
+
+    looked_at = "ipykernel" in sys.modules or sys.stderr.isatty()
+    return tqdm(total=total, desc=title, unit=unit, leave=False, disable=not looked_at)

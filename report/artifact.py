@@ -35,15 +35,15 @@ from .scores import (
     counts_line,
     criteria_table,
     disagreement_words,
+    number_cell,
     robustness_about,
     robustness_table,
     scores_table,
     spend_line,
     taken_words,
 )
-from .table import table
+from .table import Table, table
 from .verdict import needless, proof_table, tone_of
-from .votes import sure_parts
 
 _HEADLINES = {
     "better": "It can ship: it is better than the prompt you started with",
@@ -59,6 +59,8 @@ _TAKEN = (
 _REFERENCES = ("constant", "words", "neighbours", "people")
 _ERRORS = 5
 """Kinds of wrong answers that the first screen counts."""
+_CUTS = 12  # rows of the table of probabilities, about
+_MEASURES = ("ece", "brier", "auc", "average_precision")
 _FEW_GROUPS = 10  # below it, only a large difference can be shown
 
 
@@ -126,7 +128,6 @@ class ArtifactReport:
                 plain(class_scores(rows, self.judge.comparison)),
             )
         ]
-        sure = sure_parts(self.judge, self._proof, card.get("calibration") or {}) if self._proof else []
         samples, optimizer = f"Samples a case: {self._sampling.samples}.", card.get("optimizer") or {}
         tried = (
             f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. The choice was made by "
@@ -145,7 +146,7 @@ class ArtifactReport:
         for section in (
             Section("scores", "All scores", scores, intro=likely),
             Section("classes", "Classes", classes),
-            Section("votes", "How sure it is", sure, intro=samples),
+            Section("votes", "How sure it is", list(self._sure()) if self._proof else [], intro=samples),
             Section("search", "Search", [tried]),
             Section("people", "Gold and people", list(self._people()), intro=ceiling),
             Section("robustness", "Attacks and biases", attacks, intro=flips),
@@ -270,6 +271,46 @@ class ArtifactReport:
             why = self.no_gold or f"{self.gold.source if self.gold else ''} no longer holds them"
             note = f"The inputs of {missing} of {len(self._proof)} cases are not shown: {why}."
         return paired_cases(self.judge.answer, self._proof, known, note)
+
+    def _cuts(self) -> list[tuple[float, int, float, float]]:
+        """Return (least probability, units, precision, recall), the highest first; none if it is always one."""
+        from sklearn.metrics import precision_recall_curve
+
+        # units without an answer are never found, and missed if they are positive
+        scale, truth, shares = self.judge.answer.scale, list[bool](), list[float]()
+        for row, line in zip(self._rows("compiled"), self._proof, strict=True):
+            said = line["compiled"]
+            probabilities = said.get("probability") or map(scale.probability, said["votes"])
+            for gold, probability in zip(row.gold, probabilities, strict=True):
+                if gold is not None:
+                    truth.append(scale.probability({gold: 1.0}) == 1)
+                    shares.append(-1.0 if probability is None else round(probability, 2))
+        if len({share for share in shares if share >= 0}) < 2 or not any(truth):
+            return []
+        curve = zip(*precision_recall_curve(truth, shares), strict=False)  # its last point has no threshold
+        return [
+            (float(least), sum(share >= least for share in shares), float(precision), float(recall))
+            for precision, recall, least in curve
+            if least >= 0
+        ][::-1]
+
+    def _sure(self) -> Iterator[Table]:
+        """Yield the thresholds to choose from, and what the card says of how right the probabilities are."""
+        known = self._cuts() if self.judge.answer.scale.has_probabilities else []
+        rows = [
+            [f"{least:.2f}", units, f"{precision:.3f}", f"{recall:.3f}"]
+            for least, units, precision, recall in known[:: max(1, len(known) // _CUTS)]
+        ]
+        columns = ["probable at least", "units found", "precision", "recall"]
+        if rows:
+            yield table("compiled, by the probability that --threshold asks for", columns, rows)
+        rows = [
+            [system, about["units"], *(number_cell(about[name]) for name in _MEASURES)]
+            for system, about in (self._card.get("calibration") or {}).items()
+        ]
+        columns = ["program", "units", "ECE", "Brier", "AUC", "average precision"]
+        if rows:
+            yield table("how right its probabilities are", columns, rows)
 
     def _case_section(self) -> Section:
         means = self.judge.comparison.right_means

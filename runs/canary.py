@@ -1,13 +1,89 @@
-"""The canary of a run: rows of the sealed test, asked again before all others: has the model drifted?"""
+"""The canary of a run: rows of the sealed test, asked again before all others: has the model drifted?
 
+It is a test that may be looked at after each row. If nothing has changed, the answer of then and that of now are two
+draws of the same: whichever of them is right and the other wrong, it is as likely to be the first as the second,
+however often they differ. So each row on which they are not equally right is a fair coin, and so is each row on which
+one of them finds more than the other. Two bettors play against these coins: one that the judge became worse (its coin
+falls so with a probability uniform from 1/2 to 1), one that it finds more or less (uniform from 0 to 1). What they
+own on average, for a stake of 1 each, is the evidence: a martingale if nothing has changed, so that the chance that
+it ever reaches 1 / level is at most level, whenever one stops (Ville's inequality; testing by betting, Shafer 2021).
+Rows of one group need not be independent of each other.
+
+It takes for granted that the answer of then was not picked among several for being right.
+"""
+
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from scipy.special import betainc, betaln
 
 from ..cases import Case, Values
 from ..errors import UsageError
 from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
 from ..programs.answers.base import Answer
-from .drift import Drift
+
+LEVEL = 0.05
+"""The chance that drift is shown where there is none, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """What the rows asked so far show."""
+
+    rows: int = 0  # compared
+    # of them, answered otherwise than then. worse, better: of them, less right than then, and more. more,
+    # fewer: of them, with more found than then, and with less
+    other: int = 0
+    worse: int = 0
+    better: int = 0
+    more: int = 0
+    fewer: int = 0
+
+    def after(self, *, other: bool, right: float, found: float) -> "Drift":
+        """Return the same with one more row."""
+        return replace(
+            self,
+            rows=self.rows + 1,
+            other=self.other + other,
+            worse=self.worse + (right < 0),
+            better=self.better + (right > 0),
+            more=self.more + (found > 0),
+            fewer=self.fewer + (found < 0),
+        )
+
+    @property
+    def evidence(self) -> float:
+        """What the two own on average, at least 0."""
+        one_sided = _owned(self.worse, self.better) * 2 * float(betainc(self.better + 1, self.worse + 1, 0.5))
+        return (one_sided + _owned(self.more, self.fewer)) / 2
+
+    @property
+    def shown(self) -> bool:
+        """Whether that is enough."""
+        return self.evidence >= 1 / LEVEL
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts and the evidence as plain JSON types."""
+        return {**asdict(self), "evidence": self.evidence, "shown": self.shown}
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "not one of its rows was answered"
+        changed = (
+            f"{self.other} answered otherwise than in the proof: {self.worse} worse and {self.better} better, "
+            f"{self.more} with more found and {self.fewer} with less"
+        )
+        return (
+            f"{self.rows} rows asked again, {changed if self.other else 'all answered as in the proof'} "
+            f"(evidence {self.evidence:.3g} to 1; {1 / LEVEL:.0f} to 1 shows drift)"
+        )
+
+
+def _owned(one: int, two: int) -> float:
+    """Return what a bettor owns whose coin is uniform from 0 to 1, after ``one`` falls this way and ``two`` that."""
+    return math.exp((one + two) * math.log(2) + float(betaln(one + 1, two + 1)))
 
 
 @dataclass(frozen=True, kw_only=True)

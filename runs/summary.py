@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import plural
 from ..programs.judge import Judge
 from ..programs.verdicts import PEOPLE, Verdict
-from .drift import Drift
+from .canary import Drift
 from .lines import values_said
 from .state import Known
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
-from jurist.evaluation.calibration import BINS, calibrate
+from jurist.evaluation.measured import BINS, calibrate
 
 UNITS = st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=2, max_size=60).filter(
     lambda units: len({gold for _, gold in units}) == 2

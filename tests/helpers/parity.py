@@ -13,7 +13,7 @@ from typing import Any
 from jurist.cases import Case
 from jurist.exports import EXPORTERS, Subject, filled, prompt_of, variables
 from jurist.exports.target import planned
-from jurist.jobs.attacks import suite
+from jurist.jobs.hardening import suite
 from jurist.programs.answers.portable import RENDERERS
 from jurist.programs.flows import FLOWS
 from jurist.programs.judge import Judge

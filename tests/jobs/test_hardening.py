@@ -17,8 +17,7 @@ from small import claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.gold.goldset import Gold
-from jurist.jobs.attacks import Attack, suite
-from jurist.jobs.hardening import AGAIN, Hardening
+from jurist.jobs.hardening import AGAIN, Attack, Hardening, suite
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.fect import FECT

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.engines.adapters import ADAPTERS
 from jurist.engines.models import Model, connect
-from jurist.jobs.attacks import suite
+from jurist.jobs.hardening import suite
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.text.escaping import defuse, one_line

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.runs.drift import LEVEL, Drift
+from jurist.runs.canary import LEVEL, Drift
 
 COUNTS = st.integers(0, 40)
 COINS = [(1, 0), (0, 1), (1, 1), (1, -1)]

@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
+from jurist.jobs.surface import counted, shown
 from jurist.optimizers.base import Event
-from jurist.report.progress import counted, shown
 
 
 def _work() -> None:
