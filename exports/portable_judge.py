@@ -16,6 +16,7 @@ from ..programs.flows import FLOWS, Flow
 from ..text.escaping import defuse
 from ..text.ranking import Ranking
 from ..text.replies import chat_fields, is_whole, json_fields, said_once, without_drafts
+from ..text.turns import as_text
 
 _END = "[[ ## completed ## ]]"
 
@@ -56,7 +57,7 @@ class PortableJudge:
 
     def values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
         """Return the inputs as the prompt shows them: defused, and rendered; of a list those at ``places``."""
-        self._complete(inputs)
+        inputs = self._complete(inputs)
         safe = {one["name"]: defuse(inputs[one["name"]]) for one in self.spec["inputs"]}
         for name, rule in self._lists.items():
             chosen = range(len(safe[name])) if places is None else places
@@ -120,11 +121,11 @@ class PortableJudge:
         inputs = {name: given[name] for name in names if given.get(name) is not None}
         if output is not None and self.spec["judged"]:
             inputs.setdefault(self.spec["judged"], output)
-        self._complete(inputs)
-        return inputs
+        return self._complete(inputs)
 
-    def _complete(self, inputs: Mapping[str, Any]) -> None:
-        """Refuse a row that jurist would refuse: without an input, or with one of another kind."""
+    def _complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row with its chats as texts; refuse one without an input, or with one of another kind."""
+        inputs = {name: as_text(value) for name, value in given.items()}
         missing = [field["name"] for field in self.spec["inputs"] if field["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
@@ -136,6 +137,7 @@ class PortableJudge:
                 raise ValueError(f"the row's {name} is no {'list of texts' if is_list else 'text'}")
             if field["filled"] and not value:
                 raise ValueError(f"the row's {name} is empty")
+        return inputs
 
     def through(self, client: Any, model: str, settings: Mapping[str, Any]) -> Complete:
         """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""

@@ -9,11 +9,11 @@ import pydantic
 def as_text(value: Any) -> Any:
     """Return a list of messages as text, each after its role, a message a line; anything else as it is."""
     turns = value.tolist() if hasattr(value, "tolist") else value  # pandas reads lists as arrays
-    said = [_said(turn) for turn in turns] if isinstance(turns, list) else []
+    said = [_spoken(turn) for turn in turns] if isinstance(turns, list) else []
     return "\n".join(map(str, said)) if said and None not in said else value
 
 
-def _said(turn: Any) -> str | None:
+def _spoken(turn: Any) -> str | None:
     """Return ``role: content`` of a message, whose content may be a list of texts; ``None`` if it is none."""
     if not isinstance(turn, Mapping):
         return None

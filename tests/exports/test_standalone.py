@@ -262,3 +262,7 @@ def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
                 file["judge"](None, "m", **row)
         else:
             assert file["messages"](**row)
+    file = executed(export_text(PromptState.of(FECT.basic()), FECT, "python"))
+    chat = [{"role": "user", "content": "some text"}]
+    shown = [file["messages"](conversation=talk, claim="c") for talk in (chat, "user: some text")]
+    assert shown[0] == shown[1]
