@@ -23,6 +23,7 @@ _SIDE = re.compile(
     r"^(model|response|answer|reply|output|option|assistant|conversation)(?=[ab]$)|^tie(?=both)|bad$"
 )
 _SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
+_MERGE = "leave --gold out, say --labels or --score, and merge what raters said with jurist gold import"
 _ITEMS = 3  # of a list at most, where each is a column of its own
 
 
@@ -44,8 +45,8 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
     wanted = (*inputs, "label", "group")
     for column, name in given.items():
         hint = choices(column, names) if name in wanted else choices(name, wanted)
-        if name not in wanted and is_rating(name):
-            hint = "leave --gold out, and merge what raters said with jurist gold import first"
+        if name == "rater" or is_rating(name):
+            hint = _MERGE
         if name not in wanted:
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
         if not any(has_column(item, column) for item in items):
@@ -69,6 +70,8 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
     if unclear:
         missing = " ".join(f"--column COLUMN={name}" for name in unclear)
         hint = f"say which: {missing}; there are {', '.join(one for one in names if one not in columns)}"
+        if unclear == ["label"] and any(one.startswith("ratings.") or is_rating(one) for one in names):
+            hint = _MERGE
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     label = next(column for column, name in columns.items() if name == "label")
     values = Counter(_text(row.get(label)) for row in rows)

@@ -185,6 +185,10 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
     if work is None:
         hint = "give rows that nobody labelled with --rows"
         raise UsageError(f"no labels are planned for {artifact.ref}", hint=hint)
+    basic, version = work.contenders
+    if (basic.state, basic.adapter, basic.wanted) == (version.state, version.adapter, version.wanted):
+        hint = "compile with more rows, a larger budget or another --optimizer"
+        raise UsageError(f"{artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)
     with surface.asking(work, "asking both") as (job, step):
         answers = work.ask(job, step)
         known = [*(unit.key for unit in before.units), *before.earlier] if before else []

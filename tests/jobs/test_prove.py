@@ -19,6 +19,8 @@ from jurist.gold.sheets import SheetLine
 from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in, settle
 from jurist.jobs.openings import Openings
 from jurist.keeping.artifacts import Store
+from jurist.programs.fect import FECT
+from jurist.programs.state import PromptState
 from jurist.report.reviewing import Review
 
 STORE = Path("compiled")
@@ -219,6 +221,9 @@ def test_what_cannot_be_proven_is_said_in_a_line(rows: list[dict[str, Any]]) -> 
     assert (none.code, "no labels are planned" in none.err) == (2, True)
     seen = cli("prove", VERSION, "--rows", "gold.jsonl", "--trust")
     assert (seen.code, "were used to compile" in seen.err) == (2, True)
+    Store(STORE).save(FECT, PromptState.of(FECT.basic()), {}, [], make_latest=False)
+    same = cli("prove", "fect@1", "--rows", "fect-mini")
+    assert (same.code, "asks what the basic prompt asks: they differ on no row" in same.err) == (2, True)
     hot = cli("prove", VERSION, "--rows", "new.jsonl", "--trust", "--temperature", 3)
     assert (hot.code, "temperature" in hot.err) == (2, True)
     few = [row for row in read_jsonl(Path("new.jsonl")) if row["group"] == rows[0]["group"]]
