@@ -20,7 +20,6 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show"):
 
     artifact: str = positional("JUDGE[@VERSION]")
     history: bool = flag("every candidate that was tried")
-    prompt: bool = flag("the prompt alone")
 
 
 class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff"):

@@ -59,7 +59,7 @@ class AssessOptions(
     PaidOptions,
     Endpoint,
     command="assess",
-    does="assess.assess_",
+    does="generate.assess_",
     helps={
         "temperature": "of the models, 0 to 2 (default: 1 with --top-p 0.7 as C-FAITH, 0.3 as FAITHQA, else 0.7)",
         "concurrency": "answers in flight at once (default: 8)",

@@ -166,7 +166,7 @@ class DetectorOptions(
     Checkpoints,
     Common,
     command="table cognibench-3",
-    does="papers.three",
+    does="scoring.three",
     helps={"gold": "labelled responses", "calls": "hard limit on calls, over all lines and models"},
 ):
     """CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side, factual, cognitive, their

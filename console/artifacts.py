@@ -19,7 +19,7 @@ from ..errors import ArtifactError, GoldError, plural
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
 from ..jobs.exporting import export_text
-from ..keeping.artifact_card import Artifact, prompt_text
+from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of
@@ -27,7 +27,7 @@ from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import Side, prompt_difference, score_rows, setting_rows
 from ..report.document import Document
-from ..report.history import basic_state, candidate_names_of, chosen_candidate, history_table
+from ..report.history import basic_state, candidate_names_of, history_table
 from ..report.page import as_page
 from ..report.saved import cascade_report, saved_report
 from ..report.scores import (
@@ -101,25 +101,22 @@ def _row(artifact: Artifact) -> list[str]:
 
 
 def show(options: ShowOptions) -> Result:
-    """Return one artifact: as a page, or its prompt or its history."""
+    """Return one artifact: as a page, or its history."""
     store = store_named(options)
     artifact = store.load(options.artifact)
     data: dict[str, Any] = {**artifact.card, "robustness": list(artifact.robustness)}
     data["disagreements"] = list(artifact.disagreements)
     body: list[Part] = []
     if options.history:
-        chosen, names = chosen_candidate(artifact), candidate_names_of(artifact)
+        chosen, names = artifact.about.optimizer.candidate, candidate_names_of(artifact)
         data["history"] = [
             {**row, "name": names[row["candidate"]], "chosen": row["candidate"] == chosen}
             for row in artifact.history
         ]
         body.append(history_table(artifact))
-    if options.prompt:
-        data["prompt"] = artifact.state.to_json()
-        body.append(Verbatim(prompt_text(artifact.state)))
-    if not (body or options.json) and (cascade := _cascade(artifact)):
+    elif cascade := _cascade(artifact):
         body += [f"{artifact.ref}: {cascade['words']}", *cascade_parts(cascade)]
-    elif not (body or options.json):
+    elif not options.json:
         judge = judge_of(artifact, store)
         body.append(Verbatim(export_text(artifact, judge, "markdown")))
         body += [line for measured in artifact.disagreements for line in disagreement_words(measured)]

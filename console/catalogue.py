@@ -15,7 +15,7 @@ from ..gold.goldset import Gold, describe
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides
 from ..gold.writing import json_text
-from ..jobs.exporting import exported
+from ..jobs.exporting import exported, make_training
 from ..jobs.incoming import (
     Asked,
     IncomingPrompt,
@@ -25,7 +25,6 @@ from ..jobs.incoming import (
     read_prompt,
     score_asked,
 )
-from ..jobs.training import make_training
 from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge

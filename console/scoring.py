@@ -1,4 +1,7 @@
-"""``jurist evaluate``, ``compare``, ``gate`` and ``harden``: what Python does on gold, asked about and printed."""
+"""``jurist evaluate``, ``compare``, ``gate`` and ``harden``: what Python does on gold, asked about and printed.
+
+So is CogniBench's Table 3, ``jurist table cognibench-3``: detectors of hallucinated sentences side by side.
+"""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,18 +13,29 @@ from ..api import evaluate as evaluate_judge
 from ..api import gate as gate_judge
 from ..api import harden as harden_judge
 from ..arguments.groups import ScoringOptions
-from ..arguments.scoring import CascadeOptions, CompareOptions, EvaluateOptions, GateOptions, HardenOptions
+from ..arguments.scoring import (
+    CascadeOptions,
+    CompareOptions,
+    DetectorOptions,
+    EvaluateOptions,
+    GateOptions,
+    HardenOptions,
+)
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
-from ..engines.models import Model
+from ..engines.models import RECORDED, Model
 from ..evaluation.paired import wide
+from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
 from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening, suite
 from ..keeping.artifact_card import Artifact
 from ..keeping.loaders import load
+from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
+from ..papers.cognibench.detection import Detectors, recorded_detector
+from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import (
     OFFLINE,
@@ -34,7 +48,7 @@ from ..report.scores import (
 from ..report.table import table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
-from .inputs import judge_of, models_of, verifier_model
+from .inputs import gold_of, judge_of, models_of, store_of, verifier_model
 from .printing import Part, Result, remark, write_json
 from .terminal import Terminal
 
@@ -250,3 +264,53 @@ def harden(options: HardenOptions) -> Result:
         *([OFFLINE] if found.model == "offline" else []),
     ]
     return Result(data=terminal.data, body=body)
+
+
+_DETECTORS = ("cognibench:basic", "detector:basic")
+
+
+class _Below(Terminal):
+    """The terminal of a table, which has what should be known below it."""
+
+    def notes(self, work: Detectors) -> Sequence[str]:
+        """Return nothing."""
+        return ()
+
+
+def three(options: DetectorOptions) -> Result:
+    """Return CogniBench's Table 3."""
+    gold = gold_of(options.gold, COGNIBENCH, options)
+    names = options.detectors or _DETECTORS
+    work = Detectors(
+        contenders=tuple(one for name in names for one in _contenders(options, name, gold)),
+        gold=gold,
+        strictness=options.strictness or STRICTNESS,
+        budget=Budget.of(options),
+        seed=options.seed,
+    )
+    terminal = _Below(options)
+    with terminal.asking(work, "asking") as (job, step):
+        made = work.detection(job, step)
+        data = {**made.to_json(), "forecast": terminal.forecast, "spent": job.spend()}
+        write_json(data, options.output)
+    warnings = dict.fromkeys(text for test in made.tests for text in test.warnings)
+    body: list[Part] = [
+        *made.sheets(),
+        *made.notes,
+        *(test.words for test in made.tests),
+        *(f"warning: {warning}" for warning in warnings),
+        spend_line(data["spent"]),
+        *([OFFLINE] if all(line.model == "offline" for line in made.lines) else []),
+    ]
+    return Result(data=data, body=body)
+
+
+def _contenders(options: DetectorOptions, reference: str, gold: Gold) -> list[LoadedJudge]:
+    """Return a detector with each model, or the verdicts of a log; strictness goes to those that have tiers."""
+    if reference.startswith(RECORDED):
+        return [recorded_detector(reference, gold)]
+    store, model = store_of(options), options.names[0]
+    judge = judge_of(reference, options, store, model, strictness=None)
+    if judge.judge.answer.levels:
+        judge = judge_of(reference, options, store, model, strictness=options.strictness or STRICTNESS)
+    return judge.on(models_of(options))

@@ -1,10 +1,22 @@
-"""Exporting: a judge as the file of another system."""
+"""Exporting: a judge as the file of another system, or as a training file for fine-tuning a model of one's own."""
 
+import json
 import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
+import dspy
+from dspy.utils.exceptions import AdapterParseError
+
+from ..cases import Case
+from ..engines.adapters import adapter as adapter_named
 from ..errors import UsageError
 from ..exports import Subject, exporter
+from ..gold.goldset import Gold
+from ..gold.splits import Part, Shares
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -75,3 +87,79 @@ def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
         )
     state = settle(judge, source)
     return Subject(judge=judge, program=state.apply(judge.basic()), state=state)
+
+
+Messages: TypeAlias = tuple[Mapping[str, str], ...]
+"""``{"role": "system" | "user" | "assistant", "content": str}``, the assistant's last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """A training file."""
+
+    examples: tuple[tuple[Case, Messages], ...]  # in the order of the gold
+    left_out: Mapping[str, int]  # how many cases are not in it, by reason
+
+
+def make_training(
+    loaded: LoadedJudge,
+    gold: Gold,
+    part: Part | Literal["all"] = "train",
+    *,
+    seed: int = 0,
+    shares: Shares | None = None,
+    on_case: Callable[[], None] = lambda: None,
+) -> Training:
+    """Turn labelled cases into a training file; what is left out is counted, as a reply that is not read back."""
+    # ``part`` of the split by group, ``seed`` and ``shares`` keep what a compilation tests on out of the file
+    predictor = _predictor(loaded)
+    chosen = gold.cases if part == "all" else gold.split(seed, shares).part(part)
+    ids, left = {case.id for case in chosen}, Counter[str]()
+    examples: dict[str, tuple[Case, Messages]] = {}
+    replies: dict[str, set[str]] = {}
+    for case in gold.cases:
+        on_case()
+        if case.known and case.id not in ids:
+            left["held out"] += 1
+        elif case.gold is None or None in case.gold:
+            left["unlabelled"] += 1
+        elif (messages := _messages(loaded, predictor, case)) is None:
+            left["not readable"] += 1
+        else:
+            asked = json.dumps(messages[:-1], ensure_ascii=False)
+            replies.setdefault(asked, set()).add(messages[-1]["content"])
+            left["duplicates"] += asked in examples
+            examples.setdefault(asked, (case, messages))
+    kept = tuple(example for asked, example in examples.items() if len(replies[asked]) == 1)
+    left["conflicting"] = len(examples) - len(kept)
+    return Training(examples=kept, left_out={reason: left[reason] for reason in sorted(left) if left[reason]})
+
+
+def _predictor(loaded: LoadedJudge) -> dspy.Predict:
+    judge = loaded.judge
+    program = loaded.artifact.program(judge) if loaded.artifact else judge.basic()
+    first, *others = [predictor for _, predictor in program.named_predictors()]
+    if others or tuple(first.signature.input_fields) != judge.input_fields:
+        what = "is not one prompt filled with its inputs, so there is nothing to train one model on"
+        raise UsageError(f"{loaded.name} {what}", hint="use a judge that asks once, such as detector")
+    if more := [name for name in first.signature.output_fields if name not in judge.answer.fields]:
+        what = f"the reply of {loaded.name} also has {', '.join(more)}, which gold does not give"
+        raise UsageError(what, hint="use a judge whose reply is its labels, such as detector")
+    return first
+
+
+def _messages(loaded: LoadedJudge, predictor: dspy.Predict, case: Case) -> Messages | None:
+    """Return the example of a case, or ``None`` if its reply would not be read as its labels."""
+    judge, signature, adapter = loaded.judge, predictor.signature, adapter_named(loaded.adapter)
+    assert case.gold is not None
+    asked: list[Any] = adapter.format(signature, predictor.demos, judge.prompt_values(case.inputs))
+    fields = judge.as_reply(case.gold, case.inputs)
+    reply = adapter.format_assistant_message_content(signature, fields).strip()
+    try:
+        again = judge.read(dspy.Prediction(**adapter.parse(signature, reply)), case.inputs)
+    except AdapterParseError:
+        return None
+    whole = [*asked, {"role": "assistant", "content": reply}]
+    if again.values != case.gold or not all(isinstance(one["content"], str) for one in whole):  # or an image
+        return None
+    return tuple({"role": str(one["role"]), "content": one["content"]} for one in whole)

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from ..cases import Case, Value, text_hash
 from ..programs.judge import Judge
 from ..text.ranking import words as _words
+from ..text.wording import strings
 
 _NEIGHBOURS: Final = 5
 _OFTEN: Final = 5000  # words and pairs of words that are learned from: those of most labelled units
@@ -48,9 +49,11 @@ class Units:
         # The texts that are judged, one for each unit; two lists of them where two texts are compared.
         self.judged = [[text for own in units for text in own]]
         if len(answer.unit_fields) > 1:
-            self.judged = [[_plain(case.inputs[name]) for case in cases] for name in answer.unit_fields]
+            self.judged = [
+                ["\n".join(strings(case.inputs[name])) for case in cases] for name in answer.unit_fields
+            ]
         rest = [name for name in judge.input_fields if name not in answer.unit_fields]
-        self.evidence = ["\n".join(_plain(case.inputs[name]) for name in rest) for case in cases]
+        self.evidence = ["\n".join(strings([case.inputs[name] for name in rest])) for case in cases]
         self.tokens = [_words("\n".join(texts)) for texts in zip(*self.judged, strict=True)]
 
     @cached_property
@@ -167,15 +170,6 @@ def _predicted(units: Units, features: Features, gold: Sequence[Any]) -> list[An
 
 _LEARNERS: Final[Mapping[str, _Predict]] = {"label": _labels, "members": _members, "number": _number}
 """By what a scale's values are learned as: what predicts them."""
-
-
-def _plain(value: Any) -> str:
-    """Return an input as text: the texts that it holds, one to a line."""
-    if isinstance(value, Mapping):
-        return "\n".join(map(_plain, value.values()))
-    if isinstance(value, list | tuple):
-        return "\n".join(map(_plain, value))
-    return "" if value is None else str(value)
 
 
 def _grams(text: str) -> list[str]:

@@ -183,16 +183,3 @@ def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> 
         )
         for row in proof
     ]
-
-
-def prompt_text(state: PromptState) -> str:
-    """Return the prompts as text for people: instructions as they are, demonstrations as indented JSON."""
-    parts: list[str] = []
-    for name, prompt in sorted(state.predictors.items()):
-        parts += [f"## {name}: instruction", prompt.instructions, ""]
-        for number, demo in enumerate(prompt.demos, 1):
-            shown = json.dumps(dict(demo), ensure_ascii=False, indent=2)
-            parts += [f"## {name}: demonstration {number}", shown, ""]
-        if kept := prompt.remembered:
-            parts += [f"## {name}: with each row the {kept.shown} most like it of {len(kept.rows)} kept", ""]
-    return "\n".join(parts)

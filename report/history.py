@@ -16,11 +16,6 @@ def sign_of(artifact: Artifact) -> float:
     return -1.0 if artifact.about.decision.higher_is_better is False else 1.0
 
 
-def chosen_candidate(artifact: Artifact) -> str:
-    """Return the id of the candidate that became the artifact; empty if it is not known."""
-    return artifact.about.optimizer.candidate or ""
-
-
 def basic_state(artifact: Artifact, store: Store) -> PromptState:
     """Return the basic prompt that was compiled, from the history; without one, the judge's basic prompt of today."""
     first = next(
@@ -35,7 +30,7 @@ def basic_state(artifact: Artifact, store: Store) -> PromptState:
 
 def history_table(artifact: Artifact) -> Table:
     """Return one row a candidate; the chosen one is marked."""
-    chosen, names = chosen_candidate(artifact), candidate_names_of(artifact)
+    chosen, names = artifact.about.optimizer.candidate, candidate_names_of(artifact)
     sign = sign_of(artifact)
     rows = [
         [

@@ -124,11 +124,6 @@ def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
     return spend_line({name: sum(one.get(name, 0) for one in spends) for name in names})
 
 
-def total_line(spend: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return what was spent for all purposes, given as purpose -> spending, as :func:`spend_line` says it."""
-    return joint_spend_line([spend.get("total") or {}])
-
-
 def spend_line(spend: Mapping[str, Any]) -> str:
     """Return calls, tokens and cost in words, and what was paid before."""
     parts = [f"spent: {taken_words(spend)}"]

@@ -118,14 +118,15 @@ def evaluation_card(
     shown = standing_table(
         metric, scores, {judge: spent_price(data["spend"], data["cases"])}, data["references"]
     )
-    wrong = len(data["disagreements"])
+    wrong, who = len(data["disagreements"]), data.get("by") or {}  # of a cascade, who answered how many cases
+    by = ", ".join(f"{name} {rows / sum(who.values()):.0%}" for name, rows in who.items())
     return VerdictCard(
         tone=tone,
         decision=said,
         parts=[
             shown if scores else "",
             missing if units["answered"] < labelled else "",
-            by_words(data.get("by") or {}),
+            f"answered by: {by}" if by else "",
             f"{wrong} of {data['cases']} cases are not judged as people judged them"
             + "; --verbose shows the worst" * (not whole),
             *warning_lines(data),
@@ -133,14 +134,6 @@ def evaluation_card(
             then,
             OFFLINE if data["model"] == "offline" else "",
         ],
-    )
-
-
-def by_words(by: Mapping[str, int]) -> str:
-    """Return who answered how many cases of a cascade; empty of other judges."""
-    cases = sum(by.values())
-    return (
-        "answered by: " + ", ".join(f"{name} {rows / cases:.0%}" for name, rows in by.items()) if by else ""
     )
 
 

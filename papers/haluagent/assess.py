@@ -21,7 +21,6 @@ from ...evaluation.intervals import Cell, Share, breakdown, over_groups
 from ...evaluation.metrics import Ratios, mean_parts
 from ...evaluation.plain import plain_fields
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
-from ...evaluation.units import Floats
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
 from ...keeping.loading import LoadedJudge
 from ...programs.generator import answering
@@ -119,11 +118,7 @@ def _overall(answered: Sequence[Found]) -> tuple[float, float, float]:
     for one in answered:
         table[places[one.group], FORMATS.index(one.item.format)] += (float(bool(one.hallucinated)), 1.0)
 
-    @Ratios
-    def mean_rate(sums: Floats) -> tuple[Floats, Floats]:
-        return mean_parts(sums[..., 0], sums[..., 1])
-
-    found = over_groups(table, mean_rate)
+    found = over_groups(table, Ratios(lambda sums: mean_parts(sums[..., 0], sums[..., 1])))
     ends = found.within(0.0, 1.0)
     return found.value, ends.low, ends.high
 

@@ -78,6 +78,3 @@ def test_the_diff_is_from_the_prompt_that_was_compiled() -> None:
     text = cli("artifacts", "diff", "fect:basic", "fect").out
     assert text.startswith("--- fect:basic\n+++ fect@1\n")
     assert text.splitlines()[2:5] == ["## self: instruction", "[-Old-]{+New+} words.", "Kept."]
-    assert show("fect", "--prompt").out == "## self: instruction\nNew words.\nKept.\n\n".rstrip("\n") + "\n"
-    prompt = show("fect", "--prompt", "--json").json["prompt"]
-    assert prompt == {"self": {"instructions": "New words.\nKept.", "demos": []}}

@@ -15,7 +15,7 @@ from tiny_models import tiny
 
 from jurist.cli import main
 from jurist.gold.goldset import Gold
-from jurist.jobs.training import Training, make_training
+from jurist.jobs.exporting import Training, make_training
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.loading import LoadedJudge
