@@ -1,9 +1,12 @@
 """Verdicts of a log held against gold: which column holds them, which row is which, and what the log says of it."""
 
+import keyword
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import dspy
@@ -25,6 +28,7 @@ from ..programs.answers.base import Reading
 from ..programs.judge import Judge
 from ..programs.records import records
 from ..runs.lines import values_said
+from ..runs.outputs import lines_in
 from ..text.wording import normalised
 
 IDS = ("id", "case_id", "row_id", "example_id", "trace_id", "request_id", "uid", "case")
@@ -43,7 +47,7 @@ _ABOUT = (
     *("group", "rater", REASON, "ratings", "confidence"),
     *("cost", "latency", "timestamp", "model", "created"),
 )
-_WORDS = {"true", "yes", "false", "no", "1", "0"}
+_WORDS = {"true", "yes", "y", "false", "no", "n", "1", "0"}
 _FEW = 20  # values above which a column of texts is no column of labels
 _LONGEST = 40  # characters of a label
 _RUN = ["case"]  # by what the lines of ``jurist run`` are found
@@ -63,6 +67,8 @@ def log_rows(log: RecordedJudge) -> list[Row]:
     rows = [{**row, **dict(flat(row))} for _, row in read(log.file).rows]
     if not rows:
         raise GoldError("there are no rows", path=log.file, hint="name a file with a verdict a row")
+    if _of_a_run(rows[0]) and isinstance(rows[0]["units"], str):  # a run that was written as CSV
+        return [line for _, line in lines_in(Path(log.file))]
     return rows
 
 
@@ -92,24 +98,26 @@ def inferred_judge(logs: Sequence[RecordedJudge], gold: Any, columns: Mapping[st
         column = verdict_column(log, of_log)
         verdicts.update(_text(row.get(column)) for row in of_log)
     kind, settings = _kind_of([_text(row.get(label)) for row in rows], verdicts)
+    rows = [
+        row for row in rows if _text(row.get(label))
+    ]  # a total below the rows says nothing of the columns
     positive = settings.pop("positive", ())
     own = {label, *(log.column for log in logs if log.file == path)}
+    named: dict[str, str] = {}  # field -> column
+    for key in (key for row in rows for key in row):
+        named.setdefault(_field(key), key)
     texts = [
         name
-        for name in dict.fromkeys(key for row in rows for key in row)
-        if _field(name).isidentifier() and name not in own and not is_rating(name)
+        for name in named.values()
+        if name not in own and not is_rating(name)
         if name.lower().rpartition(".")[2] not in (*IDS, *_ABOUT)
         if all(isinstance(row.get(name), str) and row[name].strip() for row in rows)
     ]
     keys = [name for name in IDS if rows and all(_text(row.get(name)) for row in rows)]
     inputs = [name for name in texts if not _is_label(rows, name)] or texts or keys[:1]
-    if not inputs or not _field(label).isidentifier():
-        raise GoldError(
-            "the rows hold no texts that tell them apart, or their columns have no plain names",
-            path=path,
-            hint="name the judge's columns with letters, digits and _, or hold the log beside a judge: "
-            "jurist compare JUDGE recorded:FILE --gold F",
-        )
+    if not inputs:
+        hint = "hold the log beside a judge: jurist compare JUDGE recorded:FILE --gold F"
+        raise GoldError("the rows hold no texts that tell them apart", path=path, hint=hint)
     fields = {_field(name): (str, dspy.InputField()) for name in inputs}
     fields[_field(label)] = (kind, dspy.OutputField(**settings))
     return Judge(
@@ -121,8 +129,9 @@ def inferred_judge(logs: Sequence[RecordedJudge], gold: Any, columns: Mapping[st
 
 
 def _field(path: str) -> str:
-    """Return the name of the field that is read from a path, as ``scores_overall``."""
-    return path.replace(".", "_")
+    """Return the name of the field that is read from a column or a path, as ``scores_overall``."""
+    name = re.sub(r"\W+", "_", path).strip("_")
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"field_{name}"
 
 
 def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[str, Any]]:

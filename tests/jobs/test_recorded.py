@@ -93,11 +93,13 @@ def test_what_is_missing_or_unreadable_is_not_answered_and_is_said() -> None:
 
 def test_a_column_of_the_gold_itself_and_several_in_one_comparison() -> None:
     rows = [{**row, "machine:a": row["human"], "machine:b": "good"} for row in ROWS]
-    write_jsonl(Path("gold.jsonl"), rows)
-    names = [f"recorded:gold.jsonl#machine:{name}" for name in "ab"]
-    found = ok("compare", *names, "--gold", "gold.jsonl", "--json").json
+    names = {"id": "Ticket #", "question": "Question (EN)", "answer": "Bot's answer"}
+    rows = [{names.get(key, key): value for key, value in row.items()} for row in rows]
+    write_jsonl(Path("gold.jsonl"), [*rows, {**dict.fromkeys(rows[0], ""), "Ticket #": "24"}])
+    logs = [f"recorded:gold.jsonl#machine:{name}" for name in "ab"]
+    found = ok("compare", *logs, "--gold", "gold.jsonl", "--json").json
     assert [one["scores"]["balanced_accuracy"]["value"] for one in found["judges"]] == [1.0, 0.5]
-    assert [one["judge"] for one in found["judges"]] == names
+    assert [one["judge"] for one in found["judges"]] == logs
     assert found["tests"][0]["verdict"] == "better"
 
 
@@ -120,7 +122,7 @@ def test_beside_a_judge_the_labels_are_the_judges_and_a_threshold_decides(folder
 SCALES = {
     "a score": (lambda n: n % 5 + 1, "quadratic_kappa"),
     "yes and no": (lambda n: "Yes" if n % 3 else "no", "f1"),
-    "people who are unsure": (lambda n: ("unsure", "good", "bad")[n % 3], "f1"),
+    "people who are unsure": (lambda n: ("unsure", "Y", "no")[n % 3], "f1"),
     "a preference": (lambda n: ("first", "second", "tie")[n % 3], "macro_f1"),
 }
 
@@ -133,15 +135,14 @@ def test_what_the_labels_are_is_read_from_them(scale: str) -> None:
     assert evaluated()["scores"][metric]["value"] == 1.0
 
 
-def test_what_a_run_wrote_is_a_log(folder: Path) -> None:
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+def test_what_a_run_wrote_is_a_log(folder: Path, name: str) -> None:
     write_jsonl(Path("claims.jsonl"), claims())
-    ok("run", "fect:basic", "--input", "claims.jsonl", "--output", "log.jsonl")
+    ok("run", "fect:basic", "--input", "claims.jsonl", "--output", name)
     live = ok("evaluate", "fect:basic", "--gold", "claims.jsonl", "--json").json
-    log = ok("compare", "fect:basic", "recorded:log.jsonl", "--gold", "claims.jsonl", "--json").json[
-        "judges"
-    ][1]
-    alone = ok("evaluate", "recorded:log.jsonl", "--gold", "claims.jsonl", "--json").json
-    for one in (log, alone):  # the log says whose it is
+    both = ok("compare", "fect:basic", f"recorded:{name}", "--gold", "claims.jsonl", "--json").json
+    alone = ok("evaluate", f"recorded:{name}", "--gold", "claims.jsonl", "--json").json
+    for one in (both["judges"][1], alone):  # the log says whose it is
         assert one["scores"]["f1"]["value"] == live["scores"]["f1"]["value"]
 
 
