@@ -27,8 +27,7 @@ from ..keeping.paying import Start
 from .experiment import Answers, Experiment
 from .judges import loaded_of
 from .label_plan import LabelPlan, PlannedUnit, decided, drawn
-from .openings import Openings
-from .sealed_rows import ALPHA, Look
+from .sealed_rows import ALPHA, Look, Openings
 from .surface import GoldLike, ModelLike, Surface, gold_of, model_of, store_of
 
 LABELS = 40

@@ -5,27 +5,14 @@ It is a pure function of documents, lengths and seed: adding a document changes 
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...gold.documents import Document
 from ...programs.dialogue import Range
 
-TURNS: Final = Range(3, 3)
-WORDS: Final = Range(40, 200)
 
-
-def plans(
-    documents: Sequence[Document],
-    seed: int = 0,
-    *,
-    turns: Range = TURNS,
-    words: Range = WORDS,
-) -> list[dict[str, Any]]:
-    """Return the dialogues to make as rows of their generator, one a document.
-
-    ``turns`` are exchanges of user and assistant, drawn from the range for each dialogue; ``words`` the length of every
-    assistant message.
-    """
+def plans(documents: Sequence[Document], seed: int, *, turns: Range, words: Range) -> list[dict[str, Any]]:
+    """Return the dialogues to make, of so many turns and words a turn, as rows of their generator, one a document."""
     rows = []
     for document in documents:
         digest = hashlib.sha256(f"{seed}\x1f{document.id}".encode("utf-8", "surrogatepass")).digest()

@@ -2,25 +2,242 @@
 
 Every response is marked on the constraints that the benchmark holds for its query, so that all models are held
 against the same ones. Hallucinated responses to fact queries are checked for facts too (Table 4).
+
+The tables have the shapes of Tables 3, 4, 9, 10 and 11 and of Figure 4. Captions of Tables 10 and 11 are exchanged in
+the paper: what depends on a missing query, response or article is response evaluation.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pydantic
 
 from ...cases import Case
+from ...evaluation.intervals import Cell, Share, breakdown
+from ...evaluation.plain import plain
 from ...gold.sources import read_typed
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
 from ...jobs.estimate import Ask, Span, judging, some
 from ...keeping.loading import LoadedJudge
-from ...programs.faithqa.scoring import TOP
+from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
+from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
+from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...programs.generator import answering
-from ...report.table import Table
+from ...report.table import Table, table
 from ...signatures.faithqa import AnswerQuery
-from .results import BREAKDOWNS, Assessed, Question, Response
+
+
+class Question(QueryRow):
+    """One query of a benchmark, as ``jurist generate faithqa`` writes it."""
+
+    id: str
+    task: Task
+    constraints: list[Item] = pydantic.Field(min_length=1)
+    topic: str = ""
+    difficulty: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """What a response has to do, a constraint each."""
+        return [line_of(constraint) for constraint in constraints_of(self.constraints)]
+
+    @property
+    def categories(self) -> list[str]:
+        """The constraints' categories."""
+        return [constraint.category for constraint in constraints_of(self.constraints)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """A model's response to a question."""
+
+    question: Question  # what was asked
+    text: str = ""  # the response; empty if there is none
+    # one for each constraint, ``None`` where the judge gave none that is usable
+    marks: tuple[str | None, ...] = ()
+    facts: str | None = None  # what the fact check says of a hallucinated response to a fact query
+    failed: bool = False  # whether the machinery failed to get the text or the marks
+
+    @property
+    def score(self) -> float | None:
+        """The Constraint Score, 0 to 10; ``None`` unless every constraint is marked."""
+        if not self.marks or None in self.marks:
+            return None
+        return constraint_score(self.question.categories, [mark == "satisfied" for mark in self.marks])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was answered and how it was marked, as JSON values."""
+        return {
+            "id": self.question.id,
+            "task": self.question.task,
+            "query": self.question.query,
+            "response": self.text,
+            "marks": list(self.marks),
+            "score": self.score,
+            "facts": self.facts,
+            "constraints": self.question.lines,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessed:
+    """One model's responses, in the order of the questions."""
+
+    model: str
+    responses: tuple[Response, ...]
+
+    @property
+    def unusable(self) -> float:
+        """The share of questions without a score, 0 to 1."""
+        return sum(response.score is None for response in self.responses) / len(self.responses)
+
+    @property
+    def failed(self) -> int:
+        """On how many questions the machinery failed."""
+        return sum(response.failed for response in self.responses)
+
+
+Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
+"""A response, the row of its task and the column that it is counted in, and the part and whole that it adds."""
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """One table of the paper: shares by row and column, with clustered 95 % intervals."""
+
+    title: str  # what is shown of what
+    tasks: Sequence[Task]  # of the responses that it is about; those without a score are left out
+    columns: Sequence[str]  # in their order; ``score`` is a mean on the scale of the Constraint Score
+    counts: Callable[[Sequence[Response]], Iterable[Count]]  # what is counted of such responses
+
+    def of(self, model: Assessed) -> dict[str, dict[str, Share]]:
+        """Return a model's shares: row -> column -> share, rows in the order of the tasks."""
+        scored = [
+            response
+            for response in model.responses
+            if response.question.task in self.tasks and response.score is not None
+        ]
+        cells = list[Cell[tuple[int, str], str]]()
+        for response, row, column, part, whole in self.counts(scored):
+            question = response.question
+            # sorted by the number of the task, and then by the row's words
+            place = (self.tasks.index(question.task), " ".join((question.task, *row)))
+            cells.append((question.group or question.id, place, column, part, whole))
+        return {
+            words: {
+                column: share.of_scale(TOP) if column == "score" else share
+                for column, share in sorted(shares.items())
+            }
+            for (_, words), shares in sorted(breakdown(cells).items())
+        }
+
+    def to_json(self, model: Assessed) -> dict[str, Any]:
+        """Return a model's shares as JSON values."""
+        shares: dict[str, Any] = plain(self.of(model))
+        return shares
+
+    def table(self, models: Sequence[Assessed]) -> Table:
+        """Return the shares of several models, each with how many it is of."""
+        rows = [
+            [model.model, row, *(_cell(shares.get(name)) for name in self.columns)]
+            for model in models
+            for row, shares in self.of(model).items()
+        ]
+        return table(f"{self.title}: share [95 %] (of)", ("model", "what", *self.columns), rows)
+
+
+def _cell(share: Share | None) -> str:
+    return f"{share} ({share.of:.0f})" if share else "-"
+
+
+def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
+    """Count by these properties of the query: Perfect, the score and, where they were checked, accurate facts."""
+
+    def counts(scored: Sequence[Response]) -> Iterator[Count]:
+        for response in scored:
+            row = [getattr(response.question, name) for name in names]
+            yield response, row, "perfect", float(response.score == TOP), 1.0
+            yield response, row, "score", response.score or 0.0, TOP
+            if response.facts:
+                yield response, row, "factual", float(response.facts == "accurate"), 1.0
+
+    return counts
+
+
+def _hallucinated(scored: Sequence[Response]) -> Iterator[Count]:
+    """Count responses that do not do all, by what is missing of the query."""
+    for response in scored:
+        for part in missing_of(response.question.constraints):
+            yield response, [response.question.topic], part, float(response.score != TOP), 1.0
+
+
+def _failures(scored: Sequence[Response]) -> Iterator[Count]:
+    """Count how hallucinated responses fail: their marks are notice, request and no invention."""
+    for response in scored:
+        if response.score != TOP and missing_of(response.question.constraints):
+            notice, _, invention = (mark == "satisfied" for mark in response.marks)
+            kind = "other" if notice and invention else "T1" if invention else "T2"
+            for name in _FAILURES:
+                yield response, [response.question.topic], name, float(name == kind), 1.0
+
+
+def _violations(scored: Sequence[Response]) -> Iterator[Count]:
+    """Count each violated constraint in all rows of its task, so that the shares of a task sum to 1."""
+    violated = [
+        (response, category, mark)
+        for response in scored
+        for category, mark in zip(response.question.categories, response.marks, strict=True)
+        if mark in _VIOLATED
+    ]
+    rows = {(response.question.task, category) for response, category, _ in violated}
+    for response, category, mark in violated:
+        for row in (name for task, name in rows if task == response.question.task):
+            for column in _VIOLATED:
+                yield response, [row], column, float((row, column) == (category, mark)), 1.0
+
+
+_FAILURES: Final = ("T1", "T2", "other")
+_VIOLATED: Final = MARKS[1:]
+_SCORED: Final = ("perfect", "score")
+BREAKDOWNS: Final[Mapping[str, Breakdown]] = {
+    "overview": Breakdown(
+        "by task: perfect (no constraint violated) and Constraint Score (as Table 3)",
+        TASKS,
+        _SCORED,
+        _scores(),
+    ),
+    "facts": Breakdown(
+        "facts by topic and difficulty (as Table 4; factual: hallucinated responses with accurate facts)",
+        ("fact",),
+        (*_SCORED, "factual"),
+        _scores("topic", "difficulty"),
+    ),
+    "creative": Breakdown(
+        "creative writing by form and difficulty (as Table 9)",
+        ("story", "poem"),
+        _SCORED,
+        _scores("difficulty"),
+    ),
+    "missing": Breakdown(
+        "hallucinated evaluations by topic and missing part (as Table 10)",
+        ("evaluation",),
+        EVALUATED,
+        _hallucinated,
+    ),
+    "failures": Breakdown(
+        "hallucinated analyses by topic (as Table 11; T1: the missing article is not mentioned, T2: it is made up)",
+        ANALYSIS,
+        _FAILURES,
+        _failures,
+    ),
+    "violations": Breakdown(
+        "violated constraints of a task by category (as Figure 4)", TASKS, _VIOLATED, _violations
+    ),
+}
+"""Name in JSON -> table."""
+
 
 ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
 """Responses of the models."""

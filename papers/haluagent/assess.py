@@ -1,17 +1,20 @@
 """How often models hallucinate on a benchmark (C-FAITH section 4): they answer zero-shot, in each of the formats.
 
-Whether a free reply conflicts with the correct answer is for ``qa-conflict`` to judge. A reply to a closed question
-that is not the letter or truth value alone (:mod:`jurist.papers.haluagent.replies`) is unanswered: it is in no rate, or
+Whether a free reply conflicts with the correct answer is for ``qa-conflict`` to judge. Of a closed question the answer
+is what the whole reply, its first sentence or its last line says and nothing else: prompts ask for it alone, and what
+is hedged, denied or explained in other words is never taken for one. Such a reply is unanswered: it is in no rate, or
 counts as hallucinated, which is what the paper does. The rate of a format is the share of its answered items on which
 the model hallucinated; overall is the mean of the formats, as section 4.2 says. A false negative takes a hallucinated
 answer for correct, a false positive the correct one for hallucinated. Intervals leave out documents. The judge's own
 errors, measured on gold that it was not compiled on, are taken out of the rate of generative items.
 """
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -28,8 +31,8 @@ from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...report.table import Table, table
 from ...signatures.haluagent import TYPES, AnswerQuestion
+from ...text.ranking import letters
 from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
-from .replies import read_choice, read_truth
 
 Unanswered: TypeAlias = Literal["apart", "wrong"]
 """A reply without an answer is in no rate, or is a hallucinated one."""
@@ -314,3 +317,72 @@ def _found(item: Item, reply: str, failed: bool, verdict: Verdict | None) -> Fou
         return Found(item, None if truth is None else truth != item.correct)
     said = verdict.value if verdict else None
     return Found(item, None if said is None else said == _CONFLICT)
+
+
+Letter: TypeAlias = Literal["A", "B", "C", "D"]
+T = TypeVar("T")
+
+_MARKS: Final = re.compile(r"[*_\"“”'‘()\[\]{}【】「」《》`]")
+_LEAD: Final = (
+    r"(?:i (?:think|believe|choose|pick) |so |therefore )?"
+    r"(?:(?:the |my |this )?(?:final |correct |right |given )?(?:answer|option|choice|verdict|judge?ment|statement)"
+    r"(?: is|:)? ?|(?:it|this|that) ?i?s |option |"
+    "选择?|(?:这个|该)?(?:答案|判断|结论|选项)(?:应该)?(?:是|为)?:?|这是?|应该选)?"
+)
+_TRUE: Final = re.compile(
+    rf"{_LEAD}(?:true|correct|right|accurate|yes|yes, it is|正确的?|对的?|是的?|属实|准确|没错)"
+)
+_FALSE: Final = re.compile(
+    rf"{_LEAD}(?:false|incorrect|wrong|untrue|inaccurate|no|no, it is not|not (?:true|correct|right|accurate)"
+    "|错误的?|错的?|不正确的?|不对的?|不是|否|不属实|有误)"
+)
+_CHOICE: Final = re.compile(rf"{_LEAD}([a-d])(?:[.):、,] ?|$)(.*)")
+_END: Final = re.compile(r"(?<=[.!?。！？\n])\s*")
+
+
+def read_truth(reply: str) -> bool | None:
+    """Return whether a reply calls the answer correct, or ``None``."""
+
+    def truth(text: str) -> bool | None:
+        return True if _TRUE.fullmatch(text) else False if _FALSE.fullmatch(text) else None
+
+    return _agreed(reply, truth)
+
+
+def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
+    """Return the letter of the one option that a reply chooses, by its letter or by its words, or ``None``."""
+    words = [letters(option) for option in options]
+
+    def letter(text: str) -> Letter | None:
+        found: Any = _CHOICE.fullmatch(text)
+        named = found and found[1].upper()
+        if named and letters(found[2]) in ("", words["ABCD".index(named)]):
+            return named  # type: ignore[no-any-return]
+        same: list[Any] = [
+            name for name, option in zip("ABCD", words, strict=True) if option == letters(text)
+        ]
+        return same[0] if len(same) == 1 else None
+
+    whole = _CHOICE.fullmatch(next(_texts(reply), ""))
+    if whole and letters(whole[2]) in words and not letter(whole[0]):  # another option's words
+        return None
+    return _agreed(reply, letter)
+
+
+def _agreed(reply: str, read: Callable[[str], T | None]) -> T | None:
+    """Return what a whole reply says, or else what its first sentence and its last line say, if they do not differ."""
+    texts = list(_texts(reply))
+    if not texts or texts[0].endswith("?"):
+        return None
+    whole, *ends = (read(text.rstrip(" .!。！")) for text in texts)
+    said = {one for one in ends if one is not None}
+    return whole if whole is not None else said.pop() if len(said) == 1 else None
+
+
+def _texts(reply: str) -> Iterator[str]:
+    """Yield a reply, its first sentence and its last line, in one form of each character and without emphasis."""
+    text = _MARKS.sub("", unicodedata.normalize("NFKC", reply)).strip().lower()
+    if text:
+        yield text
+        yield _END.split(text, maxsplit=1)[0].strip()
+        yield text.splitlines()[-1].strip()

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from small import cli, ok, read_jsonl
 
 from jurist.errors import GoldError
-from jurist.papers.faithqa.assess import read_questions
-from jurist.papers.faithqa.results import BREAKDOWNS, Assessed, Question, Response
+from jurist.papers.faithqa.assess import BREAKDOWNS, Assessed, Question, Response, read_questions
 
 COMPLETE = (
     {"category": "action", "anchor": "Name", "text": "it names"},

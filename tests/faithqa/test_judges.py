@@ -22,7 +22,7 @@ from jurist.programs.faithqa.judges import (
     MapAndScore,
     Satisfaction,
 )
-from jurist.programs.faithqa.scoring import anchored, lines_of, parse_lines
+from jurist.programs.faithqa.scoring import anchored, line_of, parse_lines
 from jurist.signatures.faithqa import Category, Constraint
 from jurist.text.ranking import letters
 
@@ -103,6 +103,10 @@ def marks_of(labels: str) -> list[dict[str, Any]]:
     return [{"n": n, "evidence": "", "label": words[one]} for n, one in enumerate(labels, 1)]
 
 
+def _lines(*constraints: Constraint) -> str:
+    return "\n".join(f"{number}. {line_of(one)}" for number, one in enumerate(constraints, 1))
+
+
 @pytest.mark.parametrize("call", [blocking, waiting])
 @pytest.mark.parametrize("response", [FOUR, "", " \n"])
 def test_the_model_marks_all_and_an_empty_response_satisfies_nothing(
@@ -110,7 +114,7 @@ def test_the_model_marks_all_and_an_empty_response_satisfies_nothing(
 ) -> None:
     program = Satisfaction()
     program.judge = Scripted({"marks": marks_of("oss")})
-    lines = lines_of([Constraint(**SHORT), Constraint(**PERU), Constraint(**BAN)])
+    lines = _lines(*(Constraint(**one) for one in (SHORT, PERU, BAN)))
     found = call(program, query=QUERY, constraints=lines, response=response)
     assert [one["constraints"] for one in program.judge.asked] == ([lines] if response.strip() else [])
     given = {"query": QUERY, "constraints": ["a", "b", "c"], "response": response}
@@ -265,7 +269,7 @@ LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_siz
     )
 )
 def test_lines_keep_number_category_and_order(constraints: list[Constraint]) -> None:
-    found = parse_lines(lines_of(constraints))
+    found = parse_lines(_lines(*constraints))
     assert list(found) == list(range(1, len(constraints) + 1))
     assert [one.category for one in found.values()] == [one.category for one in constraints]
 

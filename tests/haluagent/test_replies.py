@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.papers.haluagent.replies import read_choice, read_truth
+from jurist.papers.haluagent.assess import read_choice, read_truth
 
 OPTIONS = ("14 June 1605", "15 July 1606", "Leiden", "a town")
 TRUTHS = {

@@ -42,7 +42,7 @@ def docs(count: int = 3) -> list[dict[str, Any]]:
 
 def plan_of(text: str = MILL) -> dict[str, Any]:
     documents = [Document(id="d", text=text, title="mill")]
-    return plans(documents, turns=Range(2, 2), words=Range(5, 60))[0]
+    return plans(documents, 0, turns=Range(2, 2), words=Range(5, 60))[0]
 
 
 def exchange_of(text: str = MILL, words: Range = Range(5, 60), language: str = "en") -> Exchange:  # noqa: B008

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jurist.cases import Case
-from jurist.jobs.openings import Openings
+from jurist.jobs.sealed_rows import Openings
 
 WORDS = [
     first + second

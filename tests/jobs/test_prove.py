@@ -17,7 +17,7 @@ import jurist
 from jurist.errors import GoldError
 from jurist.gold.sheets import SheetLine
 from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in, settle
-from jurist.jobs.openings import Openings
+from jurist.jobs.sealed_rows import Openings
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from jurist.engines.offline.filler import _LABEL, conditions, missing_parts
-from jurist.engines.offline.objects import _clauses
+from jurist.engines.offline.objects import _CLAUSE
 from jurist.engines.offline.request import _RANGE, _one_of
 from jurist.gold.documents import read_documents
-from jurist.papers.haluagent.replies import read_choice, read_truth
+from jurist.papers.haluagent.assess import read_choice, read_truth
 from jurist.programs.dialogue import _ROLE
 from jurist.programs.faithqa.writing import _FIXED_WORDS
 
@@ -29,8 +29,8 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
     ("heading goes on", lambda: len(titled("#  A" + " " * N + "b \nrest")[0][0]), N + 2),
     (
         "clauses",
-        lambda: _clauses("one - two, and\tthree" + " " * N + "four"),
-        ["one", "two", f"three{' ' * N}four"],
+        lambda: _CLAUSE.split("one - two, and\tthree" + " " * N + "four"),
+        ["one", "two", "", f"three{' ' * N}four"],
     ),
     ("labels", lambda: _LABEL.search("\n" * N + "Article 2 : x")["number"], "2"),  # type: ignore[index]
     ("numbered labels", lambda: missing_parts("article 999999999999: a"), []),
