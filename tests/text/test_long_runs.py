@@ -30,7 +30,7 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
     (
         "clauses",
         lambda: _CLAUSE.split("one - two, and\tthree" + " " * N + "four"),
-        ["one", "two", "", f"three{' ' * N}four"],
+        ["one", "two", "", f"\tthree{' ' * N}four"],
     ),
     ("labels", lambda: _LABEL.search("\n" * N + "Article 2 : x")["number"], "2"),  # type: ignore[index]
     ("numbered labels", lambda: missing_parts("article 999999999999: a"), []),
