@@ -112,10 +112,11 @@ def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
             f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
         ) from error
     _EXECUTED[path.resolve()] = file.hashes
-    judge = getattr(module, attribute, None)
+    judges = [name for name, value in vars(module).items() if isinstance(value, Judge)]
+    # a file alone means the only judge in it, whatever it is called there
+    judge = getattr(module, judges[0] if attribute == "judge" and len(judges) == 1 else attribute, None)
     if not isinstance(judge, Judge):
         what = "not in it" if judge is None else f"of type {type(judge).__name__}, no jurist.Judge"
-        judges = [name for name, value in vars(module).items() if isinstance(value, Judge)]
         hint = choices(attribute, judges) if judges else "name a file that defines one"
         raise JudgeError(f"{path}: {attribute!r} is {what}", hint=hint)
     return judge

@@ -171,7 +171,11 @@ class Judge:
         if isinstance(self.program, dspy.Module):
             return self.program.deepcopy()
         if self.program is not None:
-            return self.program()
+            try:
+                return self.program()
+            except Exception as bug:  # it is the user's code
+                what = f"judge {self.name}: its program cannot be made: {type(bug).__name__}: {bug}"
+                raise JudgeError(what, hint="correct the program") from bug
         signature = self.signature
         for name in self.answer.unit_fields if self.answer.per_unit else ():  # a list is shown as one text
             signature = signature.with_updated_fields(name, type_=str)

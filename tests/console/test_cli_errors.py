@@ -48,6 +48,8 @@ def _folder(no_waiting: None) -> None:
     Path("latin.csv").write_bytes("conversation,claim\nA: café,Café\n".encode("latin-1"))
     Path("full.jsonl").write_text('{"id": "of somebody else"}\n')
     Path("own.py").write_text(OWN)
+    broken = OWN.replace("judge = jurist.Judge(", "mine = jurist.Judge(program=lambda: 1 / 0, ")
+    Path("one.py").write_text(broken.rpartition("other =")[0])
     write_jsonl(Path("own.jsonl"), replies(2))
     Path("p.md").write_text("Is it polite?\n\nMessage: {{message}}\nReply: {{ reply }}")
     Path("bad.py").write_text("import nothing_of_that_name\n")
@@ -67,6 +69,7 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "no judge is called 'nobody'; use one of", "compile nobody"),
     (1, "gone.py: no such file", "compile gone.py:judge"),
     (1, "bad.py: ModuleNotFoundError", "compile bad.py"),
+    (1, "may-go: its program cannot be made: ZeroDivisionError: division by", "evaluate one.py --gold own.jsonl"),
     (1, "'jugde' is not in it; did you mean judge? use one of", "compile own.py:jugde"),
     (1, "onw.py: no such file; did you mean own.py?", "compile onw.py:judge"),
     (1, "no judge is called 'owm'; did you mean own.py:judge?", "compile owm"),
