@@ -35,6 +35,13 @@ class SearchOptions(
 ):
     """What reaches the optimizer as it was given: in a compilation's plan, and in the optimizer's job."""
 
+    embedder: str | None = option(
+        "M",
+        "model that embeds texts, as openai/text-embedding-3-small: rows shown with a call are chosen by its vectors "
+        "too (default: by words alone)",
+        rare=True,
+    )
+
     @property
     def form(self) -> str:
         """The prompt format that is asked first."""

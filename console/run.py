@@ -14,7 +14,7 @@ from ..errors import CheckpointError, GoldError, JuristError, StoppedError, Usag
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
-from ..jobs.estimate import Estimate, ask_of, free
+from ..jobs.estimate import Estimate, ask_of, embedding, free
 from ..jobs.sharing import label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
@@ -240,6 +240,7 @@ def foreseen(
     least, most = loaded.questions
     number = plan.to_ask * least, plan.to_ask * most
     parts = [ask_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
+    parts += embedding(loaded, plan.to_ask, plan.shown)
     what = plural(plan.to_ask, "row")
     if plan.canary:
         number = len(plan.canary) * least, len(plan.canary) * most

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -195,6 +195,17 @@ class Direct:
                     response: Response = self._client.parse_response(form.request, reply)
                     return response
         return self.read(request, reply)
+
+    async def embedded(self, texts: Sequence[str]) -> Any:
+        """Return what the address beside that of chat, OpenAI's ``/embeddings``, says of texts."""
+        request = Request(model=self.name, messages=(Message.user("-"),))
+        to = replace(self.written(request), url=f"{self.base}/embeddings")
+        with self._errors():
+            line = await self._line()
+            reply = await line.answered(to, orjson.dumps({"model": self.name, "input": texts}))
+            if reply.status >= 400:
+                self.read(request, reply)  # says what is wrong
+            return reply.json()
 
     def written(self, request: Request) -> Any:
         """Return a request as it is sent: its ``method``, ``url``, ``headers`` and ``body``."""

@@ -236,6 +236,7 @@ class Endpoint:
 
     def __init__(self, model: Model) -> None:
         shipped_prices()
+        self.model = model
         settings = {"timeout": model.timeout, "api_base": model.api_base, "api_key": key_of(model)}
         options: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)

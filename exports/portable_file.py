@@ -61,6 +61,13 @@ class PortableFile:
     def render(self, subject: Subject) -> str:
         """Return the source."""
         spec = portable_spec(subject)
+        if any(step["nearest"] and step["nearest"]["embedder"] for step in spec["steps"].values()) and (
+            "client" not in self.code
+        ):
+            raise UsageError(
+                f"{subject.ref} chooses by vectors which rows it shows, and this target has no client to ask for them",
+                hint="export it to python, or run it with jurist",
+            )
         names = [one["name"] for one in spec["inputs"]]
         words = {
             "inputs": ", ".join(names),
@@ -137,6 +144,7 @@ def _step(prompt: Prompt) -> dict[str, Any]:
             "sizes": kept.sizes,
             "shown": kept.shown,
             "tokens": kept.tokens,
+            "embedder": kept.embedder.partition("/")[2],
             "shown_as": shown_rows(prompt),
             # rows that leave an output open: DSPy shows them before the others
             "partial": [

@@ -8,13 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
+from operator import mul
 from statistics import mean
 from typing import Any, TypeAlias
 
 from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, is_number, typed
 from ..programs.flows import FLOWS, Flow
 from ..text.escaping import defuse
-from ..text.ranking import Ranking
+from ..text.ranking import AT_ONCE, Ranking, embeddable, packed, unpacked
 from ..text.replies import chat_fields, is_whole, json_fields, said_once, without_drafts
 from ..text.turns import as_text
 
@@ -30,6 +31,8 @@ class PortableJudge:
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec = spec
+        self._embed: Callable[[str, list[str]], list[Any]] | None = None  # (model, texts) -> a vector each
+        self._vectors: dict[str, list[Any]] = {}  # of the rows that a step remembers
         self._rankings = {
             name: Ranking(kept["rows"], kept["fields"], kept["sizes"])
             for name, step in spec["steps"].items()
@@ -52,8 +55,25 @@ class PortableJudge:
         kept = self.spec["steps"][step]["nearest"]
         if kept is None:
             return []
-        near = self._rankings[step].nearest(values, kept["shown"], kept["tokens"])
+        likeness = self._likeness(step, kept["embedder"], values) if kept["embedder"] else None
+        near = self._rankings[step].nearest(values, kept["shown"], kept["tokens"], likeness=likeness)
         return [kept["shown_as"][place] for place in sorted(near, key=lambda one: one not in kept["partial"])]
+
+    def _likeness(self, step: str, model: str, values: Mapping[str, Any]) -> list[float]:
+        """Return how alike the vector of these values and that of each row are that a step remembers."""
+        if self._embed is None:
+            raise ValueError("the rows to show are chosen by vectors: ask through a client")
+        ranking = self._rankings[step]
+        if step not in self._vectors:
+            texts = [embeddable(ranking.text_of(row)) for row in ranking.rows]
+            self._vectors[step] = [
+                unpacked(packed(vector))
+                for start in range(0, len(texts), AT_ONCE)
+                for vector in self._embed(model, texts[start : start + AT_ONCE])
+            ]
+        (own,) = self._embed(model, [embeddable(ranking.text_of(values))])
+        own = unpacked(packed(own))
+        return [sum(map(mul, own, vector)) for vector in self._vectors[step]]
 
     def values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
         """Return the inputs as the prompt shows them: defused, and rendered; of a list those at ``places``."""
@@ -141,6 +161,11 @@ class PortableJudge:
 
     def through(self, client: Any, model: str, settings: Mapping[str, Any]) -> Complete:
         """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""
+
+        def embed(model: str, texts: list[str]) -> list[Any]:
+            return [one.embedding for one in client.embeddings.create(model=model, input=texts).data]
+
+        self._embed = embed
 
         def complete(messages: list[dict[str, str]], more: Mapping[str, Any]) -> tuple[str, object]:
             kept = {**self.spec["settings"], **more, **settings}

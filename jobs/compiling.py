@@ -80,6 +80,7 @@ def compile(
     mapping: RowMapping | None = None,
     sampling: Sampling | None = None,
     adapter: str | None = None,
+    embedder: str | None = None,
     concurrency: int = 8,
     shares: tuple[float, float, float] | None = None,
     seed: int = 0,
@@ -109,6 +110,8 @@ def compile(
         sampling: samples per case; an open threshold is fitted on train and dev.
         adapter: DSPy's prompt format: ``chat`` or ``json``; default: chat, or json where the model's
             replies to it cannot be read.
+        embedder: a model that embeds texts, as ``dspy.Embedder`` takes it: where rows are shown with each call, they
+            are chosen by its vectors too, and not by words alone. Its calls are counted with the judge's.
         concurrency: cases in flight at once.
         shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5)
             below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
@@ -143,6 +146,7 @@ def compile(
         optimizer=optimizer,
         options=options or {},
         adapter=adapter,
+        embedder=embedder,
         concurrency=concurrency,
         shares=shares,
         seed=seed,

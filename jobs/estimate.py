@@ -14,6 +14,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from ..cases import Case
 from ..engines.channel import CallContext
+from ..engines.embedding import embedding_model
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model, connect, shipped_prices
@@ -262,6 +263,21 @@ def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
     number = questions * judge.questions[0], questions * judge.questions[1]
     who = f"of the judge ({judge.model.name})"
     return ask_of("judge", judge.asker(), judge.models, shown, number, who=who)
+
+
+def embedding(judge: LoadedJudge, rows: int, shown: Sequence[Case]) -> list[Ask]:
+    """Return what it takes to embed rows one by one, for each step that chooses by vectors what it shows."""
+    calls, size = rows * judge.judge.answer.presentations, Size(1.0, length(shown) if shown else 0.0)
+    return [
+        Ask(
+            role=f"embedder {at}",
+            models=(embedding_model(judge.model, name),),
+            calls=Span(calls, calls),
+            size=size,
+            who=f"of {name}",
+        )
+        for at, name in enumerate(judge.embedders, 1)
+    ]
 
 
 def size_of(asker: Asker, cases: Sequence[Case]) -> Size:

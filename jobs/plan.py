@@ -8,9 +8,10 @@ from typing import Any
 
 from ..arguments.compile import SearchOptions
 from ..engines.channel import CallContext
+from ..engines.embedding import requests_for
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..errors import TooFewGroupsError, plural
+from ..errors import TooFewGroupsError, UsageError, plural
 from ..evaluation.agreement import Ceiling
 from ..evaluation.paired import fewest_groups
 from ..evaluation.votes import Sampling
@@ -30,6 +31,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .estimate import Ask, Estimate, Span, length, size_of
 
+_REMEMBER = ("race", "nearest", "teach")  # the optimizers whose prompts show the rows most like each
 CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
 
@@ -61,6 +63,12 @@ class Plan(SearchOptions):
     def __post_init__(self) -> None:
         """Refuse what cannot be asked, before anything is."""
         check_sampling(self.judge, self.sampling)
+        shows = self.optimizer_name in _REMEMBER and self.judge.answer.has_examples
+        if self.embedder and (self.model.offline or not shows):
+            raise UsageError(
+                f"--embedder {self.embedder} would embed nothing",
+                hint=f"it goes with --model and --optimizer {', '.join(_REMEMBER)}, of a judge that labels",
+            )
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
@@ -79,6 +87,7 @@ class Plan(SearchOptions):
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
             "adapter": self.form,
+            "embedder": self.embedder,
             "holdout": self.holdout and self.holdout.sha256,
             "strictness": self.judge.answer.strictness,
             "most_groups": list(self.judge.most_groups or ()),
@@ -118,7 +127,9 @@ class Plan(SearchOptions):
     @property
     def proof_calls(self) -> int:
         """The calls that are kept back for the proof: both programs on the sealed test."""
-        return 2 * room_for(self.judge, len(self.split.test), self.sampling.samples)
+        judged = 2 * room_for(self.judge, len(self.split.test), self.sampling.samples)
+        rows = len(self.split.test) * self.judge.answer.presentations
+        return judged + (requests_for(rows) if self.embedder else 0)
 
     @property
     def proposer(self) -> Model:

@@ -202,6 +202,11 @@ class LoadedJudge(Prompt):
 
     def asker(self) -> Asker:
         """Return what asks this judge."""
+        if self.embedders and self.model.offline:
+            raise UsageError(
+                f"{self.name} chooses the rows that it shows by vectors of {self.embedders[0]}, not by words alone",
+                hint="name a --model",
+            )
         program = self.artifact.program(self.judge) if self.artifact else self.state.apply(self.judge.basic())
         frozen, role = self.frozen_model, self.judge.role
         verifying = self.contexts.get("judge", self.context)
@@ -216,6 +221,12 @@ class LoadedJudge(Prompt):
             stopping=self.stopping,
             probabilities=self.probabilities,
         )
+
+    @property
+    def embedders(self) -> list[str]:
+        """What embeds the rows that are asked about, of each step that compares them with those it remembers."""
+        kept = [prompt.remembered for prompt in self.state.predictors.values()]
+        return [one.embedder for one in kept if one and one.embedder]
 
     @property
     def frozen_model(self) -> Model | None:

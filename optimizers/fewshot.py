@@ -73,7 +73,8 @@ class Nearest(Raced):
         if turn > len(self.sizes):
             return []
         shown, leader = self.sizes[turn - 1], track.text
-        state = remembering(track.job.judge, pool_of(track.job), leader.state, shown, self.tokens)
+        job = track.job
+        state = remembering(job.judge, pool_of(job), leader.state, shown, self.tokens, job.embedder)
         source, params = f"{self.name}, the {shown} most alike of the labelled rows", {"nearest": shown}
         return track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
 
@@ -96,7 +97,12 @@ def pool_of(job: Job) -> list[Case]:
 
 
 def remembering(
-    judge: Judge, cases: Sequence[Case], state: PromptState, shown: int, tokens: int
+    judge: Judge,
+    cases: Sequence[Case],
+    state: PromptState,
+    shown: int,
+    tokens: int,
+    embedder: str | None = None,
 ) -> PromptState:
     """Return a prompt whose predictors remember what gold says of cases, and show ``shown`` rows with each call."""
     demos = {case.id: judge.demos(case) for case in cases}
@@ -105,7 +111,14 @@ def remembering(
         inputs = tuple(predictor.signature.input_fields)
         judged = tuple(field for field in judge.answer.unit_fields if field in inputs)
         if rows and type(predictor) is dspy.Predict:  # another class may ask in a way of its own
-            kept = Remembered(rows=rows, inputs=inputs, fields=judged or inputs, shown=shown, tokens=tokens)
+            kept = Remembered(
+                rows=rows,
+                inputs=inputs,
+                fields=judged or inputs,
+                shown=shown,
+                tokens=tokens,
+                embedder=embedder or "",
+            )
             state = state.with_demos(name, (), kept)
     return state
 

@@ -144,7 +144,7 @@ class Teach(Guidelines):
         state, params = self.ruled(job, start.state, shown)
         words = f"{len(params.get('rules', ()))} rules of {len(shown)} cases"
         if job.judge.answer.has_examples:
-            state = remembering(job.judge, pool_of(job), state, self.nearest, self.tokens)
+            state = remembering(job.judge, pool_of(job), state, self.nearest, self.tokens, job.embedder)
             words += ", nearest rows"
         taught = board.add(state, parent=start, source=f"teach, {words}", demo_ids=(), params=params)
         board.score(taught, job.dev)

@@ -6,9 +6,10 @@ error that every row would meet, such as a wrong key, ends the work.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, TypeAlias, TypeVar
 
@@ -29,7 +30,7 @@ from ..text.replies import ContradictionError
 from .answers.base import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
-from .remembering import rows_apart
+from .remembering import Remembered, Remembering, rows_apart
 from .stepwise import called
 from .together import Gathered, asking_of, collect, together
 from .verdicts import Status, Verdict
@@ -42,6 +43,7 @@ _BUGS = (
 OnVerdict: TypeAlias = Callable[[int, Verdict], None]
 """Takes the place of a case and its verdict, as they come."""
 _NO_SHARES: Mapping[Any, float] = {}
+_AHEAD = 2_000  # rows that are embedded before the first of them is asked about, at most
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
 
 
@@ -185,18 +187,39 @@ class Asker:
             self.note(verdict)
             return verdict
 
-        with self.ready():
+        async with self.ready():
+            await self._embed(cases)
             return await together(list(enumerate(cases)), ask_one, concurrency=self.concurrency)
 
     def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> "Asker":
         """Return what asks another model once in place of its own: to see what is sent, and what that takes."""
         return replace(self, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
 
-    @contextmanager
-    def ready(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[None]:
         """Let :meth:`judged` ask this asker's models, in this block and the tasks that are begun in it."""
         with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
+            for remembered in self._remembered:
+                with _embedding():
+                    await remembered.opened(self.lm)
             yield
+
+    @cached_property
+    def _remembered(self) -> list[Remembered]:
+        """What the program's predictors remember and have embedded."""
+        kept = [one.remembered for one in self.program.predictors() if isinstance(one, Remembering)]
+        return [one for one in kept if one.embedder]
+
+    async def _embed(self, cases: Sequence[Case]) -> None:
+        """Embed what is asked about, many rows at once, where the program compares it with remembered rows."""
+        for remembered in self._remembered:
+            rows = (
+                self.judge.prompt_values(row) for case in cases for row in self.judge.answer.asks(case.inputs)
+            )
+            alike = [row for row in rows if row.keys() >= set(remembered.fields)]
+            with _embedding():
+                if (embedder := await remembered.opened(self.lm)) is not None:
+                    await embedder.embed(remembered.texts(alike[:_AHEAD]))
 
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
@@ -352,6 +375,15 @@ class Asker:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
         spend = self._context.ledger.spend() if self._context else None
         return spend is None or spend.calls > spend.failures + spend.retries or spend.replayed > 0
+
+
+@contextmanager
+def _embedding() -> Iterator[None]:
+    """End the work where texts cannot be embedded."""
+    try:
+        yield
+    except LMError as bad:
+        raise our_own(bad) or model_error(bad) from bad
 
 
 def room_for(judge: Judge, cases: int, samples: int) -> int:

@@ -47,7 +47,7 @@ class CascadeAsker(Asker):
         """Judge one case by the first judge that is sure enough."""
         usage, doubts = usage or Spend(), []
         for member in self.members:
-            with member.asker.ready():
+            async with member.asker.ready():
                 verdict = await member.asker.judged(case, usage)
             probable = member.trust.of(said_by(member.asker, verdict))
             if verdict.status == "failed" or (verdict.status == "verdict" and probable >= self.level):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import dspy
 
+from ..engines.embedding import Embedder, Vectors, embedder_beside
 from ..text.ranking import Ranking
 from ..text.terms import count_tokens
+from .together import collect
 
 rows_apart: ContextVar[Collection[str]] = ContextVar("jurist_rows_apart", default=())
 """The ids of the rows that may not be shown now: those of the group of the row that is asked about."""
@@ -26,9 +28,17 @@ class Remembered:
     fields: tuple[str, ...]  # the inputs that are compared: what is judged
     shown: int  # rows a call, at most
     tokens: int  # what they may take together, about
+    embedder: str = (
+        ""  # model string of what embeds texts, so that vectors rank beside words; empty for words alone
+    )
+    _vectors: dict[Embedder, Vectors] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Remembered:
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the vectors: another process has connections of its own."""
+        return {**vars(self), "_vectors": {}}
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -49,13 +59,26 @@ class Remembered:
         """The rows as DSPy takes them."""
         return [dspy.Example(**demo).with_inputs(*self.inputs) for demo in self.rows.values()]
 
-    def near(self, inputs: Mapping[str, Any]) -> list[dspy.Example]:
-        """Return the rows to show beside these inputs, the most alike last."""
+    def near(self, inputs: Mapping[str, Any], embedder: Embedder | None = None) -> list[dspy.Example]:
+        """Return the rows to show beside these inputs, whose text was embedded before, the most alike last."""
         kept_apart = rows_apart.get()
         places = {place for place, id_ in enumerate(self.rows) if id_ in kept_apart} if kept_apart else ()
-        return [
-            self.examples[place] for place in self._ranking.nearest(inputs, self.shown, self.tokens, places)
-        ]
+        likeness = None
+        if embedder is not None:
+            likeness = (self._vectors[embedder] @ embedder.known(self.texts([inputs]))[0]).tolist()
+        nearest = self._ranking.nearest(inputs, self.shown, self.tokens, places, likeness)
+        return [self.examples[place] for place in nearest]
+
+    def texts(self, rows: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Return the texts by which rows are compared."""
+        return [self._ranking.text_of(row) for row in rows]
+
+    async def opened(self, lm: dspy.LM) -> Embedder | None:
+        """Return what embeds for whoever asks ``lm``, with the vectors of all rows; ``None`` where words rank alone."""
+        embedder = embedder_beside(lm, self.embedder) if self.embedder else None
+        if embedder is not None and embedder not in self._vectors:
+            self._vectors[embedder] = await embedder.embed(self.texts(self.compared))
+        return embedder
 
     def without(self, ids: Collection[str]) -> Remembered:
         """Return the remembered rows but for these."""
@@ -70,6 +93,7 @@ class Remembered:
             "fields": list(self.fields),
             "shown": self.shown,
             "tokens": self.tokens,
+            **({"embedder": self.embedder} if self.embedder else {}),
         }
 
     @classmethod
@@ -81,6 +105,7 @@ class Remembered:
             fields=tuple(data["fields"]),
             shown=int(data["shown"]),
             tokens=int(data["tokens"]),
+            embedder=str(data.get("embedder", "")),
         )
 
 
@@ -89,14 +114,16 @@ class Remembering(dspy.Predict):
 
     remembered: Remembered
 
-    def shown(self, inputs: Mapping[str, Any]) -> list[Any]:
-        """Return the demonstrations of a call."""
-        return [*self.demos, *self.remembered.near(inputs)]
-
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask with blocking calls."""
-        return super().forward(**{"demos": self.shown(inputs), **inputs})
+        if self.remembered.embedder:
+            prediction: dspy.Prediction = collect(self.aforward(**inputs))
+            return prediction
+        return super().forward(**{"demos": [*self.demos, *self.remembered.near(inputs)], **inputs})
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Ask without blocking."""
-        return await super().aforward(**{"demos": self.shown(inputs), **inputs})
+        if (embedder := await self.remembered.opened(dspy.settings.lm)) is not None:
+            await embedder.embed(self.remembered.texts([inputs]))
+        shown = [*self.demos, *self.remembered.near(inputs, embedder)]
+        return await super().aforward(**{"demos": shown, **inputs})

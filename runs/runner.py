@@ -277,7 +277,7 @@ class _Rows:
                 raise StopRequested(signal)
             return await rows.take()
 
-        with self.asker.ready():
+        async with self.asker.ready():
             try:
                 await flow(take, self._judge, concurrency=self.asker.concurrency)
             except (BudgetExhausted, ModelError):

@@ -269,7 +269,7 @@ class _Judging:
     async def lines(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """Return what is said of cases, in their order."""
         try:
-            with self._asker.ready():
+            async with self._asker.ready():
                 return await together(cases, self._line, concurrency=len(cases))
         except BudgetExhausted as error:
             self._exhausted = str(error)

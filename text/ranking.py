@@ -3,8 +3,10 @@
 Written with the standard library, because exports carry this source along and have to find the same rows.
 """
 
+import base64
 import math
 import re
+import struct
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -14,12 +16,16 @@ from typing import Any
 ALIKE = 0.6
 """The similarity from which two texts are near copies; unrelated texts of one kind have up to about 0.5."""
 SHINGLE = 5
+AT_ONCE = 100
+"""Texts that are embedded by one request."""
 SHORT = 20
 """Letters and digits below which only equal texts are near copies."""
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # without spaces between words
 _ANY_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _BETWEEN = re.compile(r"[\W_]+")
 _RISES, _LENGTH = 1.5, 0.75  # BM25's k1 and b
+_LONGEST = 20_000  # characters of a text that are embedded
+_FIRST = 10  # the first of a ranking counts 1 / 10, the next 1 / 11
 
 
 def words(text: str) -> list[str]:
@@ -48,6 +54,24 @@ def near(first: str, second: str) -> bool:
     return len(mine & theirs) >= ALIKE * len(mine | theirs)
 
 
+def embeddable(text: str) -> str:
+    """Return what of a text is embedded: endpoints refuse an empty one, and one that is much too long."""
+    return text[:_LONGEST].strip() or "-"
+
+
+def packed(vector: Sequence[float]) -> str:
+    """Return a vector made of length 1, in half precision, as text."""
+    length = math.hypot(*vector) or 1.0
+    halves = struct.pack(f"<{len(vector)}e", *(number / length for number in vector))
+    return base64.b64encode(halves).decode()
+
+
+def unpacked(text: str) -> Sequence[float]:
+    """Return the vector that :func:`packed` gave."""
+    halves = base64.b64decode(text)
+    return struct.unpack(f"<{len(halves) // 2}e", halves)
+
+
 class Ranking:
     """Kept rows: their inputs, the fields they are compared by, and how much of the room each takes."""
 
@@ -57,10 +81,18 @@ class Ranking:
         self.rows, self.fields, self.sizes = rows, fields, sizes
 
     def nearest(
-        self, row: Mapping[str, Any], shown: int, room: float, apart: Collection[int] = ()
+        self,
+        row: Mapping[str, Any],
+        shown: int,
+        room: float,
+        apart: Collection[int] = (),
+        likeness: Sequence[float] | None = None,
     ) -> list[int]:
-        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last."""
-        # left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are
+        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last.
+
+        Where it is known how alike vectors of the rows are (their ``likeness``), that ranking counts as much as BM25's.
+        Left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are.
+        """
         wanted, scores = set(self._words_of(row)), dict.fromkeys(range(len(self.rows)), 0.0)
         for word in sorted(wanted & self._index.keys()):
             held = self._index[word]
@@ -68,8 +100,12 @@ class Ranking:
             for place, count, longer in held:
                 scores[place] += weight * count / (count + _RISES * (1 - _LENGTH + _LENGTH * longer))
         own = {name: folded(str(value)) for name, value in row.items()}
-        chosen = list[int]()
-        for place in sorted(scores, key=lambda place: (-round(scores[place], 9), place)):
+        chosen, ranked = list[int](), sorted(scores, key=lambda place: (-round(scores[place], 9), place))
+        if likeness is not None:
+            alike = sorted(scores, key=lambda place: (-round(likeness[place], 6), place))
+            orders = [{place: at for at, place in enumerate(order)} for order in (ranked, alike)]
+            ranked.sort(key=lambda place: -sum(1 / (_FIRST + order[place]) for order in orders))
+        for place in ranked:
             if len(chosen) == shown:
                 break
             kept = sorted(self._letters[place].items(), key=lambda item: len(item[1]))
@@ -83,8 +119,12 @@ class Ranking:
             room -= self.sizes[place]
         return chosen[::-1]
 
+    def text_of(self, row: Mapping[str, Any]) -> str:
+        """Return the text by which a row is compared."""
+        return "\n".join(str(row.get(name, "")) for name in self.fields)
+
     def _words_of(self, row: Mapping[str, Any]) -> list[str]:
-        return words("\n".join(str(row.get(name, "")) for name in self.fields))
+        return words(self.text_of(row))
 
     @cached_property
     def _index(self) -> dict[str, list[tuple[int, int, float]]]:

@@ -96,6 +96,7 @@ class Loopback:
         refuses: body -> why such a request is refused with 400, empty if it is not.
         ended: the ``finish_reason`` of every reply that no fault ends.
         port: where it listens; any that is free if 0.
+        vector: text -> what it is embedded as.
         cached: how many of the 100 tokens of each request it says to have kept from an earlier one.
     """
 
@@ -110,11 +111,12 @@ class Loopback:
         logprobs: Callable[[dict[str, Any]], Any] = lambda body: None,
         refuses: Callable[[dict[str, Any]], str] = lambda body: "",
         ended: str | None = "stop",
+        vector: Callable[[str], list[float]] = lambda text: [1.0],
         cached: int = 0,
         port: int = 0,
     ) -> None:
         self.refuses, self.logprobs, self.ended, self.cached = refuses, logprobs, ended, cached
-        self.thoughts = thoughts
+        self.thoughts, self.vector = thoughts, vector
         self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
         self.hits: list[Hit] = []
         self.times: list[float] = []
@@ -227,6 +229,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif hit.fault in _STATUS:
             self._error(loop, hit)
+        elif "input" in hit.body:
+            vectors = [
+                {"embedding": loop.vector(text), "index": at} for at, text in enumerate(hit.body["input"])
+            ]
+            usage = {"prompt_tokens": 5 * len(vectors), "total_tokens": 5 * len(vectors)}
+            listed = {"object": "list", "data": vectors, "model": hit.body["model"], "usage": usage}
+            self._send(200, json.dumps(listed).encode())
         elif hit.fault == "html":
             self._send(200, b"<html><body>gateway</body></html>", "text/html")
         else:

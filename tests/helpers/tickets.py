@@ -29,28 +29,38 @@ judge = jurist.Judge(name="route", signature=Route, positive="red")
 TOPICS = [f"{one}{two}" for one in ("bor", "kal", "mip", "tun", "zed") for two in ("ax", "ilo", "urm", "eck")]
 
 
-def rows(seed: int = 0) -> list[dict[str, Any]]:
-    """Return tickets of which only labelled ones of the same topic tell the desk."""
+def rows(seed: int = 0, *, inflected: bool = False) -> list[dict[str, Any]]:
+    """Return tickets of which only labelled ones of the same topic tell the desk; inflected, no two share a word."""
     random_, made = random.Random(seed), []
+    end = (lambda: "".join(random_.choices("vwxyz", k=9))) if inflected else lambda: ""
     for place, topic in enumerate(TOPICS):
         for number in range(8):
             filler = " ".join("".join(random_.choices("abcdefghij", k=6)) for _ in range(9))
-            text = f"{topic} {filler} {topic}"
+            text = f"{topic}{end()} {filler} {topic}{end()}"
             desk = ("red", "blue")[place % 2]
             made.append({"ticket": text, "desk": desk, "group": f"{place}-{number}"})
     return made
 
 
+def topics(text: str) -> list[float]:
+    """Return which topics a text is about, whatever the ends of its words."""
+    return [float(topic in text) for topic in TOPICS] + [0.1]
+
+
 def most_like(messages: list[dict[str, Any]]) -> str:
-    """Answer with the label of the demonstration that shares most words with the row; red without any."""
-    asked, best, desk = set(words(field_of(str(messages[-1]["content"]), "ticket"))), 0, "red"
+    """Answer with the label of the demonstration that shares most stems with the row; red without any."""
+    asked, best, desk = _stems(messages[-1]), 0, "red"
     for shown, said in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
-        shared = len(asked & set(words(field_of(str(shown["content"]), "ticket"))))
+        shared = len(asked & _stems(shown))
         if shared > best:
             best, desk = shared, re.search(r"## desk ## \]\]\n(\w+)", str(said["content"]))[1]  # type: ignore[index]
     if "`desk`" not in str(messages[0]["content"]):
         return "[[ ## instruction ## ]]\nSay it better.\n\n[[ ## completed ## ]]"
     return f"[[ ## desk ## ]]\n{desk}\n\n[[ ## completed ## ]]"
+
+
+def _stems(message: dict[str, Any]) -> set[str]:
+    return {word[:5] for word in words(field_of(str(message["content"]), "ticket"))}
 
 
 def chat(url: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from loopback import Loopback, field_of
 from openai import OpenAI
 from small import cli, ok, read_jsonl, write_jsonl
-from tickets import TOPICS, chat, most_like, rows, settled_in
+from tickets import TOPICS, chat, most_like, rows, settled_in, topics
 
 import jurist
 from jurist.runs.serving import Serving, application
@@ -65,6 +65,42 @@ def served(loaded: Any, row: Any) -> Any:
             return (await client.post("/judge", json=row)).json()["label"]
 
     return asyncio.run(asked())
+
+
+def test_vectors_find_what_no_word_tells_and_are_counted(project: Path) -> None:
+    write_jsonl(Path("gold.jsonl"), rows(inflected=True))
+    new = [{"ticket": row["ticket"]} for row in rows(1, inflected=True)[::4]]
+    write_jsonl(Path("new.jsonl"), new)
+    first = iter(["503"])  # which is asked again
+    faults = lambda number, body: next(first, None) if "input" in body else None  # noqa: E731
+    with Loopback(most_like, vector=topics, faults=faults) as server:
+        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest", "--json")
+        done = ok(*command, *chat(server.url), "--max-calls", "700", "--embedder", "openai/stems")
+        assert done.json["decision"]["verdict"] == "better"
+        assert done.json["spend"]["calls"] == server.count
+        asked = [hit.body["input"] for hit in server.hits if "input" in hit.body and not hit.fault]
+        assert len({text for texts in asked for text in texts}) == sum(
+            map(len, asked)
+        )  # each is embedded once
+        before = server.count
+        ran = ok("run", "route", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
+        assert "80 calls (40 of openai/stems)" in ran.err
+        said = [row["label"] for row in read_jsonl(Path("out.jsonl"))]
+        loaded = jurist.load("route", model=jurist.Model("openai/m", api_base=server.url))
+        assert [loaded(**row).values[0] for row in new] == said
+        assert [served(loaded, row) for row in new[:3]] == said[:3]
+        ok("export", "route", "--to", "python", "--output", "python_route.py")
+        exported = runpy.run_path("python_route.py")
+        client = OpenAI(base_url=server.url)
+        assert [exported["judge"](client, "m", **row)["value"] for row in new] == said
+        shown = {str(hit.body["messages"]) for hit in server.hits[before:] if "messages" in hit.body}
+        assert len(shown) == len(new)  # whoever asks shows the same rows
+        with pytest.raises(ValueError, match="ask through a client"):
+            runpy.run_path("python_route.py")["messages"](**new[0])
+    done = cli("run", "route@1", "--input", "new.jsonl", "--output", "none.jsonl", "--model", "offline")
+    assert (done.code, "name a --model" in done.err) == (2, True), done.err
+    done = cli(*command, "--embedder", "openai/stems")
+    assert (done.code, "would embed nothing" in done.err) == (2, True), done.err
 
 
 def test_while_compiling_no_row_of_the_group_is_shown(project: Path) -> None:

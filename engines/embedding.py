@@ -1,0 +1,133 @@
+"""The vectors of texts: an endpoint for embeddings behind the one path of every call, and what it has given."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import struct
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+import dspy
+import numpy as np
+from dspy.lm15 import Config, Message, Request, Response, Usage
+from dspy.utils.exceptions import LMProviderError
+from numpy.typing import NDArray
+
+from ..errors import UsageError
+from ..text.ranking import AT_ONCE, embeddable, packed, unpacked
+from .channel import Channel
+from .draws import current_draw, drawing
+from .models import Endpoint, Model, connect
+
+Vectors: TypeAlias = NDArray[np.float32]
+_KEPT: Final = 10_000  # vectors of rows that are kept; those of remembered rows stay with what remembers them
+
+
+def requests_for(texts: int) -> int:
+    """Return how many requests embed so many texts at once."""
+    return math.ceil(texts / AT_ONCE)
+
+
+class EmbeddingEndpoint(Endpoint):
+    """What answers the texts of a request with their vectors: an endpoint that has OpenAI's ``/embeddings``."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        if not self._direct.fits or not self._direct.provider.startswith("openai"):
+            raise UsageError(
+                f"{model.name} cannot be asked for embeddings",
+                hint="name an endpoint that has OpenAI's /embeddings: openai/NAME, elsewhere with --api-base",
+            )
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        """Return the response, whose text holds the vectors, and its cost in US dollars, ``None`` if not known."""
+        texts = [message.text for message in request.messages]
+        with self._in_time(request):
+            async with asyncio.timeout(self._timeout):
+                reply = await self._direct.embedded(texts)
+        try:
+            vectors = [given["embedding"] for given in reply["data"]]
+            if not all(vector and all(map(math.isfinite, vector)) for vector in vectors):
+                raise ValueError("a vector is empty, or holds what is no number")
+            packs = [packed(vector) for vector in vectors]
+            tokens = int(reply["usage"]["prompt_tokens"]) if reply.get("usage") else 0
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
+            raise LMProviderError("what came is no reply of /embeddings", model=self.model.name) from error
+        if len(vectors) != len(texts):
+            raise LMProviderError(
+                f"{len(vectors)} vectors came for {len(texts)} texts", model=self.model.name
+            )
+        message, usage = Message.assistant(json.dumps(packs)), Usage(input_tokens=tokens, output_tokens=0)
+        name = self.model.name.partition("/")[2]
+        response = Response(id=None, model=name, message=message, finish_reason="stop", usage=usage)
+        return response, self._cost(request, response)
+
+
+class Embedder:
+    """An endpoint for embeddings and the vectors it has given, each of length 1."""
+
+    def __init__(self, model: Model, beside: Channel) -> None:
+        channel = connect(model, beside.context, beside.purpose, EmbeddingEndpoint).engine
+        self._channel: Channel = channel
+        self._name, self._known = model.name, OrderedDict[str, str]()
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, a row each; those that are not known are asked for, a hundred at once."""
+        for request in self._missing(texts):
+            with _no_draw():
+                self._take(request, await self._channel.acomplete(request))
+        return self.known(texts)
+
+    def known(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts that were embedded last."""
+        return np.array([unpacked(self._known[embeddable(text)]) for text in texts], dtype=np.float32)
+
+    def _missing(self, texts: Sequence[str]) -> Iterator[Request]:
+        """Yield what asks for the texts that are not known; the oldest of what is known is forgotten before."""
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        new = list(dict.fromkeys(text for text in map(embeddable, texts) if text not in self._known))
+        for start in range(0, len(new), AT_ONCE):
+            messages = tuple(map(Message.user, new[start : start + AT_ONCE]))
+            yield Request(model=self._name, messages=messages, config=Config())
+
+    def _take(self, request: Request, response: Response) -> None:
+        for message, vector in zip(request.messages, json.loads(response.text or "[]"), strict=True):
+            self._known[message.text or ""] = vector
+
+
+@contextmanager
+def _no_draw() -> Iterator[None]:
+    """Let a call count for its case, and be no part of the sample in hand."""
+    token = drawing(sample=None, asked=None, labels=(), answers=None)
+    try:
+        yield
+    finally:
+        current_draw.reset(token)
+
+
+def embedding_model(judge: Model, name: str) -> Model:
+    """Return what embeds beside a judge's model: at its own address, with its key, where it is of the same provider."""
+    own = {field: getattr(judge, field) for field in ("timeout", "patience", "rpm")}
+    if judge.name.partition("/")[0] == name.partition("/")[0]:
+        own |= {"api_base": judge.api_base, "key_env": judge.key_env}
+    return Model(name=name, **own)
+
+
+def embedder_beside(lm: dspy.LM, name: str) -> Embedder | None:
+    """Return what embeds for whoever asks a language model, counted and limited with its calls.
+
+    ``None`` beside what answers here, such as the offline engine that prices work beforehand: nothing is sent then.
+    """
+    channel = lm.engine
+    if not isinstance(channel, Channel) or not isinstance(channel.inner, Endpoint):
+        return None
+    known = channel.context.embedders
+    if name not in known:
+        known[name] = Embedder(embedding_model(channel.inner.model, name), channel)
+    embedder: Embedder = known[name]
+    return embedder
