@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from memalign import Embedder
-from real_model import movies, news
+from memalign import Embedder  # type: ignore[import-not-found]  # beside this file
+from real_model import movies, news  # type: ignore[import-not-found]  # beside this file
 
 from jurist.text.ranking import Ranking
 
@@ -75,9 +75,9 @@ def right(pool: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]], emb
             ranking.nearest({"text": text}, SHOWN, 1e9, likeness=likeness),
         )
         for way, places in enumerate(ways):
-            votes = Counter[str]()
+            votes: dict[str, float] = {}
             for rank, place in enumerate(places):
-                votes[pool[place][1]] += 1 + rank / 100
+                votes[pool[place][1]] = votes.get(pool[place][1], 0.0) + 1 + rank / 100
             found[way] += max(votes, key=votes.__getitem__) == label
     return [count / len(asked) for count in found]
 
