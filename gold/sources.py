@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, choices, near_file, why
+from ..programs.records import each_record
 from .authors import DIALOGUES, is_cognibench, turn_row
 from .files import Place, Row, Rows, parse_json, scan, text_of, validated
 
@@ -165,17 +166,7 @@ def _hub(name: str, split: str, path: str) -> Rows:
             raise GoldError(f"the dataset has the splits {names}", path=path, hint=hint)
         dataset = dataset[names]
     number = 0
-    for number, row in enumerate(_with_names(dataset), 1):
+    for number, row in enumerate(each_record(dataset, path), 1):
         yield Place(path, number, "columns"), row
     if not number:
         raise GoldError("the dataset has no rows", path=path, hint="name another split: hf:org/name:split")
-
-
-def _with_names(dataset: Any) -> Iterator[Row]:
-    """Yield the rows of a dataset; class labels become their names."""
-    names = {key: kind.int2str for key, kind in dataset.features.items() if hasattr(kind, "int2str")}
-    for row in dataset:
-        yield {
-            key: names[key](value) if key in names and value is not None else value
-            for key, value in row.items()
-        }

@@ -12,7 +12,6 @@ from ..errors import OptimizerError, plural
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
-from ..gold.mapping import RowMapping
 from ..gold.splits import Split
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
@@ -31,7 +30,7 @@ from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import logs_beside
 from .sealed_rows import proof_of
-from .surface import Asking, GoldLike, ModelLike, Surface, holdout_of, model_of, started
+from .surface import Asking, GoldLike, MappingLike, ModelLike, Surface, holdout_of, model_of, started
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -77,7 +76,7 @@ def compile(
     prompt_model: ModelLike | None = None,
     verifier: ModelLike | None = None,
     budget: Budget | None = None,
-    mapping: RowMapping | None = None,
+    mapping: MappingLike | None = None,
     sampling: Sampling | None = None,
     adapter: str | None = None,
     embedder: str | None = None,

@@ -50,7 +50,7 @@ def load(
     Args:
         reference: ``JUDGE`` (the latest version shown better with ``model``, else the basic prompt, and a warning
             says why), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no file defines it.
-        version: of a judge itself: a number, a tag, or ``"basic"``; default: as its name alone.
+        version: a number, a tag, or ``"basic"``, where the reference names none; default: as its name alone.
         model: see :data:`ModelLike`.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         trust: execute the Python file that the artifact was compiled from, where its code is needed; it is
@@ -83,9 +83,11 @@ def loaded_of(
 ) -> LoadedJudge:
     """Return a judge as :func:`jurist.load` does."""
     check_named(reference)
+    if isinstance(reference, str) and version:
+        reference, version = f"{reference}:basic" if version == "basic" else f"{reference}@{version}", ""
     return load_from(
         reference,
-        version=str(version),
+        version=str(version or ""),
         store=store,
         model=model_of(model),
         verifier=None if verifier is None else model_of(verifier),

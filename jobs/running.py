@@ -7,12 +7,21 @@ from typing import Any, Unpack
 
 from ..engines.meter import Budget
 from ..errors import StoppedError
-from ..gold.mapping import RowMapping
 from ..gold.new_rows import Source
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .judges import JudgeLike, judges_of
-from .surface import Loading, ModelLike, budget_of, check_options, counted, store_of, warn
+from .surface import (
+    Loading,
+    MappingLike,
+    ModelLike,
+    budget_of,
+    check_options,
+    counted,
+    mapping_of,
+    store_of,
+    warn,
+)
 
 
 def run(
@@ -22,7 +31,7 @@ def run(
     *,
     model: ModelLike | None = None,
     budget: Budget | None = None,
-    mapping: RowMapping | None = None,
+    mapping: MappingLike | None = None,
     keep: Sequence[str] | None = None,
     resume: bool = False,
     fresh: bool = False,
@@ -55,7 +64,7 @@ def run(
     check_options(options)
     (loaded,) = judges_of([judge], model, store_of(store), options)
     warn(loaded.note)
-    found = mapping or RowMapping()
+    found = mapping_of(mapping)
     found.check(loaded.judge)
     named = isinstance(rows, str | os.PathLike)
     source = Source(
@@ -66,7 +75,7 @@ def run(
     )
     settings = RunSettings(
         budget=budget_of(budget),
-        keep=keep,
+        keep=(keep,) if isinstance(keep, str) else keep,
         resume=resume,
         fresh=fresh,
     )

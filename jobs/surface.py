@@ -41,6 +41,10 @@ GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 Polars, PyArrow or ``datasets``."""
 
 
+MappingLike: TypeAlias = RowMapping | Mapping[str, str]
+"""How columns and labels are called, or of columns alone what each is to the judge."""
+
+
 class Loading(TypedDict, total=False):
     """How a judge that is given by name is asked: see :func:`jurist.load`."""
 
@@ -73,9 +77,9 @@ class Surface:
     columns: Mapping[str, str]
     """Columns of the user's files -> what the judge calls them."""
 
-    def __init__(self, store: Store, start: Start | None = None, mapping: RowMapping | None = None) -> None:
+    def __init__(self, store: Store, start: Start | None = None, mapping: MappingLike | None = None) -> None:
         self.store, self.start = store, start or Start(root=store.checkpoints)
-        self.mapping = mapping or RowMapping()
+        self.mapping = mapping_of(mapping)
         self.columns = self.mapping.columns
 
     def note(self, *notes: str) -> None:
@@ -146,7 +150,7 @@ class Asking(Loading, total=False):
     """How judges are asked about gold: see :func:`jurist.compare`."""
 
     budget: Budget | None
-    mapping: RowMapping | None
+    mapping: MappingLike | None
     store: str | os.PathLike[str] | Store | None
     resume: bool
     fresh: bool
@@ -178,6 +182,11 @@ def check_named(judge: Any) -> None:
     if not isinstance(judge, str | Judge):
         hint = "give its name, path/to/file.py:judge, or jurist.Judge(name=..., signature=...)"
         raise UsageError(f"{getattr(judge, '__name__', repr(judge)):.80} is no judge", hint=hint)
+
+
+def mapping_of(mapping: MappingLike | None) -> RowMapping:
+    """Return names; a dictionary is those of columns."""
+    return mapping if isinstance(mapping, RowMapping) else RowMapping(columns=mapping or {})
 
 
 def budget_of(budget: Any) -> Budget:

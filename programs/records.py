@@ -19,7 +19,10 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
     if isinstance(rows, str | bytes | Mapping) or not (is_table(rows) or isinstance(rows, Iterable)):
         hint = "give a list of dictionaries, a DataFrame, or the path of a file"
         raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
-    if is_table(rows):
+    # class labels of ``datasets`` become their names
+    features = (rows.features or {}) if hasattr(rows, "cast_column") else {}
+    named = {key: kind.int2str for key, kind in features.items() if hasattr(kind, "int2str")}
+    if is_table(rows) and not features:
         convert = next((getattr(rows, name) for name in _CONVERTERS if hasattr(rows, name)), None)
         # pandas writes what is missing as NaN, which JSON does not have
         plain = rows if convert else rows.astype(object).where(rows.notna(), None)
@@ -29,7 +32,7 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
         if not isinstance(fields, Mapping):
             what = f"a row must be a mapping of fields, got {type(row).__name__}"
             raise GoldError(what, path=name, line=number, hint="give dictionaries")
-        yield dict(fields)
+        yield dict(fields) | {key: of(fields[key]) for key, of in named.items() if fields[key] is not None}
 
 
 def is_table(rows: Any) -> bool:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from jurist.errors import GoldError
 from jurist.gold.files import Row, scan
 from jurist.gold.sources import read
+from jurist.programs.records import records
 
 ROWS = [{"a": "one, two", "b": 'said "no"'}, {"a": "第一行\nsecond line", "b": "–"}]
 
@@ -196,10 +197,13 @@ def test_a_folder_is_all_of_its_data_files_by_their_names(tmp_path: Path) -> Non
 
 
 def test_a_split_through_the_datasets_library(tmp_path: Path) -> None:
-    pytest.importorskip("datasets")
+    datasets = pytest.importorskip("datasets")
     folder = _folder(tmp_path / "set", train__csv="a,b\nx,1\n\n", test__csv="a,b\ny,\nz,3\n")
     reading = read(f"hf:{folder}:test")
     assert [row["a"] for _, row in reading.rows] == ["y", "z"]
     assert (reading.rows[0][0].line, reading.rows[0][0].kind) == (1, "columns")
     with pytest.raises(GoldError, match="the splits train, test; name one, or all"):
         read(f"hf:{folder}")
+    names = datasets.ClassLabel(names=["good", "bad"])
+    table = datasets.Dataset.from_dict({"a": [1, 0, None]}).cast_column("a", names)
+    assert records(table) == [{"a": "bad"}, {"a": "good"}, {"a": None}]

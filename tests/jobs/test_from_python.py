@@ -42,6 +42,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.cascade([CHECK], ROWS, models="nobody"), jurist.JuristError, "the model 'nobody'"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "says nothing: f1 is from 0 to 1"),
+        (lambda: jurist.load("fect", version=7), jurist.JuristError, "no compiled artifact of judge 'fect'"),
         (lambda: jurist.load("fect:basic", verifier="offline"), jurist.JuristError, "has no frozen steps"),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(positive=True), jurist.JuristError, r"positive labels \[True\] are no proper part"),
@@ -145,9 +146,10 @@ def test_any_rows_are_judged_into_a_file(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(line["id"], line["note"]) for line in lines] == [(n, f"n{n}") for n in range(12)]
     assert [line["label"] for line in lines[:5]] == [one.label for one in basic().batch(NEW)]
-    for number, rows in enumerate((pandas.DataFrame(NEW), [dspy.Example(**row) for row in NEW])):
-        again = tmp_path / f"{number}.jsonl"
-        assert jurist.run(basic(), rows, again).verdicts == {"verdict": 5}
+    named = pandas.DataFrame(NEW).rename(columns={"reply": "answer"})
+    for number, rows in enumerate((named, [dspy.Example(**row) for row in NEW])):
+        again, mapping = tmp_path / f"{number}.jsonl", {} if number else {"answer": "reply"}
+        assert jurist.run(basic(), rows, again, mapping=mapping, keep="policy").verdicts == {"verdict": 5}
         assert [json.loads(line)["label"] for line in again.read_text().splitlines()] == [
             line["label"] for line in lines[:5]
         ]
