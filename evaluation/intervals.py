@@ -230,8 +230,8 @@ class Share(Ranged):
     groups: int  # groups with a whole above 0
 
     @classmethod
-    def over(cls, items: Iterable[tuple[str, float, float]], most: float = 1.0) -> "Share":
-        """The sum of parts over that of wholes, from (group, part, whole) of every item; ``most`` is its limit."""
+    def over(cls, items: Iterable[tuple[str, float, float]]) -> "Share":
+        """The sum of parts over that of wholes, from (group, part, whole) of every item; 1 at most."""
         sums: dict[str, Floats] = {}
         for group, part, whole in items:
             if whole:
@@ -241,7 +241,7 @@ class Share(Ranged):
         if not of:
             return cls(count=count, of=of, groups=0)
         ratio = over_groups(table, mean)
-        ends = ratio.within(0.0, most) if len(table) > 1 else None
+        ends = ratio.within(0.0, 1.0) if len(table) > 1 else None
         low, high = (ends.low, ends.high) if ends else (None, None)
         return cls(value=ratio.value, low=low, high=high, count=count, of=of, groups=len(table))
 
@@ -258,12 +258,11 @@ Cell: TypeAlias = tuple[str, R, K, float, float]
 """(group, row, column, part, whole) of what is counted in a cell of a table."""
 
 
-def breakdown(cells: Iterable[Cell[R, K]], most: float = 1.0) -> dict[R, dict[K, Share]]:
+def breakdown(cells: Iterable[Cell[R, K]]) -> dict[R, dict[K, Share]]:
     """Return row -> column -> share; rows and columns in the order of their first cells."""
     table: dict[R, dict[K, list[tuple[str, float, float]]]] = {}
     for group, row, column, part, whole in cells:
         table.setdefault(row, {}).setdefault(column, []).append((group, part, whole))
     return {
-        row: {name: Share.over(items, most) for name, items in columns.items()}
-        for row, columns in table.items()
+        row: {name: Share.over(items) for name, items in columns.items()} for row, columns in table.items()
     }

@@ -3,7 +3,7 @@
 import dspy
 from asking import offline
 
-from jurist.engines.offline.proposer import normal
+from jurist.engines.offline.engine import normal
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""

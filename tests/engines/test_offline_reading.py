@@ -7,9 +7,9 @@ from asking import offline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jurist.engines.offline.engine import BANK, Advice
 from jurist.engines.offline.features import NAMES, Scene, read_units
 from jurist.engines.offline.labels import meanings
-from jurist.engines.offline.proposer import BANK, Advice
 
 CALL = """Agent: Hello, this is Dana. How can I help?
 Customer: My router stopped working after the storm. I want a replacement.
