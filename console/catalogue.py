@@ -151,22 +151,13 @@ def _gold_lines(gold: Gold, aside: int) -> list[str]:
     read = ", ".join(f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items())
     alone = "group" not in gold.judge.columns.values() and about["groups"] == about["cases"] > 1
     apart = "; each row is a group: --column COLUMN=group names what rows belong to" if alone else ""
-    meant = {text: label for text, label in gold.judge.values.items() if text != label}
-    labels = [", ".join(f"{text} is {label or 'no label'}" for text, label in meant.items())]
-    return [
-        f"{gold.source}: {counts}{left}{bad}",
-        f"columns: {read or 'as the judge has them'}{apart}",
-        *(f"labels: {line}" for line in labels if line),
-    ]
+    return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
 
 
 def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
     """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
     labels, positive = _listed(options.labels), _listed(options.positive)
-    known = {label.casefold() for label in labels}
-    meant = shape.values.items() if shape else ()
-    read = {text: label for text, label in meant if not (label and labels) or label.casefold() in known}
-    values = {**read, **dict(options.names)}
+    values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
     if positive and (options.prefer is not None or options.score is not None or not (labels or shape)):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None:
@@ -174,8 +165,8 @@ def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, s
         return preference_asked(compared), {**(sides(shape, compared, values) if shape else {}), **values}
     if options.score is not None:
         return score_asked(options.score), values
-    mapped = {theirs.casefold() for theirs in values}
-    own = [label for label in (shape.labels if shape else ()) if label.casefold() not in mapped]
+    known = {theirs.casefold() for theirs in values}
+    own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
     if not (labels or positive) and (scale := scale_of(own)):
         return score_asked(scale), values
     labels = labels or list(dict.fromkeys([*own, *filter(None, values.values())]))

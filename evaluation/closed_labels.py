@@ -113,10 +113,12 @@ class ClosedLabels(Scale):
         return "one of: " + ", ".join(self.labels)
 
     def cell(self, given: str) -> Any:
-        """The label that a cell names; capitals do not matter where labels differ without them."""
+        """The label that a cell names; capitals do not matter where labels differ without them, and y is yes."""
         if given in self.labels:
             return given
-        same = [label for label in self.labels if label.casefold() == given.casefold()]
+        said = given.casefold()
+        same = [label for label in self.labels if label.casefold() == said]
+        same = same or [label for label in self.labels if label.casefold() == SHORT.get(said)]
         return same[0] if len(same) == 1 else None
 
     def of_json(self, data: Any) -> Value:
@@ -258,6 +260,7 @@ _EXACT: Final[Mapping[str, Ratio]] = {
 """What follows from exact labels, by name."""
 
 
+SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 FIRST, SECOND, TIE = "first", "second", "tie"
 
 

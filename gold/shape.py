@@ -9,6 +9,7 @@ from shlex import quote
 from typing import Any
 
 from ..errors import GoldError, UsageError, choices
+from ..evaluation.closed_labels import SHORT
 from ..text.turns import as_text
 from .mapping import has_column, is_silent, plain, rows_within
 from .rows import is_rating
@@ -22,7 +23,6 @@ _GROUP = re.compile(r"(conv(ersation)?|chat|dialog(ue)?|session|thread|document|
 _SIDE = re.compile(
     r"^(model|response|answer|reply|output|option|assistant|conversation)(?=[ab]$)|^tie(?=both)|bad$"
 )
-_SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 _MERGE = "leave --gold out, say --labels or --score, and merge what raters said with jurist gold import"
 _ITEMS = 3  # of a list at most, where each is a column of its own
 
@@ -33,7 +33,7 @@ class Shape:
 
     columns: Mapping[str, str]  # column -> input, ``label`` or ``group``
     labels: Sequence[str]  # as most rows spell each
-    values: Mapping[str, str]  # what other labels mean: another one, or nothing
+    silent: Sequence[str]  # labels that say nothing
 
 
 def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]) -> Shape:
@@ -75,9 +75,8 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     label = next(column for column, name in columns.items() if name == "label")
     values = Counter(_text(row.get(label)) for row in rows)
-    named = dict.fromkeys(sorted(text for text in values if text and is_silent(text)), "")
-    labels, short = _spelled(values)
-    return Shape(columns=columns, labels=labels, values=named | short)
+    silent = sorted(text for text in values if text and is_silent(text))
+    return Shape(columns=columns, labels=_spelled(values), silent=silent)
 
 
 def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
@@ -98,19 +97,18 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _spelled(values: Mapping[str, int]) -> tuple[list[str], dict[str, str]]:
-    """Return the labels among values, as mostly spelled, the rarest last, and what short ones mean: y is yes."""
-    said = {text.casefold(): text for text in values if not is_silent(text)}
-    long = {key: _SHORT[key] for key in said if _SHORT.get(key) in said}
+def _spelled(values: Mapping[str, int]) -> list[str]:
+    """Return the labels among values, each as it is mostly spelled, the rarest last; y is yes where both occur."""
+    said = {text.casefold() for text in values}
     kinds: dict[str, Counter[str]] = {}
     for text, count in values.items():
         if not is_silent(text):
-            kinds.setdefault(long.get(text.casefold(), text.casefold()), Counter())[text] += count
-    labels = {
-        key: max(kind, key=lambda text: (text.casefold() not in long, kind[text], text.islower()))
-        for key, kind in sorted(kinds.items(), key=lambda item: -item[1].total())
-    }
-    return list(labels.values()), {said[key]: labels[word] for key, word in long.items()}
+            kind = SHORT.get(text.casefold())
+            kinds.setdefault(kind if kind and kind in said else text.casefold(), Counter())[text] += count
+    return [
+        max(kind, key=lambda text: (len(text) > 1, kind[text], text.islower()))
+        for kind in sorted(kinds.values(), key=lambda kind: -kind.total())
+    ]
 
 
 def scale_of(labels: Sequence[str]) -> str:

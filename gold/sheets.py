@@ -21,6 +21,7 @@ from ..cases import Case
 from ..errors import GoldError, UsageError
 from .files import Place, Row
 from .label_journal import is_journal, label_of
+from .mapping import is_silent
 from .rows import AMBIGUITY, RATER, REASON, canonical_row, label_keys, make_case, normalise
 from .sources import All
 from .writing import json_text, of_table, write_whole
@@ -194,12 +195,15 @@ def _of_unit(judge: Judge, case: Case, row: Row, unit: int, filled: Mapping[str,
     def placed(value: Any) -> list[Any]:
         return [value if at == unit else None for at in range(1, count + 1)]
 
-    result = dict(row)
+    result, meant = dict(row), {text.casefold(): label for text, label in judge.values.items()}
     for key, cell in filled.items():
         if not cell.strip():
             continue
         if key.startswith(RATER):
-            label = answer.cell(cell.strip(), unit - 1)
+            said = meant.get(cell.strip().casefold(), cell.strip())
+            label = answer.cell(said, unit - 1)
+            if label is None and is_silent(said):
+                continue
             if label is None:
                 hint = f"use {answer.scale_of(unit - 1).expects}; or leave it empty"
                 raise place.wrong(f"unknown label {cell!r}", key, hint=hint)

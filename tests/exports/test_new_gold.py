@@ -36,7 +36,7 @@ def test_from_a_csv_of_ones_own_to_a_compiled_judge_without_naming_a_column_agai
     assert "57 labelled rows in 30 groups; 2 without a label are left out; 2 cannot be used" in done.out
     judge = find("polite_reply.py:judge")
     named = {"Question": "message", "botResponse": "reply", "Verdict": "label", "Chat ID": "group"}
-    assert (dict(judge.columns), dict(judge.values)) == (named, {"Unsure": "", "y": "Yes"})
+    assert (dict(judge.columns), dict(judge.values)) == (named, {"Unsure": ""})
     assert judge.answer.positive == {"No"}
     gold = ("--gold", "labels.csv", "--rejects", "aside.jsonl")
     scored = ok("evaluate", "polite_reply.py:judge:basic", *gold, "--json")

@@ -88,7 +88,7 @@ def said(gold: Gold, rater: str) -> dict[tuple[str, int], str]:
 
 
 def draw_answers(data: st.DataObject, gold: Gold) -> Filled:
-    label = st.sampled_from(["", *gold.judge.answer.labels])
+    label = st.sampled_from(["", "n/a", *gold.judge.answer.labels])
     reason = st.sampled_from(["", *CATEGORIES])
     lines = open_lines(gold, every=True)
     return {(line.case.id, line.unit): (data.draw(label), data.draw(reason)) for line in lines}
@@ -108,7 +108,7 @@ def test_a_filled_csv_gives_the_cases_and_the_labels_back(
     fill(path, answers, "ann", delimiter)
     again = Gold.load(path, judge, labelled=False)
     assert {(case.id, case.group) for case in again.cases} == {(case.id, case.group) for case in gold.cases}
-    assert said(again, "ann") == {key: label for key, (label, _) in answers.items() if label}
+    assert said(again, "ann") == {key: label for key, (label, _) in answers.items() if label not in ("", "n/a")}
     for case in again.cases:
         units = range(1, len(judge.answer.units(case.inputs)) + 1)
         whole = "\n".join(f"{unit}: {WHY}" if len(units) > 1 else WHY for unit in reversed(units))
