@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
         name = word.partition("=")[0]
         if not name.startswith("--") or any(option.startswith(name) for option in options):
             return ""
-        close = difflib.get_close_matches(name, options, n=1)
+        close = difflib.get_close_matches(name, options, n=1, cutoff=0.7)
         return f"; did you mean {close[0]}?" if close else ""
 
     def list_all(self) -> None:

@@ -108,7 +108,9 @@ def test_a_filled_csv_gives_the_cases_and_the_labels_back(
     fill(path, answers, "ann", delimiter)
     again = Gold.load(path, judge, labelled=False)
     assert {(case.id, case.group) for case in again.cases} == {(case.id, case.group) for case in gold.cases}
-    assert said(again, "ann") == {key: label for key, (label, _) in answers.items() if label not in ("", "n/a")}
+    assert said(again, "ann") == {
+        key: label for key, (label, _) in answers.items() if label not in ("", "n/a")
+    }
     for case in again.cases:
         units = range(1, len(judge.answer.units(case.inputs)) + 1)
         whole = "\n".join(f"{unit}: {WHY}" if len(units) > 1 else WHY for unit in reversed(units))
