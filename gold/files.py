@@ -186,7 +186,10 @@ def _table(records: Iterator[Record], path: str, title: int) -> Rows:
         place, empty = Place(path, line, "text"), False
         if isinstance(cells, GoldError):
             yield place, cells
-        elif len(cells) != len(names):
+            continue
+        if not any(cell.strip() for cell in cells[len(names) :]):  # some programs end each row by a comma
+            cells = cells[: len(names)]
+        if len(cells) != len(names):
             message = f"the row has {len(cells)} cells, the header has {len(names)}"
             hint = "put cells that hold commas, quotes or line breaks in double quotes"
             yield place, place.wrong(message, hint=hint)

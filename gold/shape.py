@@ -69,7 +69,7 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
             unclear.append(name)
     if unclear:
         missing = " ".join(f"--column COLUMN={name}" for name in unclear)
-        hint = f"say which: {missing}; there are {', '.join(one for one in names if one not in columns)}"
+        hint = f"say which: {missing}; there are {', '.join(one for one in names if one not in columns) or 'no others'}"
         if unclear == ["label"] and any(one.startswith("ratings.") or is_rating(one) for one in names):
             hint = _MERGE
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)

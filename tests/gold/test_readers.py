@@ -90,6 +90,10 @@ EDGES: dict[str, tuple[str, list[Any]]] = {
         "Q3 export,,\n\nby Ann,,\na,b,\n0,x,\n",
         [(5, {"a": "0", "b": "x"})],
     ),
+    "a separator that Excel is told, and one after each row": (
+        "sep=;\na;b\n0;x;\n",
+        [(3, {"a": "0", "b": "x"})],
+    ),
     "commas in a quoted name part no cells": ('"a, b, c";d\nx;y\n', [(2, {"a, b, c": "x", "d": "y"})]),
 }
 
