@@ -117,7 +117,6 @@ class AssessOptions(
         "paper: 150)",
         type=whole,
     )
-    words: str = option("MIN-MAX", "length the models are asked for", "40-200")
     unanswered: Literal["apart", "wrong"] = choice(
         "on a benchmark of jurist generate haluagent, replies without an answer are in no rate, or count "
         "as hallucinated, as in the paper",

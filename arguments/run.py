@@ -11,7 +11,6 @@ from .groups import (
     RowOptions,
     allowed,
     asked_judge,
-    name,
     port,
     whole,
 )
@@ -79,12 +78,6 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
     )
     canary: bool = flag(
         "before anything else, ask rows of the version's sealed test again, and say if the model has drifted",
-        rare=True,
-    )
-    canary_gold: str | None = option(
-        "PATH|NAME",
-        "where those rows are (default: the gold that the version was compiled with)",
-        type=name,
         rare=True,
     )
     engine: Literal["local", "ray"] = choice(

@@ -14,8 +14,7 @@ from ..errors import CheckpointError, JuristError, StoppedError, UsageError, sig
 from ..jobs.estimate import free
 from ..keeping.loading import LoadedJudge
 from ..report.table import Table, table
-from ..runs.batch_endpoint import BatchEndpoint, batch_discount
-from ..runs.batch_service import BatchService
+from ..runs.batch_service import BatchEndpoint, BatchService, batch_discount
 from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
 from ..runs.outputs import checkpoint_of, lines_in

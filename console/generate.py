@@ -185,10 +185,10 @@ def _work(options: AssessOptions) -> Assessment:
     keys = rows[0][1].keys() if rows else {}
     ours = {"id", "format"} <= set(keys)
     if ours or ("question" in keys and {"halu_type", "correct_option"} & set(keys)):
-        _unused(options, "words", "fact_judge", "per_cell")
+        _unused(options, "fact_judge", "per_cell")
         return _item_work(options, read_items(source) if ours else read_authors(source))
     if {"task", "query", "constraints"} <= set(keys):
-        _unused(options, "words", "calibration", "unanswered")
+        _unused(options, "calibration", "unanswered")
         return _query_work(options)
     _unused(options, "fact_judge", "per_cell", "unanswered")
     return _dialogue_work(options)
@@ -222,12 +222,10 @@ def _shared(
 
 
 def _dialogue_work(options: AssessOptions) -> DialogueAssessment:
-    words = range_of(options.words, "--words")
     judge = labelling(options, COGNIBENCH.name)
     check_judge(judge.judge)  # before its gold is read as the calibration
     return DialogueAssessment(
         prompts=read_prompts(options.benchmark)[: options.limit],
-        length=f"between {words.low} and {words.high} words",
         **_shared(options, judge, judge.judge.bundled),
     )
 

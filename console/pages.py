@@ -19,9 +19,8 @@ from ..engines.meter import Budget
 from ..errors import GoldError, UsageError, extra, why
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
-from ..gold.review import read_judged, review_lines
 from ..gold.rows import RESOLVED
-from ..gold.sheets import RATER_NAME, SheetLine, open_lines, write_sheet
+from ..gold.sheets import RATER_NAME, SheetLine, open_lines, read_judged, review_lines, write_sheet
 from ..gold.sources import bundled_names
 from ..keeping.locking import alone
 from ..keeping.naming import find_judge, judge_of

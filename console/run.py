@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
+from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
 from ..gold.goldset import Gold
@@ -27,7 +28,7 @@ from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, join
 from ..runs.summary import Summary
 from .bars import Bar
-from .inputs import gold_of, gold_source, loaded_of, mapping_of, store_of
+from .inputs import gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
 from .terminal import agree, approve
 
@@ -42,8 +43,6 @@ def run(options: RunOptions) -> Result:
             "--resume needs an --output file: what standard output got cannot be read again",
             hint="name a file with --output",
         )
-    if options.canary_gold and not options.canary:
-        raise UsageError("--canary-gold has the rows of a canary", hint="add --canary")
     if options.workers is not None and options.engine != "ray":
         raise UsageError("--workers are those of a cluster", hint="add --engine ray")
     loaded, source, settings = rows_of(options)
@@ -212,19 +211,15 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
     """Return the rows of the judge's proof, from where its gold is."""
-    judge, artifact = loaded.judge, loaded.artifact
-    gold: Gold | None = None
-    if options.canary_gold:
-        gold = gold_of(options.canary_gold, judge, options)
-    elif artifact is not None:
+    cases: tuple[Case, ...] = ()
+    if loaded.artifact is not None:
+        known = loaded.artifact.card["gold"]
         try:
-            known = artifact.card["gold"]
-            gold = Gold.again(known, judge, gold_source(known, store_of(options)))
+            cases = Gold.again(known, loaded.judge, gold_source(known, store_of(options))).cases
         except GoldError as error:
-            raise GoldError(
-                f"the gold of {loaded.name}: {error.message}", hint="name its place with --canary-gold"
-            ) from error
-    rows = canary_of(loaded, gold.cases if gold else ())
+            hint = "put it where it was when the version was compiled"
+            raise GoldError(f"the gold of {loaded.name}: {error.message}", hint=hint) from error
+    rows = canary_of(loaded, cases)
     return Canary(rows=rows, on_row=on_row, tell=remark)
 
 

@@ -21,13 +21,7 @@ __all__ = [
     "variables",
 ]
 
-_ALL: tuple[Exporter, ...] = (
-    MessagesExporter(),
-    MarkdownExporter(),
-    PYTHON,
-    *SCORERS,
-)
-
+_ALL: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter(), PYTHON, *SCORERS)
 EXPORTERS: Mapping[str, Exporter] = {target.name: target for target in _ALL}
 """Every target by name."""
 

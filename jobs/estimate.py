@@ -130,13 +130,6 @@ class Estimate:
         return self._priced(lambda ask: (1, 1), self.budget.calls)
 
     @property
-    def billed(self) -> Span:
-        """Those of them that go to a model that does not run here."""
-        billed = self._priced(lambda ask: (ask.paid, ask.paid), self.budget.calls)
-        free_too = any(free(model) for ask in self.asks for model in ask.models)
-        return billed._replace(least=0) if free_too else billed
-
-    @property
     def tokens(self) -> Span | None:
         """Input and output tokens of all asks; ``None`` if not known."""
         if not all(ask.size.tokens or all(model.recorded for model in ask.models) for ask in self.asks):
@@ -184,7 +177,7 @@ class Estimate:
             ask.role: {"models": [model.name for model in ask.models], "calls": ask.calls.to_json()}
             for ask in self.asks
         }
-        spans = {name: getattr(self, name) for name in ("calls", "billed", "tokens", "cost")}
+        spans = {name: getattr(self, name) for name in ("calls", "tokens", "cost")}
         return {
             "what": self.what,
             "parts": parts,

@@ -25,7 +25,7 @@ from dspy.utils.exceptions import AdapterParseError
 from ..cases import Case
 from ..errors import UsageError
 from ..evaluation.checked_items import Check, CheckedItem
-from ..signatures.dialogue import Dialogue, NextTurn, Reply
+from ..signatures.cognibench import Dialogue, NextTurn, Reply
 from ..text.escaping import defuse, well_formed
 from ..text.evidence import index_evidence, term_set
 from ..text.ranking import words
@@ -153,7 +153,7 @@ def rendered(turns: Sequence[Mapping[str, str]]) -> str:
 
 
 class WriteDialogue(Stepwise):
-    """Writes a whole dialogue, exchange by exchange; see :class:`~jurist.signatures.dialogue.NextTurn`.
+    """Writes a whole dialogue, exchange by exchange; see :class:`~jurist.signatures.cognibench.NextTurn`.
 
     Its item is ``{"turns": [...], "asked_again": int, "reasons": [...]}``: of a rejected dialogue, the turns that
     passed, and the complaints about the exchange that was given up, one text an attempt.

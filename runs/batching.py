@@ -12,8 +12,7 @@ from ..engines.meter import Amount, Budget
 from ..errors import CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
-from .batch_endpoint import BatchEndpoint
-from .batch_service import ENDED, BatchService
+from .batch_service import ENDED, BatchEndpoint, BatchService
 from .batch_store import Batch, BatchStore, batches_of, check_no_batches, only_process
 from .runner import RunPlan, RunSettings, run_judge
 from .summary import Summary

@@ -128,7 +128,7 @@ def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Va
     if not alike:
         raise UsageError(
             f"none of the {len(proven)} rows of the sealed test of {judge.name} is in the canary's gold",
-            hint="give the gold that it was compiled with: --canary-gold",
+            hint="put the gold that it was compiled with back in its place",
         )
     rows = [(case, proven[name]) for name, case in sorted(alike.items())]
     return tuple((replace(case, gold=row.gold), row.predicted) for case, row in rows)

@@ -6,8 +6,10 @@ irrefutable in turn, which gives its tier. Each of these decisions is a signatur
 about one sentence, which annotators see with the dialogue (section 2.2, table 4);
 whole responses are tagged in one call, and a second stage gives cognitive
 sentences their tier (section 3.1). A detector lists the hallucinated sentences in
-one pass (appendices A.8.2 and A.10, figure 13). The wording is ours, so a model that
-was tuned on that of the authors hears another one.
+one pass (appendices A.8.2 and A.10, figure 13). Conversations about a reference
+(sections 2.1 and 4.7; RefGPT) come last: ``NextTurn`` writes both sides of one exchange,
+``Reply`` the assistant's. The wording is ours, so a model that was tuned on that of the
+authors hears another one.
 """
 
 import inspect
@@ -268,3 +270,52 @@ class DetectHallucinations(_AboutReference):
     hallucinated: list[str] = dspy.OutputField(
         desc="the sentences that the reference does not bear out, each copied word for word; [] if there are none"
     )
+
+
+class Dialogue(dspy.Signature):
+    """Write a conversation about a reference, whose every assistant message rests on it."""
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    topic: str = dspy.InputField(desc="what the conversation is about")
+    language: str = dspy.InputField(desc="en or zh")
+    words: str = dspy.InputField(desc="length of every assistant message: a number or a range")
+    turns: int = dspy.InputField(desc="how many exchanges")
+    written: list[dict[str, object]] = dspy.OutputField(desc="the one conversation")
+
+
+class NextTurn(dspy.Signature):
+    """Write the next exchange of a conversation about a reference: the user's message and the assistant's.
+
+    The user has not seen the reference. They are curious about the topic, follow up on what was said, and ask
+    for something that the reference can answer and that was not asked before: facts at first, later also
+    causes, comparisons, consequences or an assessment. They write one or two sentences, as people do.
+    The assistant answers that message from the reference. It states facts only if the reference holds them,
+    in words of its own, and never copies the reference as a whole. It may explain, infer and evaluate where
+    this helps the user. It writes plain prose without headings, speaks of no reference or text, and keeps to
+    the length.
+    """
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    topic: str = dspy.InputField(desc="what the conversation is about")
+    dialogue: str = dspy.InputField(desc="the earlier turns, oldest first; empty at the start")
+    language: str = dspy.InputField(desc="the language of both messages")
+    length: str = dspy.InputField(desc="how long the assistant's message must be")
+    complaint: str = dspy.InputField(
+        desc="what was wrong with the last attempt and must be right now; may be empty"
+    )
+    user_message: str = dspy.OutputField(desc="the user's next message")
+    assistant_message: str = dspy.OutputField(desc="the assistant's answer to it")
+
+
+class Reply(dspy.Signature):
+    """Answer the user's message with the help of the reference.
+
+    State facts only if the reference holds them. Explain, infer or evaluate where the message asks for it.
+    Write plain prose without headings, and speak of no reference or text.
+    """
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    dialogue: str = dspy.InputField(desc="the earlier turns, oldest first; empty at the start")
+    user_message: str = dspy.InputField(desc="the message to answer")
+    length: str = dspy.InputField(desc="how long the answer should be")
+    assistant_message: str = dspy.OutputField(desc="the answer")

@@ -208,7 +208,6 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "does not label the sentences", f"{ASSESS} --judge fect:basic"),
     (2, "--limit", f"{ASSESS} --limit 0"),
     (2, "--max-unusable", f"{ASSESS} --max-unusable 7"),
-    (2, "--words", f"{ASSESS} --words x"),
     (2, "--unanswered says nothing about dialogues", f"{ASSESS} --unanswered wrong"),
     (1, "no such file", f"{ASSESS} --calibration missing.csv"),
     (2, "temperature", f"{ASSESS} --temperature 9"),
@@ -248,7 +247,6 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "No space left", f"{TO} /dev/full"),
     (2, "is not UTF-8; name another output", f"{TO} o\udcff"),
     # a canary, a server, batches
-    (2, "add --canary", f"{RUN} --canary-gold gold.jsonl"),
     (2, "needs a token", "serve fect:basic --host 0.0.0.0"),
     (2, "NO_SUCH is empty or not set", "serve fect:basic --token-env NO_SUCH"),
     (2, "no port", "serve fect:basic --port 70000"),

@@ -23,7 +23,7 @@ from jurist.engines.models import Endpoint, Model
 from jurist.programs.catalogue import JUDGES
 from jurist.programs.fect import FECT
 from jurist.programs.frozen import all_predictors
-from jurist.runs.batch_endpoint import BatchEndpoint
+from jurist.runs.batch_service import BatchEndpoint
 from jurist.runs.batch_store import BatchStore
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["<think>", '"\\', "\x00"])

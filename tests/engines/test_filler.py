@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jurist.engines.offline.filler import conditions, gaps, instruction_of, kind_of, missing_parts, others
 from jurist.gold.sources import read
 from jurist.programs.haluagent.writing import problems
-from jurist.signatures.dialogue import NextTurn
+from jurist.signatures.cognibench import NextTurn
 from jurist.signatures.faithqa import AnswerQuery
 from jurist.signatures.haluagent import (
     AnswerQuestion,

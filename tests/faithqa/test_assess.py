@@ -157,7 +157,7 @@ def test_facts_are_checked_by_the_judge_that_is_named(tmp_path: Path) -> None:
     assert calls[1] == calls[0] + 1  # what was found wrong is checked again, against a passage
     wrong = cli(*asked, "--fact-judge", "fect:basic")
     assert (wrong.code, "fect:basic does not check facts" in wrong.err) == (2, True)
-    for option in (("--words", "10-20"), ("--calibration", "cognibench-mini"), ("--strictness", "rational")):
+    for option in (("--calibration", "cognibench-mini"), ("--strictness", "rational")):
         refused = cli(*asked, *option)
         assert (refused.code in (1, 2), option[0] in refused.err, refused.out) == (True, True, "")
 

@@ -12,7 +12,7 @@ from small import cli, ok
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.review import read_judged, review_lines, worths
+from jurist.gold.sheets import read_judged, review_lines, worths
 from jurist.gold.writing import write_jsonl
 from jurist.programs.fect import FECT
 

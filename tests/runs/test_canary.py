@@ -10,7 +10,6 @@ from proven import proven_fect
 from small import claims, cli, ok, write_jsonl
 
 ROWS = claims(20)
-OTHER = ("--canary-gold", "other.jsonl")
 RUN = ("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
 
 
@@ -72,17 +71,17 @@ def test_a_canary_is_not_paid_for_again_after_a_limit(serve: Callable[..., Any],
     ("argv", "told"),
     [
         (("run", "fect:basic"), "fect:basic has no proof to compare with"),
-        (("run", "fect"), "gold.jsonl: there is no such file or folder; name its place with --canary-gold"),
-        (("run", "fect", "--temperature", "0.5", *OTHER), "temperature 0.5 and not 0.0"),
-        (("run", "fect", *OTHER), "none of the 60 rows of the sealed test of fect@1"),
-        (("run", "fect", "--canary-gold", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("run", "fect"), "none of the 60 rows of the sealed test of fect@1"),
+        (("run", "fect", "--temperature", "0.5"), "temperature 0.5 and not 0.0"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_asking(argv: tuple[str, ...], told: str) -> None:
     proven_fect(Path("gold.jsonl"), said)
-    write_jsonl(Path("other.jsonl"), claims(30)[-9:])
-    Path("gold.jsonl").unlink()
+    write_jsonl(Path("gold.jsonl"), claims(30)[-9:])
     done = cli(*argv, "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
     assert done.code in (1, 2)
     assert told in done.lines[-1]
     assert not Path("o.jsonl").exists()
+    Path("gold.jsonl").unlink()
+    gone = cli("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
+    assert "gold.jsonl: there is no such file or folder; put it where it was" in gone.lines[-1]
