@@ -71,6 +71,9 @@ def scan(stream: BinaryIO, path: str) -> Rows:
         return _parquet(source, path)
     if suffix in _BOOKS:
         return _table(_workbook(source, path), path, title=1)
+    if head.startswith((b"\x1f\x8b", b"PK\x03\x04")):
+        hint = "unpack it; rows of jurist run may come packed: zcat F | jurist run ... --input -"
+        raise GoldError("the file is packed", path=path, hint=hint)
     lines = _lines(source, path)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:

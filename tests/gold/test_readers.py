@@ -116,7 +116,7 @@ BROKEN = {
     "latin-1 after a BOM": (b"\xef\xbb\xbfa,b\n\xe9,z\n", 2, "0xe9 at column 1"),
     "utf-16": ("a,b\n".encode("utf-16"), 1, "not text; give a text file in UTF-8 (from Excel"),
     "NUL": (b"a,b\nx,\x00\n", 2, "NUL"),
-    "gzip": (b"\x1f\x8b\x08", 1, "not UTF-8"),
+    "gzip": (b"\x1f\x8b\x08", None, "the file is packed; unpack it"),
     "half a line": (b'{"a": 1}\n{"a": ', 2, "broken JSON at column 7"),
     "first line": (b'{"a": 1,}\n{"a": 2}\n', 1, "broken JSON"),
     "a key twice": (
