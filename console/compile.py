@@ -27,8 +27,16 @@ from ..optimizers.registry import DEFAULT
 from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..report.differing import change_words
-from ..report.raters import ceiling_card, ceiling_line
-from ..report.scores import OFFLINE, counts_line, criteria_table, reference_tables, scores_table, spend_line
+from ..report.scores import (
+    OFFLINE,
+    ceiling_card,
+    ceiling_line,
+    counts_line,
+    criteria_table,
+    reference_tables,
+    scores_table,
+    spend_line,
+)
 from ..report.verdict import VerdictCard, proof_table, tone_of
 from .bars import SearchBar
 from .inputs import settings_of, shares_of, verifier_model

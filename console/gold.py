@@ -13,7 +13,7 @@ from ..gold.rejects import Rejects
 from ..gold.rows import RESOLVED
 from ..gold.splits import PARTS
 from ..keeping.naming import find_judge
-from ..report.raters import agreement_tables, ceiling_card, ceiling_table, rules_table, strata_line
+from ..report.scores import agreement_tables, ceiling_card, ceiling_table, rules_table, strata_line
 from ..report.table import Table, table
 from .inputs import check_apart, gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result

@@ -36,9 +36,10 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
-from ..report.raters import ceiling_card, ceiling_line
 from ..report.scores import (
     OFFLINE,
+    ceiling_card,
+    ceiling_line,
     joint_spend_line,
     robustness_about,
     robustness_table,

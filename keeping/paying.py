@@ -1,19 +1,24 @@
 """The one life cycle of work that is paid for: it begins, is killed or stopped, goes on, and ends.
 
 A work that is started again is found by its fingerprint, and answered from its journals as far as they go; what was
-sent and never answered counts as spent.
+sent and never answered counts as spent. Of the signals that stop it the first one lets no further call begin; those in
+flight may arrive, for a bounded time, and the work then ends as at a limit. The second one, or the end of that time,
+ends it at once.
 """
 
 import hashlib
 import json
 import shutil
+import signal
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGINT
-from typing import Any, Protocol
+from types import FrameType
+from typing import Any, Protocol, Self
 
 import orjson
 
@@ -24,7 +29,6 @@ from ..engines.meter import Budget, Meter
 from ..engines.pace import Pace
 from ..errors import BudgetExhausted, CheckpointError, StoppedError, StopRequested, signal_name
 from .locking import given_back, taken
-from .stopping import Stopping
 from .trust import data_file
 
 
@@ -229,6 +233,65 @@ def _remember(learnt: Mapping[str, str]) -> None:
             file.write_bytes(orjson.dumps({**kept, **new}))
 
 
+GRACE = 25.0
+"""Seconds for which calls in flight are waited for: less than the 30 after which Kubernetes kills a process."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopping:
+    """Lets signals stop the calls of a meter within a ``with`` block; says whether one has, and which."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.signal: int | None = None
+        self._meter = meter
+        self._asked, self._over = threading.Event(), threading.Event()
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Install the handlers, where this thread may."""
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        for number in _SIGNALS:
+            # None is a handler that was not installed from Python: whose it is, nobody knows.
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                self._before[number] = signal.signal(number, self._handle)
+        if self._before:
+            # Begun now, as a handler may interrupt whoever holds the locks that beginning a thread takes.
+            threading.Thread(target=self._wait, name="jurist-stopping", daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Put the handlers of before back."""
+        self._over.set()
+        self._asked.set()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """Stop the work; at once, if it was asked to stop before, or if nothing is in flight that could be lost."""
+        again, self.signal = self.signal is not None, self.signal or number
+        self._meter.stop(self.signal)
+        self._asked.set()
+        if again or not self._meter.in_flight:
+            raise KeyboardInterrupt
+
+    def _wait(self) -> None:
+        """Say that the work is being stopped; ask for the end again when the time is over."""
+        self._asked.wait()
+        flying = self._meter.in_flight
+        if self._over.is_set() or self.signal is None:
+            return
+        if flying:
+            with suppress(OSError, ValueError):  # there may be nobody left to tell
+                sys.stderr.write(
+                    f"{signal_name(self.signal)}: no further call is sent; {flying} in flight may arrive within "
+                    f"{GRACE:g} s (press Ctrl-C again to quit now)\n"
+                )
+        if not self._over.wait(GRACE):
+            # to the main thread: one that waits for a reply looks up then
+            signal.pthread_kill(threading.main_thread().ident or 0, self.signal)
+
+
 @contextmanager
 def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     """Open work, which signals stop; its checkpoint goes when all ended well, or when nothing was paid."""
@@ -250,7 +313,7 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
         stopped = True
         raise job._stopped(str(stop), getattr(stop, "signal", None)) from stop
     except KeyboardInterrupt:
-        stopped, number = True, job.meter.signal or SIGINT
+        stopped, number = True, job.meter.signal or signal.SIGINT
         raise job._stopped(f"stopped by {signal_name(number)}", number) from None
     except StoppedError:
         stopped = True

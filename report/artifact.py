@@ -27,9 +27,9 @@ from .differing import change_words, prompt_changes
 from .document import Cases, Document, Link, Part, Section
 from .history import basic_state, sign_of
 from .judged import SYSTEMS, paired_cases
-from .raters import ceiling_table
 from .scores import (
     OFFLINE,
+    ceiling_table,
     class_table,
     confusion_table,
     counts_line,

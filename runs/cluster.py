@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from ..engines.meter import Meter
 from ..errors import JuristError, StoppedError, StopRequested, extra, signal_name
-from ..keeping.stopping import GRACE, Stopping
+from ..keeping.paying import GRACE, Stopping
 from .summary import Summary
 
 Work: TypeAlias = Callable[[Callable[[], None]], Summary]

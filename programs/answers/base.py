@@ -26,7 +26,7 @@ Constant: TypeAlias = Callable[[Inputs], Values]
 Shares: TypeAlias = Mapping[Any, float]
 """Label -> probability."""
 Tokens: TypeAlias = Mapping[str, Sequence[Shares]]
-"""Output field -> what its tokens say of each label in it, in its order (:mod:`jurist.engines.probabilities`)."""
+"""Output field -> what its tokens say of each label in it, in its order (:mod:`jurist.engines.draws`)."""
 
 
 @dataclass(frozen=True, kw_only=True)

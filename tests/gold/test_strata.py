@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jurist.gold.goldset import Gold
 from jurist.gold.raters import RULES, Rule, ceiling_of, merged, rated_in_test, strata
 from jurist.programs.fect import FECT
-from jurist.report.raters import ceiling_line
+from jurist.report.scores import ceiling_line
 
 TRUE, FALSE = "factual", "non_factual"
 

@@ -14,8 +14,7 @@ from small import claims, cli, ended, killed, ok, reached, read_jsonl, start, wr
 from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
 from jurist.errors import JuristError, StoppedError
-from jurist.keeping.paying import PaidJob, Start, paying
-from jurist.keeping.stopping import Stopping
+from jurist.keeping.paying import PaidJob, Start, Stopping, paying
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 
@@ -114,7 +113,7 @@ def test_handlers_are_those_of_before_again() -> None:
 
 
 def test_what_never_arrives_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.keeping.stopping.GRACE", 0.05)
+    monkeypatch.setattr("jurist.keeping.paying.GRACE", 0.05)
     meter = Meter()
     meter.reserve()
     with Stopping(meter) as stop:
