@@ -51,16 +51,14 @@ class EmbeddingEndpoint(Endpoint):
                 reply = await self._direct.embedded(texts)
         try:
             vectors = [given["embedding"] for given in reply["data"]]
-            if not all(vector and all(map(math.isfinite, vector)) for vector in vectors):
-                raise ValueError("a vector is empty, or holds what is no number")
+            usable = [bool(vector) and all(map(math.isfinite, vector)) for vector in vectors]
+            if usable != [True] * len(texts):
+                raise ValueError("a vector is missing, empty, or holds what is no number")
             packs = [packed(vector) for vector in vectors]
             tokens = int(reply["usage"]["prompt_tokens"]) if reply.get("usage") else 0
         except (KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
-            raise LMProviderError("what came is no reply of /embeddings", model=self.model.name) from error
-        if len(vectors) != len(texts):
-            raise LMProviderError(
-                f"{len(vectors)} vectors came for {len(texts)} texts", model=self.model.name
-            )
+            problem = "what came is not one vector of numbers for each text"
+            raise LMProviderError(problem, model=self.model.name) from error
         message, usage = Message.assistant(json.dumps(packs)), Usage(input_tokens=tokens, output_tokens=0)
         name = self.model.name.partition("/")[2]
         response = Response(id=None, model=name, message=message, finish_reason="stop", usage=usage)
