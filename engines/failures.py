@@ -56,7 +56,7 @@ class Breaker:
         if self._row >= _IN_A_ROW:
             raise ModelError(
                 f"{self._row} answers in a row failed: {why}",
-                hint="check the model's server and start again with --resume",
+                hint="check the model's server, ask it less (--rpm, --concurrency), and start again with --resume",
             )
 
 
