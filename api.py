@@ -14,6 +14,7 @@ from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.judges import JudgeLike, in_order, judges_of
 from .jobs.surface import Asking, GoldLike, ModelLike, started
+from .keeping.loading import LoadedJudge
 
 
 def evaluate(
@@ -40,13 +41,14 @@ def _measured(
     asking: Asking,
     *,
     title: str = "",
+    load: Callable[..., tuple[LoadedJudge, ...]] = judges_of,
     **more: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""
     surface, limits, options = started(asking)
-    contenders = judges_of(judges, models, surface.store, options, draws=more.get("repeats", 1))
+    contenders = load(judges, models, surface.store, options, more.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)
-    done = work(contenders=contenders, gold=labelled, budget=limits, **more)
+    done = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **more)
     return surface.measured(done, title or contenders[0].name)
 
 
@@ -72,18 +74,8 @@ def harden(
     Raises:
         What :func:`compare` raises; UsageError: the field cannot be attacked.
     """
-    surface, limits, options = started(asking)
-    (loaded,) = judges_of([judge], model, surface.store, options)
-    work = Hardening(
-        contenders=(loaded,),
-        gold=surface.gold(gold, loaded.judge),
-        budget=limits,
-        only=tuple(only),
-        most=cases,
-        field=field,
-        store=surface.store,
-    )
-    found: Robustness = surface.measured(work, loaded.name)
+    how: dict[str, Any] = {"only": tuple(only), "most": cases, "field": field}
+    found: Robustness = _measured(Hardening, [judge], model, gold, asking, **how)
     return found
 
 
@@ -148,18 +140,8 @@ def cascade(
     Raises:
         What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
     """
-    surface, limits, options = started(asking)
-    contenders, labelled = surface.held_against(in_order(judges, models, surface.store, options), gold)
-    work = Cascading(
-        contenders=contenders,
-        gold=labelled,
-        budget=limits,
-        store=surface.store,
-        agree=agree,
-        risk=risk,
-        seed=seed,
-    )
-    found: Cascade = surface.measured(work, "asking")
+    how: dict[str, Any] = {"load": in_order, "agree": agree, "risk": risk, "seed": seed}
+    found: Cascade = _measured(Cascading, judges, models, gold, asking, title="asking", **how)
     return found
 
 

@@ -14,7 +14,6 @@ from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
-from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.loaders import as_member
 from ..keeping.loading import LoadedJudge
@@ -121,7 +120,6 @@ class Cascading(Experiment):
     kind: ClassVar[str] = "cascade"
     fewest: ClassVar[int] = 1
 
-    store: Store
     agree: float = 0.9
     risk: float = 0.1
     seed: int = 0  # of the parts in which rows tell of each other
@@ -220,7 +218,11 @@ class Cascading(Experiment):
     def _kept(self, found: Cascade, answers: Sequence[Answers], spend: Spend) -> Cascade:
         """Keep it as the next version of its last judge, unless a log is one of its judges: that answers no new row."""
         contenders = [one.judge for one in answers]
-        if found.chosen is None or any(isinstance(one, RecordedJudge) for one in contenders):
+        if (
+            found.chosen is None
+            or any(isinstance(one, RecordedJudge) for one in contenders)
+            or not self.store
+        ):
             return found
         last, seen = contenders[-1], {case.id: case for case in self.gold.cases}
         compiled = {id_ for one in contenders if one.artifact for id_ in one.artifact.about.gold.seen}

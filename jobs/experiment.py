@@ -13,6 +13,7 @@ from ..errors import UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..gold.raters import rated_in_test
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..keeping.recorded import RecordedJudge
@@ -41,6 +42,7 @@ class Experiment:
     gold: Gold  # labelled cases
     repeats: int = 1  # times everything is asked, each time with other draws (FECT section 3.1: 10)
     budget: Budget = field(default_factory=Budget)  # hard limits for all contenders together
+    store: Store | None = None  # where what it shows of a version is kept
 
     def __post_init__(self) -> None:
         """Refuse what cannot be compared."""

@@ -19,9 +19,9 @@ from ..errors import UsageError, choices
 from ..evaluation.disagreements import Flips, flips
 from ..evaluation.plain import plain_fields
 from ..evaluation.rows import Row
-from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
+from ..keeping.recorded import RecordedJudge, no_new_rows
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
@@ -91,10 +91,11 @@ class Hardening(Experiment):
     only: tuple[str, ...] = ()  # families of attacks and probes; empty: all
     most: int = 100  # cases that are attacked at most, evenly spread over the gold
     field: str = ""  # the input that is attacked; empty: that whose text gets the answer
-    store: Store | None = None  # where the figures are kept beside the card of an artifact
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.judge, RecordedJudge):
+            raise no_new_rows(self.judge.name)
         if not self.most >= 1:
             raise UsageError(f"--cases {self.most} attacks nothing", hint="give 1 or more")
         if not (self.judge.judge.answer.has_examples and self.known):

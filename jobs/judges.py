@@ -125,10 +125,11 @@ def in_order(
     models: Sequence[ModelLike] | None,
     store: Store,
     options: Mapping[str, Any],
+    draws: int = 1,
 ) -> tuple[LoadedJudge, ...]:
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
     keep = [isinstance(one, LoadedJudge | Compiled) for one in _listed(judges)]
-    ready = judges_of(judges, None, store, options)
+    ready = judges_of(judges, None, store, options, draws)
     return with_models(ready, [model_of(one) for one in _listed(models)], keep=keep)
 
 
