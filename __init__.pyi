@@ -24,7 +24,7 @@ from .jobs.compiling import compile as compile
 from .jobs.exporting import export as export
 from .jobs.judges import judge as judge
 from .jobs.judges import load as load
-from .jobs.running import run as run
+from .jobs.judges import run as run
 from .jobs.unlabelled import prove as prove
 from .keeping.artifact_card import Artifact as Artifact
 from .keeping.artifacts import Store as Store

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..evaluation.classes import ClassScores, class_scores, confused
 from ..evaluation.contrasts import (
     Consistency,
     Contrast,
@@ -21,7 +20,16 @@ from ..evaluation.contrasts import (
     corrected,
     spread,
 )
-from ..evaluation.measured import Measured, Score, lopsided, measure, measure_units
+from ..evaluation.measured import (
+    ClassScores,
+    Measured,
+    Score,
+    class_scores,
+    confused,
+    lopsided,
+    measure,
+    measure_units,
+)
 from ..evaluation.plain import plain, plain_fields
 from ..evaluation.rows import Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
@@ -179,7 +187,7 @@ class Evaluation:
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
     measured: Measured  # every metric with its interval and bounds, and what was not answered
     classes: tuple[ClassScores, ...]  # each class against the rest; empty for answers without classes
-    confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.evaluation.classes.confused`
+    confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.evaluation.measured.confused`
     # the worst first; of equals, those that the judge's own samples agreed on most
     disagreements: tuple[Disagreement, ...]
     spend: Mapping[str, Any]  # calls, tokens and cost

@@ -1,21 +1,38 @@
-"""Judges as the public functions are given them: by name, as they are, loaded or compiled."""
+"""Judges as the public functions are given them, by name, as they are, loaded or compiled; and one over new rows."""
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 import dspy
 
+from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
-from ..errors import UsageError
+from ..errors import StoppedError, UsageError
+from ..gold.new_rows import Source
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load as load_from
 from ..keeping.loading import LoadedJudge
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge
+from ..runs.runner import RunSettings, run_judge
+from ..runs.summary import Summary
 from .cascading import with_models
 from .compiling import Compiled
-from .surface import Loading, ModelLike, check_named, check_options, model_of, store_of, warn
+from .surface import (
+    Loading,
+    MappingLike,
+    ModelLike,
+    budget_of,
+    check_named,
+    check_options,
+    counted,
+    mapping_of,
+    model_of,
+    store_of,
+    warn,
+)
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -137,3 +154,68 @@ def _listed(given: Any) -> list[Any]:
     """Return several judges or models as a list; a name alone, which Python takes for letters, is one of them."""
     alone = isinstance(given, str | Judge | LoadedJudge | Compiled | Model | dspy.LM)
     return [given] if alone else list(given or ())
+
+
+def run(
+    judge: JudgeLike,
+    rows: str | os.PathLike[str] | Any,
+    output: str | os.PathLike[str],
+    *,
+    model: ModelLike | None = None,
+    budget: Budget | None = None,
+    mapping: MappingLike | None = None,
+    keep: Sequence[str] | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    **options: Unpack[Loading],
+) -> Summary:
+    """Judge any number of rows into a file, a line a row, as ``jurist run``: no row is held or paid for twice.
+
+    Args:
+        judge: see :data:`JudgeLike`.
+        rows: what ``jurist run --input`` takes (a file, a folder, ``hf:org/name``); or mappings, DSPy's examples, or a
+            table of pandas, Polars, PyArrow or ``datasets``. A generator is read once, as it is judged.
+        output: ``.jsonl`` or ``.csv``. Rows that cannot be used are set aside beside it.
+        model: who answers; default: ``offline``, and of a judge that was loaded its own.
+        budget: hard limits.
+        mapping: the names of columns in the rows, where they are not the judge's.
+        keep: columns that travel into the output; default: all that are not judged.
+        resume: continue what an earlier run left; rows that failed are asked again.
+        fresh: forget an unfinished run of this output.
+        store, options: as for :func:`compare`.
+
+    Returns:
+        The counts of the run.
+
+    Raises:
+        StoppedError: Ctrl-C or a limit; the lines so far are kept. GoldError: the rows cannot be read, or none can
+        be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
+        JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
+    """
+    check_options(options)
+    (loaded,) = judges_of([judge], model, store_of(store), options)
+    warn(loaded.note)
+    found = mapping_of(mapping)
+    found.check(loaded.judge)
+    named = isinstance(rows, str | os.PathLike)
+    source = Source(
+        name=os.fspath(rows) if named else "<rows>",
+        judge=loaded.judge,
+        mapping=found,
+        given=None if named else rows,
+    )
+    settings = RunSettings(
+        budget=budget_of(budget),
+        keep=(keep,) if isinstance(keep, str) else keep,
+        resume=resume,
+        fresh=fresh,
+    )
+    with counted(loaded.name, None) as step:
+        summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)
+    if summary.stopped:
+        hint = "add resume=True to judge the rows that are left"
+        raise StoppedError(
+            f"{summary.stopped}; what was judged is in {output}", hint=hint, signal=summary.signal
+        )
+    return summary

@@ -27,8 +27,8 @@ from ..keeping.recorded import RecordedJudge
 from ..programs.answers.base import Reading
 from ..programs.judge import Judge
 from ..programs.records import records
-from ..runs.lines import values_said
 from ..runs.outputs import lines_in
+from ..runs.state import values_said
 from ..text.wording import normalised
 
 IDS = ("id", "case_id", "row_id", "example_id", "trace_id", "request_id", "uid", "case")

@@ -7,8 +7,8 @@ from pathlib import Path
 from ..cases import Value
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
-from ..runs.lines import values_said
 from ..runs.outputs import lines_in
+from ..runs.state import values_said
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..cases import Case
 from ..errors import JuristError, plural
-from ..evaluation.classes import class_scores, confused
+from ..evaluation.measured import class_scores, confused
 from ..evaluation.plain import plain
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling

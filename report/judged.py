@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..cases import Case, Value
-from ..evaluation.classes import UNANSWERED
+from ..evaluation.measured import UNANSWERED
 from ..evaluation.rows import Row
 from ..keeping.artifact_card import rows_of
 from ..programs.answers.base import Answer

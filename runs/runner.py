@@ -21,10 +21,9 @@ from ..programs.together import collect, flow
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
-from .lines import OF_RUN, known_of, line_of, said_of
 from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
 from .shards import WHOLE, Shard
-from .state import Known, RunState, Seen
+from .state import OF_RUN, Known, RunState, Seen, known_of, line_of, said_of
 from .summary import Summary
 from .survey import Survey
 

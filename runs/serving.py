@@ -26,7 +26,7 @@ from ..cases import Case
 from ..errors import BudgetExhausted, GoldError, JuristError, extra
 from ..keeping.loading import LoadedJudge
 from ..programs.together import together
-from .lines import said_of
+from .state import said_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request

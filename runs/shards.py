@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import UsageError
 from ..gold.writing import json_line
-from .lines import OF_RUN
 from .outputs import check_name, is_csv, lines_in, part_of, put
+from .state import OF_RUN
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
 _Line = tuple[tuple[int, int], dict[str, Any]]

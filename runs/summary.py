@@ -9,8 +9,7 @@ from ..errors import plural
 from ..programs.judge import Judge
 from ..programs.verdicts import PEOPLE, Verdict
 from .canary import Drift
-from .lines import values_said
-from .state import Known
+from .state import Known, values_said
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
 _COUNTS = (

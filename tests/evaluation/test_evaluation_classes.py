@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from measures import rows_of
 from sklearn import metrics as sk
 
-from jurist.evaluation.classes import UNANSWERED, class_scores, confused
 from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.measured import UNANSWERED, class_scores, confused
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
 
