@@ -16,7 +16,6 @@ from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, ask_of, embedding, free
-from ..jobs.sharing import label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import taken_words
@@ -26,7 +25,7 @@ from ..runs.cluster import cluster, judged_on_ray
 from ..runs.outputs import checkpoint_of, claimed, shards_of
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, join
-from ..runs.summary import Summary
+from ..runs.summary import Summary, label_shares
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
