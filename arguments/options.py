@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
+from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 
@@ -58,6 +59,8 @@ class Options:
             else:
                 own = [f"--{item.name.replace('_', '-')}"]
                 named = flags or (["-o", *own] if item.name == "output" else own)
+                if item.name == "output" and metavar not in ("DIR", "FOLDER"):
+                    settings["type"] = _file
                 holder.add_argument(*named, dest=item.name, **settings)
 
     @classmethod
@@ -74,6 +77,13 @@ class Options:
                 if value is not None
             }
         )
+
+
+def _file(text: str) -> str:
+    """Refuse what names no file: an empty variable of a shell, a dot."""
+    if not PurePath(text).name:
+        raise argparse.ArgumentTypeError(f"{text!r} names no file")
+    return text
 
 
 _EVERYDAY = frozenset(

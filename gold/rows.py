@@ -268,7 +268,7 @@ def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> Go
         value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
     if isinstance(value, list | Mapping):
         return None
-    hint = f"use {scale.expects}; or say what it means: --map {quote(str(value))}=LABEL"
+    hint = f"use {scale.expects}; or say what it means: --map {quote(str(value))}=LABEL (no LABEL: it says nothing)"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 
