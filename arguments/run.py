@@ -11,6 +11,7 @@ from .groups import (
     RowOptions,
     allowed,
     asked_judge,
+    name,
     port,
     whole,
 )
@@ -37,7 +38,9 @@ class JudgedRows(
 
     judge: str = asked_judge()
     input: str = option(
-        "F", "rows to judge: JSONL, CSV, Excel, Parquet, a folder of them, hf:org/name; - is standard input"
+        "F",
+        "rows to judge: JSONL, CSV, Excel, Parquet, a folder of them, hf:org/name; - is standard input",
+        type=name,
     )
     output: str = option("F.jsonl", "where the lines go: .jsonl or .csv; - is standard output (JSONL)")
     keep: str = option(

@@ -150,7 +150,7 @@ WRONG: list[tuple[int, str, str]] = [
         for command in ("compile fect", COMPARE, REMEMBER)
         for name in ("''", "' '")
     ),
-    (2, "the name is empty", "gold check fect ''"),
+    *((2, "the name is empty", f"{command} ''") for command in ("gold check fect", f"{TO} o.jsonl --input")),
     (2, "the name is empty", "assess offline --benchmark dialogues --calibration ''"),
     *((2, "a budget of 0 calls", f"{command} --max-calls 0") for command in (COMPILE, RUN)),
     (2, "a budget of -2.0 cost", f"{COMPILE} --max-cost -2"),
