@@ -98,7 +98,7 @@ class Plan(SearchOptions):
     @property
     def optimizer_name(self) -> str:
         """What the optimizer is called."""
-        return self.optimizer if isinstance(self.optimizer, str) else self.optimizer.name
+        return self.optimizer if isinstance(self.optimizer, str) else getattr(self.optimizer, "name", "")
 
     @property
     def params(self) -> dict[str, str]:
