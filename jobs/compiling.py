@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
 from ..errors import OptimizerError, plural
@@ -23,7 +24,9 @@ from ..optimizers.base import Event, Job, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT, make, settings_of
 from ..optimizers.threshold import with_thresholds
+from ..programs.asking import embedding
 from ..programs.judge import Judge
+from ..programs.together import collect
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude
@@ -197,6 +200,9 @@ def _note(sink: Sink, *lines: str) -> None:
 
 def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -> Compiled:
     job, meter, split = plan.job(work.contexts["judge"], sink), work.meter, plan.split
+    if plan.embedder and (embedder := embedder_beside(job.judge_lm, plan.embedder)):
+        with embedding():  # a wrong name is said before anything else is paid
+            collect(embedder.embed(["-"]))
     meter.hold(plan.proof_calls)
     result = optimize(make(plan.optimizer, plan.options), job)
     job = replace(job, adapter=result.form)

@@ -200,7 +200,7 @@ class Asker:
         """Let :meth:`judged` ask this asker's models, in this block and the tasks that are begun in it."""
         with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
             for remembered in self._remembered:
-                with _embedding():
+                with embedding():
                     await remembered.opened(self.lm)
             yield
 
@@ -217,7 +217,7 @@ class Asker:
                 self.judge.prompt_values(row) for case in cases for row in self.judge.answer.asks(case.inputs)
             )
             alike = [row for row in rows if row.keys() >= set(remembered.fields)]
-            with _embedding():
+            with embedding():
                 if (embedder := await remembered.opened(self.lm)) is not None:
                     await embedder.embed(remembered.texts(alike[:_AHEAD]))
 
@@ -378,8 +378,8 @@ class Asker:
 
 
 @contextmanager
-def _embedding() -> Iterator[None]:
-    """End the work where texts cannot be embedded."""
+def embedding() -> Iterator[None]:
+    """End the work with a ``ModelError`` where texts cannot be embedded."""
     try:
         yield
     except LMError as bad:
