@@ -113,7 +113,7 @@ class CompileOptions(
 
 
 class ProveOptions(
-    RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions, command="prove", does="prove.run"
+    RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions, command="prove", does="compile.prove"
 ):
     """Show by few labels whether a version is better than basic: both prompts are asked about rows
     that nobody labelled, people label a planned number of those on which they differ, one a group, at random, without

@@ -15,10 +15,9 @@ from ..evaluation.rows import Row
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import described
-from ..keeping.loaders import as_member
+from ..keeping.loaders import RecordedJudge, as_member
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
-from ..keeping.recorded import RecordedJudge
 from ..keeping.sealing import SEEN
 from ..optimizers.candidate import Spent, spent
 from ..programs.cascaded import said_by

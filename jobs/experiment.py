@@ -14,9 +14,9 @@ from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..gold.raters import rated_in_test
 from ..keeping.artifacts import Store
+from ..keeping.loaders import RecordedJudge
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
-from ..keeping.recorded import RecordedJudge
 from ..optimizers.objective import row_of
 from ..programs.asking import FIRST, in_readable_form
 from ..programs.judge import Judge

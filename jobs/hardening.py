@@ -19,9 +19,9 @@ from ..errors import UsageError, choices
 from ..evaluation.disagreements import Flips, flips
 from ..evaluation.plain import plain_fields
 from ..evaluation.rows import Row
+from ..keeping.loaders import RecordedJudge, no_new_rows
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
-from ..keeping.recorded import RecordedJudge, no_new_rows
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict

@@ -21,8 +21,8 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, checked_shares, shared_hint
 from ..keeping.artifacts import Store
 from ..keeping.card import described
+from ..keeping.loaders import RecordedJudge
 from ..keeping.loading import verifier_of
-from ..keeping.recorded import RecordedJudge
 from ..optimizers.base import Job, Optimizer, Sink
 from ..optimizers.raced import ENOUGH
 from ..optimizers.registry import DEFAULT, make, settings_of

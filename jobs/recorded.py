@@ -22,8 +22,8 @@ from ..gold.mapping import RowMapping, is_silent
 from ..gold.rows import REASON, is_rating
 from ..gold.shape import flat
 from ..gold.sources import read
+from ..keeping.loaders import RecordedJudge
 from ..keeping.naming import BASIC
-from ..keeping.recorded import RecordedJudge
 from ..programs.answers.base import Reading
 from ..programs.judge import Judge
 from ..programs.records import records

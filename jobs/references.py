@@ -21,7 +21,7 @@ from ..evaluation.scale import Learned, resolve
 from ..evaluation.units import encode
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of
-from ..keeping.recorded import RecordedJudge
+from ..keeping.loaders import RecordedJudge
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 

@@ -18,10 +18,10 @@ from ..errors import UsageError, choices, printable
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
+from ..keeping.loaders import RecordedJudge
 from ..keeping.loading import LoadedJudge
 from ..keeping.naming import locate
 from ..keeping.paying import PaidJob, Start, Work, paying
-from ..keeping.recorded import RecordedJudge
 from ..keeping.trust import Trust
 from ..optimizers.base import Event, Sink
 from ..programs.judge import Judge

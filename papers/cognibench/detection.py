@@ -33,8 +33,8 @@ from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold
 from ...jobs.experiment import Experiment
 from ...jobs.recorded import logs_beside
+from ...keeping.loaders import RecordedJudge
 from ...keeping.paying import PaidJob
-from ...keeping.recorded import RecordedJudge
 from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, statement_type
 from ...programs.judge import Judge
 from ...report.table import Table, table
