@@ -104,7 +104,10 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         or not rules <= {"as-is", "numbered", "tagged", "lines"}
         or not all(map(_can_be_typed, schemas))
     ):
-        raise _unreadable(subject)
+        raise UsageError(
+            f"the replies of {subject.judge.name} cannot be read without jurist's own code",
+            hint="export it to messages, or run it with jurist",
+        )
     texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
     judged = judge.answer.unit_fields
     if reader == "constraints" and subject.samples > 1:
@@ -168,13 +171,6 @@ def _can_be_typed(schema: Any) -> bool:
         == set(schema.get("required", ["?"])),  # none has a default
     }.get(schema.get("type"), "type" in schema)
     return bool(whole) and schema.keys() <= TYPED and all(map(_can_be_typed, parts))
-
-
-def _unreadable(subject: Subject) -> UsageError:
-    return UsageError(
-        f"the replies of {subject.judge.name} cannot be read without jurist's own code",
-        hint="export it to messages, or run it with jurist",
-    )
 
 
 @cache

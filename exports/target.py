@@ -178,9 +178,8 @@ def prompt_of(
         messages = adapter.format(predictor.signature, predictor.demos, marks)
         whole = "\0".join(message["content"] for message in messages)
         if all(whole.count(one) == 1 for one in marks.values()):
-            kept = tuple({"role": str(one["role"]), "content": one["content"]} for one in messages)
             return Prompt(
-                messages=kept,
+                messages=tuple(_messages(messages)),
                 placeholders=marks,
                 adapter=name,
                 signature=predictor.signature,

@@ -163,10 +163,16 @@ class Shelf:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        """Keep other savers out, between threads and processes."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            with _locked(self.path):
+            handle = os.open(self.path, os.O_RDONLY)
+            try:
+                with suppress(OSError):  # a file system without locks: the rename still refuses to overwrite
+                    fcntl.flock(handle, fcntl.LOCK_EX)
                 yield
+            finally:
+                os.close(handle)
         except OSError as error:
             raise ArtifactError(
                 f"{self.path} cannot be written: {error.strerror}", hint="name another folder with --store"
@@ -200,15 +206,3 @@ def _write(path: Path, data: bytes) -> None:
         staging.replace(path)
     finally:
         staging.unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other savers out, between threads and processes."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks: the rename still refuses to overwrite
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

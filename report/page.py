@@ -88,20 +88,14 @@ def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:
 
 def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
     """Return JSON values for a page, with texts as long as fit."""
-    longest = _longest(values)
     for limit in _LIMITS:
-        plain = json.dumps(_cut(values, limit), ensure_ascii=False, separators=(",", ":"))
+        kept = _cut(values, limit)
+        plain = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
         packed = gzip.compress(plain.encode("utf-8", "replace"), compresslevel=6, mtime=0)
         data = base64.b64encode(packed).decode("ascii")
         if len(data) <= largest:
             break
-    return Packed(data=data, limit=limit if limit < longest else 0)
-
-
-def _longest(value: Any) -> int:
-    if isinstance(value, Mapping | list):
-        return max(map(_longest, value.values() if isinstance(value, Mapping) else value), default=0)
-    return len(value) if isinstance(value, str) else 0
+    return Packed(data=data, limit=0 if kept == values else limit)
 
 
 def _cut(value: Any, limit: int) -> Any:

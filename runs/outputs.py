@@ -149,8 +149,8 @@ class Order:
             self._write(self._next)
             self._next += 1
 
-    def flush(self) -> None:
-        """Write the lines that wait for rows that never came, in their order."""
+    def close(self) -> None:
+        """Write the lines that wait for rows that never came, in their order: what is known need not wait any more."""
         for number in sorted(self._waiting):
             self._write(number)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -214,21 +214,14 @@ def _written(work: _Running, survey: Survey) -> Iterator[Order]:
     """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
     output = work.output
     if not isinstance(output, Path):
-        order = Order(output)
-        try:
+        with closing(Order(output)) as order:
             yield order
-        finally:
-            order.flush()
         return
     whole = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
     path, new = part_of(output) if whole else output, not output.exists()
     try:
-        with path.open("w", encoding="utf-8") as stream:
-            order = Order(stream)
-            try:
-                yield order
-            finally:  # whatever ended the run: what is known need not wait any more
-                order.flush()
+        with path.open("w", encoding="utf-8") as stream, closing(Order(stream)) as order:
+            yield order
         if whole and (path.stat().st_size or survey.empty):
             put(path, output)
     finally:

@@ -49,8 +49,7 @@ class Evidence:
 
     def weight(self, term: str) -> float:
         """Return the idf of a term among the sentences; a missing term weighs as the rarest one."""
-        held = self.places.get(term)
-        return _idf(len(self.lines), len(held) if held else 0)
+        return math.log(1.0 + (len(self.lines) + 1.0) / (len(self.places.get(term, ())) + 0.5))
 
     def coverage(self, wanted: Collection[str]) -> float:
         """Return the idf-weighted share of ``wanted`` that the text holds, in [0, 1]."""
@@ -74,11 +73,6 @@ class Evidence:
             return 0.0, -1
         place = min(scores, key=lambda i: (-scores[i], i))
         return scores[place] / total, place
-
-
-@lru_cache(maxsize=65536)
-def _idf(lines: int, held: int) -> float:
-    return math.log(1.0 + (lines + 1.0) / (held + 0.5))
 
 
 _Spoken = tuple[Side, str, list[str]]

@@ -93,7 +93,7 @@ class Ranking:
         Where it is known how alike vectors of the rows are (their ``likeness``), that ranking counts as much as BM25's.
         Left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are.
         """
-        wanted, scores = set(self._words_of(row)), dict.fromkeys(range(len(self.rows)), 0.0)
+        wanted, scores = set(words(self.text_of(row))), dict.fromkeys(range(len(self.rows)), 0.0)
         for word in sorted(wanted & self._index.keys()):
             held = self._index[word]
             weight = math.log(1 + (len(self.rows) - len(held) + 0.5) / (len(held) + 0.5))
@@ -123,13 +123,10 @@ class Ranking:
         """Return the text by which a row is compared."""
         return "\n".join(str(row.get(name, "")) for name in self.fields)
 
-    def _words_of(self, row: Mapping[str, Any]) -> list[str]:
-        return words(self.text_of(row))
-
     @cached_property
     def _index(self) -> dict[str, list[tuple[int, int, float]]]:
         """Word -> place, how often it stands there, and how much longer than the mean that row is."""
-        counted = [Counter(self._words_of(row)) for row in self.rows]
+        counted = [Counter(words(self.text_of(row))) for row in self.rows]
         mean = sum(counts.total() for counts in counted) / max(1, len(counted)) or 1.0
         index: dict[str, list[tuple[int, int, float]]] = {}
         for place, counts in enumerate(counted):

@@ -133,11 +133,6 @@ class Breakdown:
             for (_, words), shares in sorted(breakdown(cells).items())
         }
 
-    def to_json(self, model: Assessed) -> dict[str, Any]:
-        """Return a model's shares as JSON values."""
-        shares: dict[str, Any] = plain(self.of(model))
-        return shares
-
     def table(self, models: Sequence[Assessed]) -> Table:
         """Return the shares of several models, each with how many it is of."""
         rows = [
@@ -310,7 +305,7 @@ class QueryAssessment(Assessment):
             "benchmark": self.benchmark,
             "queries": len(self.questions),
             "models": [
-                {"model": one.model} | {name: part.to_json(one) for name, part in BREAKDOWNS.items()}
+                {"model": one.model} | {name: plain(part.of(one)) for name, part in BREAKDOWNS.items()}
                 for one in results
             ],
             "facts": self.facts.name,

@@ -3,10 +3,10 @@
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import dspy
 import pytest
@@ -114,7 +114,7 @@ def test_pointers_follow_a_simple_model(
 @pytest.mark.parametrize("locks", [True, False])
 def test_threads_never_overwrite(store: Store, locks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not locks:  # the rename still protects
-        monkeypatch.setattr("jurist.keeping.shelves._locked", lambda folder: nullcontext())
+        monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError))
 
     def saved(number: int) -> Any:
         return store.save(POLITE, basic(POLITE), {"parent": number}, [], make_latest=True)

@@ -42,5 +42,5 @@ def test_lines_are_written_in_order_wherever_they_wait(numbers: list[int], came:
     whole = next(number for number in range(13) if number not in numbers[:came])
     written = [number for number in range(whole) if number not in none]
     assert [int(line) for line in said.getvalue().split()] == written, "nothing waits that need not"
-    order.flush()
+    order.close()
     assert [int(line) for line in said.getvalue().split()] == sorted({*numbers[:came]} - none)
