@@ -15,12 +15,11 @@ from ..evaluation.rows import Row
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import described
-from ..keeping.loaders import RecordedJudge, as_member
+from ..keeping.loaders import RecordedJudge, as_member, said_by
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import SEEN
 from ..optimizers.candidate import Spent, spent
-from ..programs.cascaded import said_by
 from ..programs.definition import definition_of
 from ..report.views import cascade_parts, html_of
 from .experiment import Answers, Experiment

@@ -1,6 +1,6 @@
 """From a reference to what can be asked: a judge, a version, a cascade, or the verdicts of a log."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -11,15 +11,15 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import RECORDED, Model, connect
 from ..errors import UsageError
+from ..evaluation.cascade import SureAnswer, Trust
 from ..evaluation.votes import Sampling
 from ..programs.answers.base import Reading
 from ..programs.asking import Asker, check_sampling
-from ..programs.cascaded import CascadeAsker, Member
 from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from ..programs.verdicts import Verdict
+from ..programs.verdicts import PEOPLE, Verdict
 from .artifact_card import Artifact
 from .artifacts import Store
 from .card import MemberCard
@@ -28,6 +28,51 @@ from .naming import ADAPTER, Name, Prompt, find_judge
 
 _REACHED = ("timeout", "patience", "rpm")
 """Settings of how models are reached, which say nothing of who answers."""
+
+
+def said_by(asker: Asker, verdict: Verdict) -> SureAnswer:
+    """Return what a verdict on one unit says, and how sure it is: by its tokens, else by its votes."""
+    (value,) = verdict.values
+    if value is None:
+        return None
+    shares = verdict.probabilities[0] if verdict.measured else {}
+    agreed = verdict.agreement[0]
+    return asker.judge.answer.scale.text(value), shares.get(value, 1.0 if agreed is None else agreed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A judge of a cascade, ready to be asked."""
+
+    name: str
+    asker: Asker
+    trust: Trust
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeAsker(Asker):
+    """Asks the first judge, and the next one where it is not sure enough; what none is sure of is left to people."""
+
+    members: Sequence[Member]
+    level: float  # how probable it must be that a judge agrees with people
+
+    def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> Asker:
+        """Return what asks its last judge alone, whose prompt is mostly the longest."""
+        return self.members[-1].asker.tried_by(lm, frozen_lm)
+
+    async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
+        """Judge one case by the first judge that is sure enough."""
+        usage, doubts = usage or Spend(), []
+        for member in self.members:
+            async with member.asker.ready():
+                verdict = await member.asker.judged(case, usage)
+            probable = member.trust.of(said_by(member.asker, verdict))
+            if verdict.status == "failed" or (verdict.status == "verdict" and probable >= self.level):
+                return replace(verdict, by=member.name, usage=usage)
+            doubts.append(f"{member.name} {probable:.2f}")
+        unsure = f"no judge is sure enough ({', '.join(doubts)}; {self.level:g} is needed)"
+        nobody: dict[str, Any] = {"values": (None,), "agreement": (None,), "error": unsure, "by": PEOPLE}
+        return replace(verdict, status="abstained", usage=usage, **nobody)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
