@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from ..errors import UsageError, choices
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter, variables
-from .portable_file import PYTHON
+from .portable_file import PYTHON, SCORERS
 from .portable_judge import filled
-from .scorers import SCORERS
 from .target import Exporter, Prompt, Subject, prompt_of
 
 __all__ = [

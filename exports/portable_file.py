@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..evaluation.votes import more_than_half
-from ..programs.answers.portable import TYPED
+from ..programs.answers.portable import TYPED, is_number
 from ..text.tables import table
 from .messages import contents, inputs_of, response_format
 from .target import Prompt, Subject, planned, prompt_of, shown_rows
@@ -235,3 +235,35 @@ def _import_lines(nodes: Sequence[ast.stmt]) -> str:
 
 PYTHON = PortableFile("python", table(__package__, "python"))
 """The file for whoever has no framework."""
+
+
+_LIMITS = (
+    "1 is a label that is not positive, the first of a pair, or the top of the scale; units, criteria are averaged",
+    "a row's inputs go by their own names, then input, output, expected; the output is what is judged if unnamed",
+)
+
+
+class ScorerFile(PortableFile):
+    """A file with a scorer of an evaluation framework, for judges whose verdict is a number from 0 to 1."""
+
+    # The framework's own judging prompts (``model_graded_qa``, ``LLMClassifier``, ``LLMJudge``, ``GEval``) put what is
+    # proven inside a prompt that is not, and read the reply in another way. So a file is a scorer of its own instead.
+
+    shared_limits = _LIMITS
+
+    def render(self, subject: Subject) -> str:
+        """Return the source; refuse a judge whose verdict is no number."""
+        scale, rule = subject.judge.answer.scale, subject.judge.answer.parser_rule()
+        scales, rules = getattr(scale, "scales", {"": scale}), rule.get("criteria", {"": rule})
+        if not any(
+            is_number(one.get("reader"), getattr(scales[name], "positive", ())) for name, one in rules.items()
+        ):
+            raise UsageError(
+                f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
+                hint="export it to python, or run it with jurist; of labels, positive= names those that count as 0",
+            )
+        return super().render(subject)
+
+
+SCORERS = tuple(ScorerFile(name, entry) for name, entry in table(__package__, "frameworks").items())
+"""A new framework is one more entry of ``data/frameworks.toml``."""
