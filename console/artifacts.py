@@ -25,9 +25,16 @@ from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
-from ..report.differing import Side, prompt_difference, score_rows, setting_rows
+from ..report.differing import (
+    Side,
+    basic_state,
+    candidate_names_of,
+    history_table,
+    prompt_difference,
+    score_rows,
+    setting_rows,
+)
 from ..report.document import Document
-from ..report.history import basic_state, candidate_names_of, history_table
 from ..report.page import as_page
 from ..report.saved import cascade_report, saved_report
 from ..report.scores import (

@@ -23,9 +23,8 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .differing import change_words, prompt_changes
+from .differing import basic_state, change_words, prompt_changes, sign_of
 from .document import Cases, Document, Link, Part, Section
-from .history import basic_state, sign_of
 from .judged import SYSTEMS, paired_cases
 from .scores import (
     OFFLINE,
@@ -104,10 +103,15 @@ class ArtifactReport:
             "Green words were added by compiling, red ones were removed; an instruction that is another one "
             "altogether stands beside the basic one."
         )
+        means = self.judge.comparison.right_means
+        read = (
+            f"The sealed test, {len(self._proof)} cases{f'; right means: {means}' if means else ''}. "
+            "Whoever changes the judge by what is read here needs new cases to prove it on."
+        )
         prompt = prompt_changes(before, self.artifact.state)
         return (
             Section("errors", "Errors", errors, intro=f"{_TAKEN} A number opens its cases."),
-            self._case_section(),
+            Section("cases", "Cases", [self._cases] if self._proof else (), intro=read),
             Section("prompt", "Prompt", prompt, intro=changed),
         )
 
@@ -311,16 +315,6 @@ class ArtifactReport:
         columns = ["program", "units", "ECE", "Brier", "AUC", "average precision"]
         if rows:
             yield table("how right its probabilities are", columns, rows)
-
-    def _case_section(self) -> Section:
-        means = self.judge.comparison.right_means
-        return Section(
-            "cases",
-            "Cases",
-            [self._cases] if self._proof else (),
-            intro=f"The sealed test, {len(self._proof)} cases{f'; right means: {means}' if means else ''}. "
-            "Whoever changes the judge by what is read here needs new cases to prove it on.",
-        )
 
     @cached_property
     def _systems(self) -> dict[str, list[Row]]:
