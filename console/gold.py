@@ -154,7 +154,7 @@ def agreement(options: AgreementOptions) -> Result:
         "gold": gold.name,
         "judge": judge.name,
         **asdict(measured),
-        "ceiling": ceiling and ceiling_card(ceiling),
+        "ceiling": ceiling_card(ceiling),
         "rules": {
             rule: {
                 "labelled": units.labelled,
@@ -168,9 +168,7 @@ def agreement(options: AgreementOptions) -> Result:
     body: list[Part] = [
         f"{gold.name}: {len(measured.raters)} raters, {several}; {measured.skipped} units with fewer ratings",
         *agreement_tables(measured),
-        ceiling_table(ceiling)
-        if ceiling
-        else "No human ceiling: no rater has a unit on which the others have a majority",
+        ceiling_table(ceiling),
         rules_table(merged),
     ]
     return Result(data=data, body=body)

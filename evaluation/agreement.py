@@ -78,9 +78,9 @@ def rater_agreement(
     groups: Sequence[str] | None = None,
 ) -> Agreement:
     """Compare raters, unit by unit."""
-    labels, every, named = encode_ratings(ratings, comparison, groups=groups)
+    labels, every = _encoded(ratings, comparison)
     compared = (every != MISSING).sum(axis=1) >= 2
-    codes, group = every[compared], np.array(named)[compared]
+    codes, group = every[compared], np.array(range(len(every)) if groups is None else groups)[compared]
     counts = _counts(codes, len(labels))
     closed = comparison is None or bool(comparison.domain)
     alike = np.eye(len(labels))
@@ -169,15 +169,10 @@ def _alpha(counts: Ints, group: Groups, distance: Floats) -> Estimate:
     return estimated(np.column_stack([within, counts]), group, coefficient, low=-1.0)
 
 
-def encode_ratings(
-    ratings: Mapping[str, Sequence[Value | None]],
-    comparison: Scale | None = None,
-    *,
-    groups: Sequence[str] | None = None,
-) -> tuple[tuple[Value, ...], Ints, tuple[str, ...]]:
-    """Return all values in their order, the place of each rating among them (N, R), and each unit's group."""
-    units = len(next(iter(ratings.values())))
-    named = [f"{unit:09d}" for unit in range(units)] if groups is None else list(groups)
+def _encoded(
+    ratings: Mapping[str, Sequence[Value | None]], comparison: Scale | None
+) -> tuple[tuple[Value, ...], Ints]:
+    """Return all values in their order, and the place of each rating among them (N, R)."""
     values = comparison.domain if comparison is not None else ()
     if not values:  # numbers by size, labels by their letters
         seen = {value for given in ratings.values() for value in given if value is not None}
@@ -188,10 +183,10 @@ def encode_ratings(
     codes = np.array([[code_of[value] for value in given] for given in ratings.values()], dtype=np.int64).T
     if not ((codes != MISSING).sum(axis=1) >= 2).any():
         raise JuristError(
-            f"none of the {units} units is labelled by two raters",
+            f"none of the {len(codes)} units is labelled by two raters",
             hint="let two raters label the same units",
         )
-    return values, codes, tuple(named)
+    return values, codes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,14 +213,11 @@ def human_ceiling(
     metric: MetricLike,
     comparison: Scale,
     *,
-    groups: Sequence[str] | None = None,
-) -> Ceiling | None:
+    groups: Sequence[str],
+) -> Ceiling:
     """Score each rater against what the others agree on: the ceiling for a judge, as gold cannot show more."""
-    _, _, named = encode_ratings(ratings, comparison, groups=groups)
-    by_rater = {rater: _rows(rater, ratings, named, comparison) for rater in ratings}
-    by_rater = {rater: rows for rater, rows in by_rater.items() if rows}
-    if not by_rater:
-        return None
+    # some unit has two ratings or more
+    by_rater = {rater: rows for rater in ratings if (rows := _rows(rater, ratings, groups, comparison))}
     scores = []
     for rater, rows in by_rater.items():
         labelled = sum(value is not None for value in ratings[rater])

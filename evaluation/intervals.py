@@ -49,11 +49,6 @@ class Estimate:
     value: float
     interval: Interval
 
-    @property
-    def numbers(self) -> dict[str, float]:
-        """The value and the ends of its interval, by name."""
-        return {"value": self.value, "low": self.interval.low, "high": self.interval.high}
-
     def __str__(self) -> str:
         return f"{self.value:.3f} {self.interval}"
 

@@ -30,7 +30,8 @@ class Score(Estimate):
 
     def to_json(self) -> dict[str, float]:
         """Return value, low, high, worst and best."""
-        return {**self.numbers, "worst": self.worst, "best": self.best}
+        low, high = self.interval.low, self.interval.high
+        return {"value": self.value, "low": low, "high": high, "worst": self.worst, "best": self.best}
 
 
 @dataclass(frozen=True, kw_only=True)
