@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from .lexicons import AGENT_WORDS, CUSTOMER_WORDS
-from .terms import content_terms, number_words, numbers, sentences, terms
+from .terms import number_words, numbers, sentences, terms
 
 Side = Literal["customer", "agent", ""]
 _SIDES: Final[dict[Side, frozenset[str]]] = {"customer": CUSTOMER_WORDS, "agent": AGENT_WORDS}
@@ -124,4 +124,4 @@ def _index(spoken: list[_Spoken]) -> Evidence:
 @lru_cache(maxsize=4096)
 def term_set(text: str) -> frozenset[str]:
     """Return the distinct content terms of a text (cached)."""
-    return frozenset(content_terms(text))
+    return frozenset(terms(text))

@@ -88,12 +88,6 @@ def terms(text: str) -> list[str]:
     return [term for token in _TOKEN.findall(text) for term in _term(token)]
 
 
-@lru_cache(maxsize=4096)
-def content_terms(text: str) -> tuple[str, ...]:
-    """Return ``terms`` as a cached tuple, for short texts that come back often."""
-    return tuple(terms(text))
-
-
 def _plain_number(token: str) -> str:
     plain = token.replace(",", "").rstrip(".")
     return plain.rstrip("0").rstrip(".") if "." in plain else plain.lstrip("0") or "0"

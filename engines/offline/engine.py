@@ -58,7 +58,10 @@ class OfflineEngine:
         values, decided = answer(read_request(typed), Manner(temperature=heat, rng=rng))
         text = typed.adapter.format_assistant_message_content(typed.signature, values).strip()
         wanted = request.config.logprobs is not None
-        shares = {name: [_shares(decision) for decision in made] for name, made in decided.items()}
+        shares = {
+            name: [{label: round(p, 6) for label, p in one.probabilities.items()} for one in made]
+            for name, made in decided.items()
+        }
         return Response(
             id=None,
             model=MODEL,
@@ -69,11 +72,6 @@ class OfflineEngine:
             ),
             provider_data={LABELS: shares} if wanted else None,
         )
-
-
-def _shares(decision: Decision) -> dict[str, float]:
-    total = sum(decision.probabilities.values())
-    return {label: round(share / total, 6) for label, share in decision.probabilities.items()}
 
 
 def answer(ask: Ask, manner: Manner) -> tuple[dict[str, Any], Mapping[str, Decisions]]:

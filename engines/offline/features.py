@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...text.evidence import Evidence, Side, index_evidence, side_of, term_set
 from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, hits, lexicons_of
-from ...text.terms import content_terms, latin_names, number_words, numbers, sentences, terms
+from ...text.terms import latin_names, number_words, numbers, sentences, terms
 
 _WORDING: Final = (
     "evaluative", "subjective", "hedge", "causal", "advice", "absolute", "impact", "summary", "inference",
@@ -99,7 +99,7 @@ def _measured(unit: str, evidence: Evidence) -> tuple[dict[str, float], str]:
 def _coverage(
     unit: str, wanted: frozenset[str], evidence: Evidence, best: float, quote: str
 ) -> dict[str, float]:
-    cov, pairs = evidence.coverage(wanted), list(pairwise(content_terms(unit)))
+    cov, pairs = evidence.coverage(wanted), list(pairwise(terms(unit)))
     left = wanted - set(terms(quote))
     second = evidence.best(left)[0] if left and quote else 0.0
     pieces = sentences(unit)[:_PIECES]
@@ -158,7 +158,7 @@ def _contradiction(lowered: str, quote: str, best: float) -> dict[str, float]:
 
 
 def _wording(unit: str, lowered: str, evidence: Evidence) -> dict[str, float]:
-    size, count = max(1.0, math.log2(1 + len(lowered) / 40)), len(content_terms(unit))
+    size, count = max(1.0, math.log2(1 + len(lowered) / 40)), len(terms(unit))
     words = set(re.findall(r"[a-z]+", lowered))
     fresh = [word for word in words if "evaluative" in lexicons_of(word) and word not in evidence.lowered]
     return {

@@ -14,7 +14,7 @@ from ...gold.documents import read_documents
 from ...programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 from ...programs.judge import Judge
 from ...programs.stepwise import Making
-from ...text.terms import content_terms
+from ...text.terms import terms
 from ...text.wording import passages
 
 
@@ -24,16 +24,16 @@ class Passages:
     def __init__(self, texts: Sequence[str]) -> None:
         """Index texts by their content words."""
         self.texts, self._index = tuple(texts), bm25s.BM25()
-        words = [list(content_terms(text)) or [""] for text in texts]
+        words = [terms(text) or [""] for text in texts]
         self._index.index(words, show_progress=False, leave_progress=False)
 
     def search(self, query: str, most: int = 5) -> list[str]:
         """Return at most ``most`` passages that share a word with the query, the nearest first."""
-        terms = list(content_terms(query))
-        if not terms:
+        wanted = terms(query)
+        if not wanted:
             return []
         most = min(most, len(self.texts))
-        places, scores = self._index.retrieve([terms], k=most, show_progress=False, leave_progress=False)
+        places, scores = self._index.retrieve([wanted], k=most, show_progress=False, leave_progress=False)
         return [self.texts[place] for place, score in zip(places[0], scores[0], strict=True) if score > 0]
 
 

@@ -29,7 +29,7 @@ from ...signatures.haluagent import (
 from ...text.ranking import letters, near
 from ...text.sentences import split
 from ...text.tables import table
-from ...text.terms import content_terms, numbers
+from ...text.terms import numbers, terms
 from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
 from ..frozen import verifier
 from ..generator import Generator
@@ -58,7 +58,7 @@ def leaks(question: str, answer: str) -> bool:
     plain = letters(answer)
     if len(plain) > 1 and plain in letters(question):
         return True
-    return bool(numbers(answer)) and set(content_terms(answer)) <= set(content_terms(question))
+    return bool(numbers(answer)) and set(terms(answer)) <= set(terms(question))
 
 
 def problems(
