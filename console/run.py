@@ -21,10 +21,9 @@ from ..programs.judge import Judge
 from ..report.scores import taken_words
 from ..runs.batch_store import check_no_batches
 from ..runs.canary import Canary, canary_of
-from ..runs.cluster import cluster, judged_on_ray
 from ..runs.outputs import checkpoint_of, claimed, shards_of
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
-from ..runs.shards import WHOLE, Shard, join
+from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary, label_shares
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -49,7 +49,13 @@ def claimed(
     check_name(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(output):
+        with ExitStack() as held:
+            # a second run would pay for the same rows; devices are nobody's
+            if (output.is_file() or not output.exists()) and not held.enter_context(alone(output)):
+                raise CheckpointError(
+                    f"another process is writing {output}",
+                    hint="wait until it has ended, or name another output file",
+                )
             _check_free(output, sources, going_on=going_on)
             if (other := rival or shards_of(output)).exists():
                 hint = "go on as it was begun, with --engine ray or without, and --resume"
@@ -77,21 +83,6 @@ def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None
         output.unlink()
     if output.is_file() and output.stat().st_size and not going_on:
         raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another file")
-
-
-@contextmanager
-def _alone(output: Path) -> Iterator[None]:
-    """Keep other runs off the output: a second one would pay for the same rows. Devices are nobody's."""
-    if output.exists() and not output.is_file():
-        yield
-        return
-    with alone(output) as free:
-        if not free:
-            raise CheckpointError(
-                f"another process is writing {output}",
-                hint="wait until it has ended, or name another output file",
-            )
-        yield
 
 
 def check_name(path: Path) -> None:

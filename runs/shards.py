@@ -1,16 +1,29 @@
-"""The rows of one input parted among several runs by the hash of what is judged, and their lines put together again."""
+"""The rows of one input parted among several runs by the hash of what is judged, and their lines put together again.
+
+Shards may be judged on the workers of a Ray cluster, each in a process of its own. Rows, calls and answers never go
+through Ray: what was paid for outlives a worker, the driver and the cluster.
+"""
 
 import heapq
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from signal import SIGINT
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any, TypeAlias
 
-from ..errors import UsageError
+from ..engines.meter import Meter
+from ..errors import JuristError, StoppedError, StopRequested, UsageError, extra, signal_name
 from ..gold.writing import json_line
+from ..keeping.paying import GRACE, Stopping
 from .outputs import check_name, is_csv, lines_in, part_of, put
 from .state import OF_RUN
+from .summary import Summary
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
 _Line = tuple[tuple[int, int], dict[str, Any]]
@@ -104,3 +117,120 @@ def _placed(path: Path) -> Iterator[_Line]:
             raise UsageError(f"{path}:{number}: not in the order of the input", hint=hint)
         last = place
         yield place, line
+
+
+Work: TypeAlias = Callable[[Callable[[], None]], Summary]
+"""Judges one shard; takes what is called after each row."""
+ShardEnd: TypeAlias = Summary | JuristError
+"""How a shard ended, or why it could not be judged."""
+
+_RETRIES = 3
+"""How often a shard is begun anew whose worker dies."""
+_LOOK = 0.5  # seconds between two looks at how far the workers are
+_STOP = "stop"  # the file that holds the signal by which all were stopped
+
+
+@contextmanager
+def cluster() -> Iterator[int]:
+    """Connect to Ray as its own programs do, or begin a local one that tells nobody of its use; give its CPUs."""
+    with extra("ray"):
+        ray: Any = import_module("ray")
+    begun = not ray.is_initialized()
+    if begun:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:  # Ray raises bare exceptions where a node does not begin
+            hint = "check RAY_ADDRESS, and that RAY_AUTH_MODE and the token are the cluster's"
+            raise JuristError(f"Ray cannot be used: {error}", hint=hint) from error
+    try:
+        yield int(ray.cluster_resources().get("CPU", 0))
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+def judged_on_ray(works: Sequence[Work], folder: Path, *, on_row: Callable[[], None]) -> list[ShardEnd]:
+    """Judge shards, each on a worker; signals stop them as they stop a run here. Return how each of them ended."""
+    with TemporaryDirectory(dir=folder.resolve(), prefix=".signs-") as signs:
+        fleet, meter = _Fleet(works, Path(signs), on_row), Meter()
+        try:
+            with Stopping(meter):
+                fleet.wait()
+        except KeyboardInterrupt:
+            again = Meter()
+            fleet.stop(meter.signal or SIGINT)
+            try:
+                with Stopping(again):
+                    fleet.wait(until=monotonic() + GRACE)
+            except KeyboardInterrupt:
+                fleet.stop(again.signal or SIGINT)
+        finally:
+            fleet.kill()
+        return fleet.ends
+
+
+class _Fleet:
+    """The workers of some shards; ``signs`` is the folder in which they and the driver leave each other signs."""
+
+    def __init__(self, works: Sequence[Work], signs: Path, on_row: Callable[[], None]) -> None:
+        self._ray: Any = import_module("ray")
+        self._signs, self._on_row, self._signal, self._rows = signs, on_row, SIGINT.value, 0
+        self._ends: list[ShardEnd | None] = [None] * len(works)
+        judge, here = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge), str(Path.cwd())
+        self._working = {judge.remote(work, signs / str(n), here): n for n, work in enumerate(works)}
+
+    @property
+    def ends(self) -> list[ShardEnd]:
+        """How each shard ended; those that had no time to say so were stopped."""
+        stopped = StoppedError(f"stopped by {signal_name(self._signal)}", signal=self._signal)
+        return [end or stopped for end in self._ends]
+
+    def wait(self, until: float = float("inf")) -> None:
+        """Wait until all shards have ended, or until a time, and count their rows."""
+        while self._working and monotonic() < until:
+            ended, _ = self._ray.wait(list(self._working), timeout=_LOOK)
+            rows = sum(file.stat().st_size for file in self._signs.glob("*.rows"))
+            for _ in range(rows - self._rows):
+                self._on_row()
+            self._rows = max(rows, self._rows)  # a worker that is begun anew counts from 0
+            for worker in ended:
+                number = self._working.pop(worker)
+                try:
+                    self._ends[number] = self._ray.get(worker)
+                except self._ray.exceptions.RayError:
+                    died = f"the worker of shard {number + 1} died {_RETRIES + 1} times"
+                    hint = "see Ray's logs for the reason, and add --resume"
+                    self._ends[number] = JuristError(died, hint=hint)
+
+    def stop(self, signal: int) -> None:
+        """Tell the workers to begin no further row."""
+        self._signal = signal
+        part = self._signs / f".{_STOP}"  # others see the file whole or not at all
+        part.write_text(str(int(signal)))
+        part.replace(self._signs / _STOP)
+
+    def kill(self) -> None:
+        """End the workers that have not ended."""
+        for worker in self._working:
+            self._ray.cancel(worker, force=True)
+
+
+def _judge(work: Work, own: Path, folder: str) -> ShardEnd:
+    """Judge a shard to its end, on a worker."""
+    stop = own.with_name(_STOP)
+    try:
+        os.chdir(folder)
+        with own.with_name(f"{own.name}.rows").open("wb", buffering=0) as rows:
+
+            def step() -> None:
+                rows.write(b".")
+                if stop.exists():
+                    raise StopRequested(int(stop.read_text()))
+
+            return work(step)
+    except JuristError as error:
+        return error
+    except OSError as error:
+        hint = "work in a folder that all machines of the cluster share"
+        return JuristError(f"{folder}: {error.strerror or error}", hint=hint)
