@@ -35,8 +35,8 @@ from ..report.differing import (
     setting_rows,
 )
 from ..report.document import Document
+from ..report.judged import cascade_report, saved_report
 from ..report.page import as_page
-from ..report.saved import cascade_report, saved_report
 from ..report.scores import (
     disagreement_cell,
     disagreement_words,

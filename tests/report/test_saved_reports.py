@@ -12,7 +12,7 @@ import pytest
 from small import claims, ok, write_jsonl
 
 from jurist.errors import JuristError
-from jurist.report.saved import saved_report
+from jurist.report.judged import saved_report
 from jurist.runs.outputs import lines_in
 
 
