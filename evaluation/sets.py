@@ -200,11 +200,6 @@ Similarity: TypeAlias = Callable[[Any, Any], float]
 """(an object of gold, an object of the answer) -> how far they are the same, in [0, 1]."""
 
 
-def equal(gold: Any, value: Any) -> float:
-    """1.0 for equal objects, else 0.0."""
-    return float(gold == value)
-
-
 @dataclass(frozen=True)
 class _Wrong:
     """So many objects of which none is like anything in gold."""
@@ -219,7 +214,7 @@ class ObjectSets(Members):
     Those of a model are kept as their canonical JSON texts, which read back as they were.
     """
 
-    same: Similarity = equal
+    same: Similarity
     model: type[pydantic.BaseModel] = pydantic.BaseModel
     key: tuple[str, ...] = ()  # the fields by which two objects are compared; default: all
     noun: str = "set"  # what a value is called

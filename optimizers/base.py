@@ -112,15 +112,12 @@ class Optimizer(Protocol):
     @property
     def name(self) -> str:
         """The name used by ``--optimizer``."""
-        ...
 
     def minimum(self, job: Job) -> int:
         """Return the fewest judge and proposer calls that are worth starting with."""
-        ...
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Improve on ``start`` until done; the board chooses. May be ended by an exception at any call."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

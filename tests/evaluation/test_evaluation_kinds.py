@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets, ObjectSets
 from jurist.evaluation.units import encode
 
-FIVE, UNIT, LABELS, OBJECTS = Scores(1, 5, whole=True), Scores(0.0, 1.0), LabelSets("abcd"), ObjectSets()
+FIVE, UNIT, LABELS, OBJECTS = Scores(1, 5, whole=True), Scores(0.0, 1.0), LabelSets("abcd"), ObjectSets(eq)
 some_scores = st.integers(1, 5)
 some_numbers = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
 some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))
