@@ -196,13 +196,10 @@ def _same_question(rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> bool:
         of_units = (pair for old, new in rows for pair in zip(old, new, strict=True))
         units = [(was, now) for was, now in of_units if -1 not in (was, now)]
     before, after, joint = (
-        _entropy(values) for values in ([old for old, _ in units], [new for _, new in units], units)
+        float(entropy(list(Counter(values).values()))) if values else 0.0
+        for values in ([old for old, _ in units], [new for _, new in units], units)
     )
     return min(before, after) <= 0.0 or before + after - joint >= _SAME * min(before, after)
-
-
-def _entropy(values: Sequence[Any]) -> float:
-    return float(entropy(list(Counter(values).values()))) if values else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,22 +24,18 @@ def defuse(value: Any) -> Any:
     # DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive, become U+FFFD. Applying
     # it twice changes nothing more.
     if isinstance(value, str):
-        return _defuse_text(value)
+        text = well_formed(value)
+        if not ("[" in text or "]" in text or "<" in text):
+            return text
+        text = _HEADER.sub(r"(\1(", text)
+        text = _HEADER_END.sub(r"\1)\2)", text)
+        text = _CUSTOM_TYPE.sub("‹‹", text)
+        return _DRAFT.sub("‹", text)
     if isinstance(value, list | tuple):
         return [defuse(part) for part in value]
     if isinstance(value, dict):
         return {defuse(key): defuse(part) for key, part in value.items()}
     return value
-
-
-def _defuse_text(text: str) -> str:
-    text = well_formed(text)
-    if not ("[" in text or "]" in text or "<" in text):
-        return text
-    text = _HEADER.sub(r"(\1(", text)
-    text = _HEADER_END.sub(r"\1)\2)", text)
-    text = _CUSTOM_TYPE.sub("‹‹", text)
-    return _DRAFT.sub("‹", text)
 
 
 def well_formed(text: str) -> str:

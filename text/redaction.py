@@ -81,7 +81,9 @@ def _walk(value: Any, name: str, secrets: Sequence[str]) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {_key(key): _walk(item, _place(name, key), secrets) for key, item in value.items()}
+        # The name of a described model, as in {"model": {"name": ...}}, is a model string like any other.
+        named = {"name": name} if _ADDRESS_NAMES.match(name) else {}
+        return {_key(key): _walk(item, named.get(key, key), secrets) for key, item in value.items()}
     if isinstance(value, AbstractSet):
         return [_walk(item, name, secrets) for item in sorted(value, key=str)]
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
@@ -95,11 +97,6 @@ def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r} is not a string")
     return well_formed(key)
-
-
-def _place(parent: str, key: str) -> str:
-    # The name of a described model, as in {"model": {"name": ...}}, is a model string like any other.
-    return parent if key == "name" and _ADDRESS_NAMES.match(parent) else key
 
 
 def _text(text: str, name: str, secrets: Sequence[str]) -> str:
