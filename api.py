@@ -14,7 +14,6 @@ from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.judges import JudgeLike, in_order, judges_of
 from .jobs.surface import Asking, GoldLike, ModelLike, started
-from .keeping.loading import LoadedJudge
 
 
 def evaluate(
@@ -41,7 +40,7 @@ def _measured(
     asking: Asking,
     *,
     title: str = "",
-    load: Callable[..., tuple[LoadedJudge, ...]] = judges_of,
+    load: Callable[..., Any] = judges_of,
     **more: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""

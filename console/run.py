@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
-from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, ask_of, embedding, free
+from ..jobs.sharing import label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import taken_words
@@ -24,7 +24,7 @@ from ..runs.canary import Canary, canary_of
 from ..runs.outputs import checkpoint_of, claimed, shards_of
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
-from ..runs.summary import Summary, label_shares
+from ..runs.summary import Summary
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
@@ -209,14 +209,12 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
     """Return the rows of the judge's proof, from where its gold is."""
-    cases: tuple[Case, ...] = ()
-    if loaded.artifact is not None:
-        known = loaded.artifact.card["gold"]
-        try:
-            cases = Gold.again(known, loaded.judge, gold_source(known, store_of(options))).cases
-        except GoldError as error:
-            hint = "put it where it was when the version was compiled"
-            raise GoldError(f"the gold of {loaded.name}: {error.message}", hint=hint) from error
+    known = loaded.artifact.card["gold"] if loaded.artifact else None
+    try:
+        cases = Gold.again(known, loaded.judge, gold_source(known, store_of(options))).cases if known else ()
+    except GoldError as error:
+        hint = "put it where it was when the version was compiled"
+        raise GoldError(f"the gold of {loaded.name}: {error.message}", hint=hint) from error
     rows = canary_of(loaded, cases)
     return Canary(rows=rows, on_row=on_row, tell=remark)
 

@@ -82,8 +82,8 @@ def _walk(value: Any, name: str, secrets: Sequence[str]) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         # The name of a described model, as in {"model": {"name": ...}}, is a model string like any other.
-        named = {"name": name} if _ADDRESS_NAMES.match(name) else {}
-        return {_key(key): _walk(item, named.get(key, key), secrets) for key, item in value.items()}
+        own = name if _ADDRESS_NAMES.match(name) else "name"
+        return {_key(key): _walk(item, own if key == "name" else key, secrets) for key, item in value.items()}
     if isinstance(value, AbstractSet):
         return [_walk(item, name, secrets) for item in sorted(value, key=str)]
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
