@@ -160,8 +160,8 @@ def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, s
     values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
     if positive and (options.prefer is not None or options.score is not None or not (labels or shape)):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
-    if options.prefer is not None:
-        compared = _listed(options.prefer)
+    if options.prefer is not None or (shape and shape.pair):
+        compared = shape.pair if shape and options.prefer is None else _listed(options.prefer)
         return preference_asked(compared), {**(sides(shape, compared, values) if shape else {}), **values}
     if options.score is not None:
         return score_asked(options.score), values

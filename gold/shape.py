@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import GoldError, UsageError, choices
 from ..evaluation.closed_labels import SHORT
+from ..programs.answers.labels import Preference
 from ..text.turns import as_text
 from .mapping import has_column, is_silent, plain, rows_within
 from .rows import is_rating
@@ -24,6 +25,7 @@ _SIDE = re.compile(
     r"^(model|response|answer|reply|output|option|assistant|conversation)(?=[ab]$)|^tie(?=both)|bad$"
 )
 _MERGE = "leave --gold out, say --labels or --score, and merge what raters said with jurist gold import"
+_CHOICE = Preference.columns
 _ITEMS = 3  # of a list at most, where each is a column of its own
 
 
@@ -34,6 +36,7 @@ class Shape:
     columns: Mapping[str, str]  # column -> input, ``label`` or ``group``
     labels: Sequence[str]  # as most rows spell each
     silent: Sequence[str]  # labels that say nothing
+    pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
 
 
 def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]) -> Shape:
@@ -42,7 +45,11 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
     items = [item for _, row in reading.rows for item in rows_within(row, given)]
     rows = [dict(flat(item)) for item in items]
     names = list(dict.fromkeys(name for row in rows for name in row))
+    have = {*given.values(), *map(plain, names)}
     wanted = (*inputs, "label", "group")
+    pair = [name for name in inputs if not have & {name, plain(name)}] if have.issuperset(_CHOICE) else []
+    if pair and len(pair) == len(_CHOICE):
+        wanted = (*(name for name in inputs if name not in pair), *_CHOICE, "group")
     for column, name in given.items():
         hint = choices(column, names) if name in wanted else choices(name, wanted)
         if name == "rater" or is_rating(name):
@@ -72,11 +79,13 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
         hint = f"say which: {missing}; there are {', '.join(one for one in names if one not in columns) or 'no others'}"
         if unclear == ["label"] and any(one.startswith("ratings.") or is_rating(one) for one in names):
             hint = _MERGE
+        if "label" in unclear and have.issuperset(_CHOICE):
+            hint = f"chosen and rejected are two inputs without columns of their own, here {' and '.join(pair) or 'none'}"
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
-    label = next(column for column, name in columns.items() if name == "label")
-    values = Counter(_text(row.get(label)) for row in rows)
+    labels = [column for column, name in columns.items() if name == "label"][:1]
+    values = Counter(_text(row.get(label)) for label in labels for row in rows)
     silent = sorted(text for text in values if text and is_silent(text))
-    return Shape(columns=columns, labels=_spelled(values), silent=silent)
+    return Shape(columns=columns, labels=_spelled(values), silent=silent, pair=pair)
 
 
 def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:

@@ -71,6 +71,7 @@ class Answer(ABC):
     # what a proposer has to know besides, where being wrong is not to disagree with people
     proposer_note: ClassVar[str] = ""
     presentations: ClassVar[int] = 1  # how many times one sample asks a case
+    columns: ClassVar[tuple[str, ...]] = ()  # in which rows may hold what is judged and how, both at once
     per_unit: ClassVar[bool] = False  # whether a row holds a list with a value for each unit
     repeatable: ClassVar[bool] = False  # whether units that a reply leaves out can be asked for again, alone
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
-from ...cases import Label, Value, Values
+from ...cases import Label, Value, Values, text_hash
 from ...errors import JudgeError
 from ...evaluation.closed_labels import FIRST, SECOND, TIE, ClosedLabels, Preferences
 from ...text.escaping import one_line
+from ...text.turns import as_text
 from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, member, reasoning_of
 
 Policy = Literal["abstain", "label"]
@@ -214,6 +215,7 @@ class Preference(OneLabel):
     second: str = SECOND
 
     presentations: ClassVar[int] = 2
+    columns: ClassVar[tuple[str, ...]] = ("chosen", "rejected")
 
     def __post_init__(self) -> None:
         """Keep the labels that the output field has, in one order."""
@@ -235,6 +237,11 @@ class Preference(OneLabel):
             raise JudgeError(
                 f"judge {judge}: {self.first!r} and {self.second!r} are not two of its inputs {', '.join(inputs)}",
                 hint='name the two that are compared: answer=Preference(first="reply_a", second="reply_b")',
+            )
+        if {*self.columns} & {self.first, self.second}:
+            raise JudgeError(
+                f"judge {judge}: inputs called chosen and rejected tell the model which of them is better",
+                hint="call them first and second: rows of chosen and rejected are read as such a pair",
             )
         if not {FIRST, SECOND} <= set(self.values) <= {FIRST, SECOND, TIE}:
             raise JudgeError(
@@ -267,6 +274,17 @@ class Preference(OneLabel):
                 "contradictions": int(differ),
             },
         )
+
+    def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of ``chosen`` and ``rejected`` as a pair with its label, in the order that its texts draw."""
+        if not row.keys() & self.columns or row.keys() & self.unit_fields:
+            return dict(row)
+        sides = [row.get(name) for name in self.columns]
+        chosen, rejected = (str(as_text(side)) for side in sides)
+        turned = (chosen > rejected) != (text_hash("".join(sorted((chosen, rejected)))) < "8")
+        pair = zip(self.unit_fields, reversed(sides) if turned else sides, strict=True)
+        label = None if chosen == rejected else SECOND if turned else FIRST  # equal texts say nothing
+        return {**row, **dict(pair), self.field: label}
 
     unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
 

@@ -70,6 +70,7 @@ ARENA = [
     | {"winner": ["model_a", "model_b", "tie", "tie (bothbad)"][n % 4]}
     for n in range(20)
 ]
+CHOSEN = [{"prompt": f"q{n}", "chosen": ARENA[n]["gpt"], "Rejected": ARENA[n]["llama"]} for n in range(20)]
 NAMED = ("--prefer", "gpt,llama", "--column", "winner=label")
 MAPPED = ("--labels", "no,yes", "--map", "1=yes", "--map", "0=no")
 SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] = {
@@ -82,6 +83,7 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
     ),
     "pairs by the names of the models": (PAIR, PAIRS, NAMED, "conv_id", ("first", "second", "tie")),
     "chats of Chatbot Arena": (PAIR, ARENA, ("--prefer", "gpt,llama"), "winner", ("first", "second", "tie")),
+    "chosen and rejected": (PAIR, CHOSEN, (), "Rejected", ("first", "second", "tie")),
     "own names, an empty cell": (
         OK_OR_BAD,
         OWN,

@@ -129,6 +129,10 @@ LAYOUTS: dict[str, tuple[str, Any, list[str], int]] = {
         ["ratings.grounded=grounded", "ratings.tone=tone", "ratings.action=action"], COUNT,
     ),
     "criteria in columns": ("three", each(columns), [], COUNT),
+    "chosen and rejected": (
+        "pair", each(lambda n: {"question": text(n), "win": [{"role": "assistant", "content": f"{n}"}],
+                                "rejected": f"B {n}"}), ["win.0.content=chosen"], COUNT,
+    ),
 }  # fmt: skip
 WORDS = {"pairs in both orders": ["model_a=first", "model_b=second"]}
 
@@ -151,6 +155,7 @@ def test_a_layout_is_read_by_one_command(layout: str) -> None:
     write_jsonl(Path("rows.jsonl"), rows)
     found = read(judge, "rows.jsonl", names, WORDS.get(layout, []))
     assert (found["cases"], found["unlabelled"]) == (count, 0)
+    assert all(found.get("labels", {}).values())
 
 
 def test_rows_to_judge_have_the_layouts_of_gold_too() -> None:
