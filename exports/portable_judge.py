@@ -144,14 +144,16 @@ class PortableJudge:
         return self._complete(inputs)
 
     def _complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row with its chats as texts; refuse one without an input, or with one of another kind."""
-        inputs = {name: as_text(value) for name, value in given.items()}
+        """Return a row with chats and numbers as texts; refuse one without an input, or with one of another kind."""
+        inputs = dict(given)
         missing = [field["name"] for field in self.spec["inputs"] if field["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
         for field in self.spec["inputs"]:
-            name, value = field["name"], inputs[field["name"]]
-            is_list = name in self._lists
+            name, is_list = field["name"], field["name"] in self._lists
+            if field["type"] == "text" and not is_list:
+                inputs[name] = as_text(inputs[name])
+            value = inputs[name]
             texts = value if is_list else [value] if field["type"] == "text" else ()
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise ValueError(f"the row's {name} is no {'list of texts' if is_list else 'text'}")

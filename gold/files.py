@@ -17,6 +17,7 @@ import pydantic
 
 from ..errors import GoldError, why
 from ..text.replies import ContradictionError, said_once
+from ..text.turns import as_text
 
 T = TypeVar("T")
 Row: TypeAlias = dict[str, Any]
@@ -262,7 +263,7 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
         width, sheet = 0, book.worksheets[0]
         sheet.reset_dimensions()  # programs that stream rows out write those of an empty sheet
         for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
-            row = [_cell_text(value) for value in cells]
+            row = ["" if value is None else str(as_text(value)) for value in cells]
             if any(cell.strip() for cell in row):
                 while row and not row[-1]:  # programs leave empty columns behind
                     row.pop()
@@ -272,14 +273,3 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
         raise GoldError(
             f"broken workbook: {error}", path=path, hint="save it again as .xlsx or CSV"
         ) from error
-
-
-def _cell_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(whole(value))
-
-
-def whole(value: Any) -> Any:
-    """Return a number that is whole as such: a column with a hole, or a workbook, holds it as a fraction."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
-from .files import Row, whole
+from .files import Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
 
 if TYPE_CHECKING:
@@ -91,9 +91,6 @@ class RowMapping:
         for key in (*parts, *label_keys(judge), *filter(is_rating, list(result))):
             if key in result:
                 result[key] = _label(parts.get(key, scale), labels, result[key])
-        group = whole(result.get("group"))
-        if judge.rows is None and isinstance(group, int):
-            result["group"] = str(group)  # many conversations are numbered
         if isinstance(result.get("ratings"), Mapping):
             by_rater = result["ratings"].items()
             result["ratings"] = {rater: _label(scale, labels, value) for rater, value in by_rater}

@@ -14,7 +14,8 @@ import pydantic
 
 from ..cases import Case, Values
 from ..errors import GoldError
-from .files import Place, Row, whole
+from ..text.turns import as_text
+from .files import Place, Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -229,9 +230,9 @@ def _json_row(judge: Judge, row: Mapping[str, Any], place: Place) -> Row:
 
 def _name_rater(judge: Judge, row: Row) -> None:
     """Turn the label of a row that names its rater into that rater's column."""
-    who = whole(row.get(_WHO))
+    who = as_text(row.get(_WHO))
     label = next((key for key in label_keys(judge) if key in row), None)
-    if label and isinstance(who, str | int) and (name := str(who).strip()):
+    if label and isinstance(who, str) and (name := who.strip()):
         del row[_WHO]
         row[RATER + name] = row.pop(label)
         if REASON in row and REASON not in _infos(judge.row_model):

@@ -16,6 +16,7 @@ from ..cases import Case, Label, Values, text_hash
 from ..errors import UsageError
 from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
+from ..text.turns import Text
 from .answers.infer import closed
 from .answers.sentences import Listed, PerSentence, Tagged
 from .judge import Judge
@@ -78,7 +79,7 @@ class CogniBenchRow(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="ignore", json_schema_extra=_either)
 
-    reference: str = pydantic.Field(min_length=1)
+    reference: Text = pydantic.Field(min_length=1)
     sentences: list[str] = pydantic.Field(min_length=1)
     response: str | None = None
     history: list[Turn] = pydantic.Field(default_factory=list)

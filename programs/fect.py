@@ -24,7 +24,7 @@ class FectRow(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="ignore")
 
     conversation: Text = pydantic.Field(min_length=1)
-    claim: str = pydantic.Field(min_length=1)
+    claim: Text = pydantic.Field(min_length=1)
     factual: Factual = pydantic.Field(
         default=None, validation_alias=pydantic.AliasChoices("factual", "claim_is_factual")
     )

@@ -302,7 +302,7 @@ class Judge:
             for name, info in self.signature.input_fields.items()
         }
         fields[self.answer.field] = (self.answer.row_type | None, None)
-        fields["group"] = (str, "")
+        fields["group"] = (Text, "")  # many conversations are numbered
         return pydantic.create_model(
             f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
         )

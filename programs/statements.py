@@ -33,6 +33,7 @@ from ..signatures.cognibench import (
     TypeOfStatement,
 )
 from ..text.sentences import locate
+from ..text.turns import Text
 from .answers.labels import OneLabel
 from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type
 from .judge import Judge
@@ -48,10 +49,10 @@ class SentenceRow(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
-    reference: str = pydantic.Field(min_length=1)
-    dialogue: str = ""
-    before: str = ""
-    sentence: str = pydantic.Field(min_length=1)
+    reference: Text = pydantic.Field(min_length=1)
+    dialogue: Text = ""
+    before: Text = ""
+    sentence: Text = pydantic.Field(min_length=1)
     group: str = ""
     span: tuple[int, int] | None = None
 

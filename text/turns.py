@@ -1,4 +1,4 @@
-"""A conversation as chat APIs and data sets keep it, a list of messages, as the text that a judge reads."""
+"""What data sets keep in place of a text, as the text that a judge reads: lists of messages, numbers, dates."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -7,9 +7,16 @@ import pydantic
 
 
 def as_text(value: Any) -> Any:
-    """Return a list of messages as text, each after its role, a message a line; anything else as it is."""
-    turns = value.tolist() if hasattr(value, "tolist") else value  # pandas reads lists as arrays
-    said = [_spoken(turn) for turn in turns] if isinstance(turns, list) else []
+    """Return a chat as text, a message a line after its role, and what is written in one way; all else as it is."""
+    plain = value.tolist() if hasattr(value, "tolist") else value  # pandas reads lists as arrays
+    if isinstance(plain, bool):
+        return str(plain).lower()
+    if hasattr(plain, "as_integer_ratio") and plain == plain:  # a number, and not NaN
+        # a column with a hole, or a workbook, holds whole numbers as fractions
+        return str(int(plain) if isinstance(plain, float) and plain.is_integer() else plain)
+    if hasattr(plain, "isoformat"):
+        return str(plain.isoformat())
+    said = [_spoken(turn) for turn in plain] if isinstance(plain, list) else []
     return "\n".join(map(str, said)) if said and None not in said else value
 
 
@@ -28,4 +35,4 @@ def _spoken(turn: Any) -> str | None:
 
 
 Text = Annotated[str, pydantic.BeforeValidator(as_text)]
-"""A text, or a list of messages, which is read as one."""
+"""A text, or a list of messages or a number, which is read as one."""

@@ -18,6 +18,7 @@ from ...errors import JudgeError
 from ...evaluation.sets import ObjectSets
 from ...signatures.faithqa import Category, CoreElements, ExtractConstraints, FactVerdict, Mark, MissingInputs
 from ...text.terms import terms
+from ...text.turns import Text
 from ...text.wording import normalised
 from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of
 from ..answers.whole import ObjectSet
@@ -68,12 +69,12 @@ def similarity(gold: Item, other: Item) -> float:
 
 
 class _Asked(pydantic.BaseModel, extra="ignore"):
-    query: str = pydantic.Field(min_length=1)
+    query: Text = pydantic.Field(min_length=1)
     group: str = ""
 
 
 class _Answered(_Asked):
-    response: str
+    response: Text
 
 
 class QueryRow(_Asked):

@@ -19,6 +19,7 @@ from ...signatures.haluagent import (
     Verdict,
 )
 from ...text.tables import table
+from ...text.turns import Text
 from ...text.wording import is_chinese
 from ..answers.labels import OneLabel
 from ..judge import Judge
@@ -40,9 +41,9 @@ class LabelCheckRow(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
-    question: str = pydantic.Field(min_length=1)
-    correct_answer: str = pydantic.Field(min_length=1)
-    hallucinated_answer: str = pydantic.Field(min_length=1)
+    question: Text = pydantic.Field(min_length=1)
+    correct_answer: Text = pydantic.Field(min_length=1)
+    hallucinated_answer: Text = pydantic.Field(min_length=1)
     type: HallucinationType
     fits: Verdict | None = None
     group: str = ""

@@ -248,7 +248,7 @@ def test_what_an_endpoint_ends_is_read_as_by_us(ended: str | None, monkeypatch: 
             assert [found["value"]] == list(judge.ask(CASES[0]).values), said
 
 
-@pytest.mark.parametrize("value", [None, "", 3, [], "One text.", ["a", None], ["a"]])
+@pytest.mark.parametrize("value", [None, "", 3, True, float("nan"), [], "One text.", ["a", None], ["a"]])
 def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
     for name, field in (("fect", "claim"), ("cognibench", "sentences"), ("factual", "before")):
         judge = find(name)

@@ -50,7 +50,7 @@ OWN_ROW = {"policy": "p", "reply": "r", "verdict": "holt"}
 ERRORS: dict[str, tuple[Judge, list[Any] | str, int | None, str, str]] = {
     "missing column": (FECT, [*GOOD, {"conversation": "c"}], 3, "claim", "the field is missing"),
     "a list": (FECT, [fect(["c"], "d")], 1, "conversation", "text, got a list; say what in it is the text: --column"),  # type: ignore[arg-type]
-    "ill-typed": (FECT, [fect("c", 7)], 1, "claim", "valid string"),  # type: ignore[arg-type]
+    "an object": (FECT, [fect("c", {"a": 7})], 1, "claim", "got an object; say what in it is the text"),  # type: ignore[arg-type]
     "empty text": (FECT, [fect("c", "")], 1, "claim", "at least 1 character"),
     "unknown label": (FECT, [*GOOD, fect("c", "d", "maybe")], 3, "factual", "'maybe'; use one of"),
     "of the authors": (FECT, [AUTHORS], 1, "claim_is_factual", "'perhaps'; use one of: factual, non_factual"),

@@ -137,11 +137,11 @@ FRAMES = {
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_lists_and_tables_are_gold(frame: str) -> None:
-    rows = [{**row, "group": 7 if n else None} for n, row in enumerate(GOOD)]
+    rows = [{**row, "policy": 2**n, "group": 7 if n else None} for n, row in enumerate(GOOD)]
     rows[0].pop("group") if frame in ("list", "iterator") else None
     found = Gold.of(FRAMES[frame](rows), CHECK)
-    assert [(case.inputs["reply"], case.gold) for case in found.cases] == [
-        (row["reply"], (row["verdict"],)) for row in GOOD
+    assert [(*case.inputs.values(), case.gold) for case in found.cases] == [
+        (str(row["policy"]), row["reply"], (row["verdict"],)) for row in rows
     ]
     assert found.cases[1].group == "7"
     assert found.cases[0].group not in ("", "nan", "None")
