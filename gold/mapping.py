@@ -24,8 +24,9 @@ NO_LABEL = ""
 """What a label of a source means that says nothing: "unsure", "n/a"."""
 _SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
 """Words of raters who do not know, as :func:`plain` writes them: no label, but where the judge has such a one."""
-_YES = dict.fromkeys(("yes", "y", "1", "1.0"), "true") | dict.fromkeys(("no", "n", "0", "0.0"), "false")
-"""Other words for yes or no of a judge that answers true or false."""
+_SAID = {"yes": True, "y": True, "true": True, "t": True, "1": True, "1.0": True}
+_SAID |= {"no": False, "n": False, "false": False, "f": False, "0": False, "0.0": False}
+"""Words for yes and no, of a judge that answers yes or no, or true or false."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +137,9 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     label = labels.get(text.casefold())
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None
-    if label is None and set(map(scale.text, scale.domain)) == {"true", "false"}:
-        label = _YES.get(text.casefold())
+    names = sorted(scale.text(one).casefold() for one in scale.domain)
+    if label is None and names in (["no", "yes"], ["false", "true"]) and text.casefold() in _SAID:
+        label = names[_SAID[text.casefold()]]
     if label is None and not isinstance(value, str):
         return value
     known = scale.cell(text if label is None else label)

@@ -107,11 +107,16 @@ def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are()
     assert len(aside.problems()) == 1000
 
 
+YES_OR_NO = replace(CHECK, labels=("Yes", "No"), positive="No")
 SENTENCES = {"reference": "r", "sentences": ["a", "b"], "labels": ["Faithful", "made up"]}
 LABELS: list[tuple[Judge, dict[str, Any], dict[str, str], tuple[Any, ...]]] = [
     (CHECK, {"policy": "p", "reply": "r", "verdict": " Hold "}, {}, ("hold",)),
     (CHECK, {"policy": "p", "reply": "r", "verdict": 1}, {"1": "hold"}, ("hold",)),
     (FLAG, {"message": "m", "rude": "Yes"}, {"yes": "true"}, ("true",)),
+    *(
+        (YES_OR_NO, {"policy": "p", "reply": "r", "verdict": said}, {}, ("No",))
+        for said in (False, "FALSE", 0, "f")
+    ),
     (FECT, {"conversation": "c", "claim": "d", "claim_is_factual": "OK"}, {"ok": "factual"}, ("factual",)),
     (FECT, {"conversation": "c", "claim": "d", "factual": "Non_Factual"}, {}, ("non_factual",)),
     (COGNIBENCH, SENTENCES, {"made up": "invented"}, ("faithful", "invented")),
