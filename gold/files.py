@@ -7,7 +7,6 @@ import json
 import re
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, why
+from ..programs.records import reader_of
 from ..text.replies import ContradictionError, said_once
 from ..text.turns import as_text
 
@@ -183,9 +183,7 @@ def _table(records: Iterator[Record], path: str, title: int) -> Rows:
     if header is None:
         raise GoldError("the file has no header", path=path, hint="name the columns in the first line")
     names, empty = [name.strip() for name in header], True
-    if twice := sorted(name for name, count in Counter(names).items() if name and count > 1):
-        message, hint = "two columns have this name", "rename one of them"
-        raise Place(path, line).wrong(message, twice[0], hint=hint)
+    read = reader_of(names)
     for line, cells in records:
         place, empty = Place(path, line, "text"), False
         if isinstance(cells, GoldError):
@@ -198,7 +196,9 @@ def _table(records: Iterator[Record], path: str, title: int) -> Rows:
             hint = "put cells that hold commas, quotes or line breaks in double quotes"
             yield place, place.wrong(message, hint=hint)
         else:
-            yield place, {name: cell for name, cell in zip(names, cells, strict=True) if name}
+            row = read(cells)
+            row.pop("", None)  # a column without a name
+            yield place, row
     if empty:
         raise GoldError("the file has a header and no rows", path=path, hint=_SOME)
 

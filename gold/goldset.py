@@ -60,7 +60,9 @@ class Gold(GoldData):
             GoldError: the source or one of its rows cannot be used, with file, line and field.
             UsageError: the mapping names a field or a label that the judge does not have.
         """
-        sources: list[Any] = [source] if isinstance(source, str | Path) or is_table(source) else list(source)
+        sources: list[Any] = (
+            [source] if isinstance(source, str | Path | Mapping) or is_table(source) else list(source)
+        )
         if not all(isinstance(one, str | Path) for one in sources):  # rows, or a table of them
             return cls.of(source, judge, labelled=labelled, mapping=mapping, rejects=rejects)
         bad = Rejects() if rejects is None else rejects

@@ -328,7 +328,7 @@ def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> G
     if given is None or (isinstance(given, float) and math.isnan(given)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"
         return EmptyInputError("nothing is given", path=path, line=line, field=name, hint=hint)
-    if fault["type"] == "string_type" and isinstance(given, list | Mapping):
+    if fault["type"] in ("string_type", "literal_error") and isinstance(given, list | Mapping):
         inner = next(iter(given), "") if isinstance(given, Mapping) else 0
         hint = f"say what in it is the text: --column {name}.{inner}={name}"
         what = f"it must be text, got {'an object' if isinstance(given, Mapping) else 'a list'}"

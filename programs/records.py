@@ -1,6 +1,6 @@
 """Rows in memory: mappings, DSPy's examples, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import GoldError
@@ -18,6 +18,10 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
     """Yield rows as dictionaries, of a generator as they come; what is missing in a table is ``None``."""
     if isinstance(rows, str | bytes | Mapping) or not (is_table(rows) or isinstance(rows, Iterable)):
         hint = "give a list of dictionaries, a DataFrame, or the path of a file"
+        if isinstance(rows, Mapping) and any(
+            map(is_table, rows.values())
+        ):  # splits of datasets, or sheets of pandas
+            hint = f"take one of its splits, {', '.join(map(str, rows))}: rows[{next(iter(rows))!r}]"
         raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
     # class labels of ``datasets`` become their names
     features = (rows.features or {}) if hasattr(rows, "cast_column") else {}
@@ -26,13 +30,32 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
         convert = next((getattr(rows, name) for name in _CONVERTERS if hasattr(rows, name)), None)
         # pandas writes what is missing as NaN, which JSON does not have
         plain = rows if convert else rows.astype(object).where(rows.notna(), None)
-        rows = convert() if convert else plain.to_dict("records")
+        rows = (
+            convert()
+            if convert
+            else map(reader_of(list(rows.columns)), plain.itertuples(index=False, name=None))
+        )
     for number, row in enumerate(rows, 1):
         fields = row.toDict() if hasattr(row, "toDict") else row  # an example of DSPy is no mapping
         if not isinstance(fields, Mapping):
             what = f"a row must be a mapping of fields, got {type(row).__name__}"
             raise GoldError(what, path=name, line=number, hint="give dictionaries")
         yield dict(fields) | {key: of(fields[key]) for key, of in named.items() if fields[key] is not None}
+
+
+def reader_of(names: Sequence[Any]) -> Callable[[Sequence[Any]], dict[Any, Any]]:
+    """Return what makes rows of cells. Columns of one name have the value that all say, else a list of theirs."""
+    places: dict[Any, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    if len(places) == len(names):
+        return lambda cells: dict(zip(names, cells, strict=True))
+
+    def row(cells: Sequence[Any]) -> dict[Any, Any]:
+        each = ((name, [cells[place] for place in own]) for name, own in places.items())
+        return {name: own[0] if len({*map(str, own)}) == 1 else own for name, own in each}
+
+    return row
 
 
 def is_table(rows: Any) -> bool:

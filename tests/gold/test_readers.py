@@ -85,7 +85,10 @@ EDGES: dict[str, tuple[str, list[Any]]] = {
         [(1, {"a": ENDS}), (2, {"a": 1})],
     ),
     "a cell longer than the csv module allows": ("a\n" + "x" * 200_000 + "\n", [(2, {"a": "x" * 200_000})]),
-    "a column without a name is left out": (",a\n0,x\n", [(2, {"a": "x"})]),
+    "columns without a name are left out, those of one name a list": (
+        ",a,,b,b,a\n0,x,,1,1,y\n",
+        [(2, {"a": ["x", "y"], "b": "1"})],
+    ),
     "titles of a spreadsheet are no header": (
         "Q3 export,,\n\nby Ann,,\na,b,\n0,x,\n",
         [(5, {"a": "0", "b": "x"})],
@@ -132,7 +135,6 @@ BROKEN = {
     "one cell too many": (b"a,b\n1,2\n1,2,3\n", 3, "3 cells, the header has 2"),
     "one cell too few": (b'a,b\n"x\ny",2\n1\n', 4, "1 cells, the header has 2"),
     "open quote": (b'a,b\n1,2\n1,"2\n', 3, "broken CSV"),
-    "two columns of one name": (b"a,b,a\n1,2,3\n", 1, "two columns"),
     "cut parquet": (WHOLE[:-20], None, "broken Parquet"),
 }
 

@@ -52,6 +52,7 @@ def basic() -> jurist.LoadedJudge:
             (lambda rows=rows: jurist.run(basic(), rows, "out.jsonl"), jurist.JuristError, f"<rows>:{said}")
             for rows, said in (
                 ({"policy": ["p"]}, " rows cannot be read from a dict"),
+                ({"train": pandas.DataFrame(ROWS), 1: None}, " rows .* take one of its splits, train, 1: rows"),
                 ([1], "1: a row must be a mapping of fields, got int"),
                 ([], " there are no rows"),
                 ([{"policy": "p"}], "1, field 'reply': the field is missing"),
