@@ -12,7 +12,9 @@ import signal
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
 
 class JuristError(Exception):
@@ -143,6 +145,13 @@ def extra(name: str) -> Iterator[None]:
     except ImportError as error:
         hint = f"pip install 'jurist[{name}]'"
         raise JuristError(f"{error.name} is not installed", hint=hint) from error
+
+
+def check_numbers(**given: Any) -> None:
+    """Refuse what is no number, by its name; ``None`` is nothing given."""
+    for name, value in given.items():
+        if not isinstance(value, Real | None):
+            raise UsageError(f"{name}={value!r} is no number", hint="give one without quotes")
 
 
 def plural(count: int, name: str) -> str:

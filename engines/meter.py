@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..arguments.groups import AllLimits
-from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError
+from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError, check_numbers
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request
@@ -33,8 +33,7 @@ class Budget(AllLimits):
         """Refuse limits that are not positive."""
         for name in ("calls", "cost", "tokens", "seconds"):
             value = getattr(self, name)
-            if value is not None and not isinstance(value, int | float):
-                raise UsageError(f"a budget of {value!r} {name} is no number", hint="give one without quotes")
+            check_numbers(**{name: value})
             if value is not None and not value > 0:
                 raise UsageError(f"a budget of {value} {name} allows nothing", hint="give a number above 0")
 

@@ -23,7 +23,7 @@ from dspy.utils.exceptions import (
 )
 
 from ..arguments.groups import Endpoint as EndpointSettings
-from ..errors import UsageError
+from ..errors import UsageError, check_numbers
 from .channel import CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, without_key
 from .direct import Direct
@@ -83,6 +83,7 @@ class Model(EndpointSettings):
         if self.api_base is not None:
             self._check_address(self.api_base)
         for name, value, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
+            check_numbers(**{name: value})
             if value is not None and not 0 <= value <= most:
                 raise UsageError(f"{name} {value} is out of range", hint=f"give a number from 0 to {most}")
 

@@ -12,12 +12,11 @@ samples not yet drawn would say (``is_decided`` of a scale): the decisions are t
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from numbers import Integral, Real
 from typing import Any, Literal
 
 from ..arguments.groups import SamplingOptions
 from ..cases import Label, Values
-from ..errors import UsageError
+from ..errors import UsageError, check_numbers
 
 Stopping = Literal["all", "settled"]
 """When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
@@ -43,13 +42,8 @@ class Sampling(SamplingOptions):
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot give a verdict."""
-        numbers: tuple[Any, ...] = (self.samples, self.threshold or 1)
-        for given in numbers:
-            if not isinstance(given, Real):
-                raise UsageError(
-                    f"{given!r} is no number of samples or votes", hint="give one without quotes"
-                )
-        if self.samples < 1 or not isinstance(numbers[0], Integral):
+        check_numbers(samples=self.samples, threshold=self.threshold)
+        if self.samples < 1 or isinstance(self.samples, float):
             raise UsageError(
                 f"{self.samples} samples give no verdict", hint="ask for 1 or more, a whole number"
             )

@@ -9,7 +9,7 @@ from typing import Any
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
-from ..errors import OptimizerError, plural
+from ..errors import OptimizerError, check_numbers, plural
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
@@ -51,9 +51,9 @@ class Compiled(Concluded):
     result: Result
     judge: LoadedJudge
 
-    def __call__(self, **inputs: Any) -> Verdict:
+    def __call__(self, *row: Any, **inputs: Any) -> Verdict:
         """Judge one row; see :class:`~jurist.LoadedJudge`, which ``judge`` is, for ``await``."""
-        return self.judge(**inputs)
+        return self.judge(*row, **inputs)
 
     def batch(self, rows: Any) -> list[Verdict]:
         """Judge many rows; see :meth:`jurist.LoadedJudge.batch`, which raises."""
@@ -132,6 +132,7 @@ def compile(
     """
     place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
     surface, limits, _ = started({**place, "budget": budget, "mapping": mapping})
+    check_numbers(seed=seed)
     resolved, reference = surface.judge(judge)
     fit = resolve_sampling(model_of(model), sampling or Sampling(), resolved.temperature)
     surface.note(fit.note)

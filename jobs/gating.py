@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
-from ..errors import UsageError, choices, plural
+from ..errors import UsageError, check_numbers, choices, plural
 from ..evaluation.contrasts import Contrast
 from ..evaluation.paired import fewest_groups
 from ..evaluation.plain import plain_fields
@@ -68,6 +68,8 @@ class Criteria(CriteriaOptions):
         if not (self.limits or other):
             hint = "give --min METRIC=VALUE, --max METRIC=VALUE or --not-worse-than"
             raise UsageError("there is nothing to pass", hint=hint)
+        values = {limit.metric: limit.value for limit in self.limits}
+        check_numbers(**values, max_unusable=self.max_unusable, margin=self.margin)
         if self.margin is not None and not other:
             raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
         if not (0 <= self.max_unusable <= 1 and 0 <= (self.margin or 0) < math.inf):

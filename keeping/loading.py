@@ -158,18 +158,26 @@ class LoadedJudge(Prompt):
             return ""
         return f"{self.name} was proven with {proven}, not with {self.model.name}: its scores do not hold for that"
 
-    def __call__(self, **inputs: Any) -> Verdict:
+    def __call__(self, *row: Any, **inputs: Any) -> Verdict:
         """Judge one row, given by the names its gold uses.
 
         Raises:
             GoldError: an input is missing or ill-typed.
             ModelError: the model cannot be used at all.
         """
-        return self.asker().ask(self.judge.case(inputs))
+        return self.asker().ask(self._case(row, inputs))
 
-    async def acall(self, **inputs: Any) -> Verdict:
+    async def acall(self, *row: Any, **inputs: Any) -> Verdict:
         """Judge one row inside a running event loop; raises what calling it raises."""
-        return (await self.asker().ask_async([self.judge.case(inputs)]))[0]
+        return (await self.asker().ask_async([self._case(row, inputs)]))[0]
+
+    def _case(self, unnamed: Sequence[Any], inputs: Mapping[str, Any]) -> Case:
+        if unnamed:
+            names = ", ".join(f"{name}=..." for name in self.judge.input_fields)
+            raise UsageError(
+                f"{self.name} takes its inputs by their names", hint=f"write ({names}), or (**row)"
+            )
+        return self.judge.case(inputs)
 
     def batch(self, rows: Any) -> list[Verdict]:
         """Judge many rows, ``concurrency`` at once; the result is in their order.
