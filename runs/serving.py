@@ -108,6 +108,14 @@ def application(serving: Serving) -> FastAPI:
         lines = await _unless_left(request, judging.lines(asked))
         return Response(status_code=_LEFT) if lines is None else lines
 
+    def home() -> dict[str, str]:
+        fields = [name for name in serving.loaded.judge.row_model.model_fields if name not in serving.hidden]
+        cases = {
+            f"POST {_JUDGE}": f"a case as JSON: {', '.join(fields)}",
+            f"POST {_BATCH}": "a list of cases",
+        }
+        return {"judge": serving.loaded.name, **cases, "more": "/docs"}
+
     def health() -> dict[str, str]:
         return {"status": "ok", "judge": serving.loaded.name, "model": serving.loaded.model.name}
 
@@ -126,6 +134,7 @@ def application(serving: Serving) -> FastAPI:
     app = FastAPI(title=f"jurist: {serving.loaded.name}", redoc_url=None, max_body_size=serving.largest)
     app.add_api_route(_JUDGE, judge, methods=["POST"], response_model=Judged, **guarded)
     app.add_api_route(_BATCH, batch, methods=["POST"], response_model=list[Judged], **guarded)
+    app.add_api_route("/", home, methods=["GET"], include_in_schema=False)
     app.add_api_route("/health", health, methods=["GET"])
     app.add_api_route("/ready", ready, methods=["GET"], responses={503: {"description": "not now, and why"}})
     app.add_api_route(_METRICS, metrics, methods=["GET"], include_in_schema=False)
