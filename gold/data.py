@@ -38,7 +38,7 @@ class GoldData:
     # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
     # concerns the judge (no input; a response without cognitive sentences, for the judge of their tiers)
     skipped: int = 0
-    merged: int = 0  # rows left out because an equal row came before
+    merged: int = 0  # rows left out because an equal row came before, of the same rater if it names one
     # inputs that rows share by design, found by counting, with what people are told of them
     shared: Mapping[str, str] = field(default_factory=dict)
 

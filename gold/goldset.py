@@ -223,7 +223,7 @@ def _build(
         ambiguous=ambiguous,
         mapping=mapping.to_json(),
         skipped=skipped + len(ambiguous),
-        merged=sum(len(held[key]) - 1 for key in whole),
+        merged=sum(_repeated([case for _, (case, _) in held[key]]) for key in whole),
         shared=shared,
     )
     if labelled:
@@ -252,6 +252,11 @@ def _rows(
                     yield raw, []
                 else:
                     bad.add(error, raw)
+
+
+def _repeated(cases: Sequence[Case]) -> int:
+    """Return how many of rows with equal inputs say what another says; labels of other raters are none of them."""
+    return len(cases) - len({() if case.known else tuple(sorted(case.ratings)) for case in cases})
 
 
 def _has_both(case: Case) -> bool:

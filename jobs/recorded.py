@@ -344,9 +344,8 @@ def _reading(
         return None
     number = None if isinstance(value, bool) else _number(_text(value))
     if number is not None and scale.has_probabilities and 0 < number < 1:
-        (positive,) = [one for one in scale.domain if scale.probability({one: 1.0})][:1]
-        others = [one for one in scale.domain if one != positive]
-        if len(others) == 1:
+        *others, positive = sorted(scale.domain, key=lambda one: scale.probability({one: 1.0}) or 0)
+        if len(others) == 1 and scale.probability({positive: 1.0}):
             likelier = positive if number >= 0.5 else others[0]
             shares = {positive: number, others[0]: 1 - number}
             return Reading(values=(likelier,), probabilities=(shares,))

@@ -18,7 +18,7 @@ import pydantic
 from ..cases import Case, Label, Values
 from ..engines.ledger import Purpose
 from ..errors import EmptyInputError, GoldError, JudgeError
-from ..evaluation.scale import Scale, resolve
+from ..evaluation.scale import Scale
 from ..text.escaping import defuse
 from ..text.turns import Text
 from .answers.base import Answer, Reading
@@ -116,9 +116,9 @@ class Judge:
         answer = answer_for(
             self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
         )
+        answer.check_metric(self.name, self.metric)
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.scale.default)
-        resolve(self.metric, answer.scale)
         self._check_program()
 
     def _check_program(self) -> None:

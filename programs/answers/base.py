@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from ...cases import Value, Values
 from ...errors import JudgeError, UsageError
-from ...evaluation.scale import SHOWN, Scale
+from ...evaluation.scale import SHOWN, Scale, resolve
 
 Inputs: TypeAlias = Mapping[str, Any]
 """A row's inputs, as the prompt shows them."""
@@ -112,6 +112,10 @@ class Answer(ABC):
             _ = self.scale
         except UsageError as error:
             raise JudgeError(f"judge {judge}: {error.message}", hint=error.hint) from error
+
+    def check_metric(self, judge: str, metric: Any) -> None:
+        """Refuse a metric that does not fit, or needs a setting that is not there; ``""`` is the usual one."""
+        resolve(metric or self.scale.default, self.scale)
 
     def units(self, inputs: Inputs) -> tuple[str, ...]:
         """Return the texts that get a value each."""

@@ -42,8 +42,7 @@ class Criteria(Answer):
             )
         super().check(judge, inputs)
         for answer in self.answers.values():
-            if not isinstance(answer, OneLabel) or answer.positive:
-                answer.check(judge, inputs)
+            answer.check(judge, inputs)
 
     @cached_property
     def answers(self) -> Mapping[str, Answer]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from ...cases import Label, Value, Values, text_hash
 from ...errors import JudgeError
-from ...evaluation.closed_labels import FIRST, SECOND, TIE, ClosedLabels, Preferences
+from ...evaluation.closed_labels import CONFUSED, FIRST, SECOND, TIE, ClosedLabels, Preferences
 from ...text.escaping import one_line
 from ...text.turns import as_text
 from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, member, reasoning_of
@@ -63,14 +63,14 @@ class ClosedLabel(Answer):
     def strictness(self) -> str:
         return next((name for name, below in self.tiers.items() if below == self.positive), "")
 
-    def check(self, judge: str, inputs: Sequence[str]) -> None:
-        """Refuse two labels of which none is positive; of several none need be: they are right or wrong."""
-        if len(self.labels) == _TWO and not self.positive:
+    def check_metric(self, judge: str, metric: Any) -> None:
+        """Refuse two labels of which none is positive, where it counts; of several none need be."""
+        if len(self.labels) == _TWO and not self.positive and metric in ("", *CONFUSED):
             raise JudgeError(
                 f"judge {judge}: which of its labels {', '.join(map(str, self.labels))} is the positive class?",
                 hint=f"write positive={str(self.labels[-1])!r}: precision, recall and F1 are those of that label",
             )
-        super().check(judge, inputs)
+        super().check_metric(judge, metric)
 
     def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
         """Return all; the same labels under another strictness are the same: the prompt asks for the tier."""

@@ -91,6 +91,7 @@ def test_duplicates_that_agree_are_merged_and_counted_and_a_label_wins_over_none
     assert (len(gold.cases), gold.merged) == (3, 3)
     assert gold.cases[0].ratings == {"ann": ("factual",), "bob": ("non_factual",)}
     assert gold.sha256 == Gold.of(rows[:3], FECT).sha256
+    assert Gold.of([*GOOD, *({**fect("c", "d"), "rater": who} for who in "aba")], FECT).merged == 1
     rows = [fect("c", "d", None), fect("c", "d", False)]
     for given in (rows, rows[::-1]):
         (case,) = Gold.of(given, FECT, labelled=False).cases

@@ -102,8 +102,12 @@ def test_two_inputs_called_first_and_second_are_compared() -> None:
 
 
 def test_of_two_labels_one_is_positive_and_of_three_none_need_be() -> None:
-    with pytest.raises(JudgeError, match="which of its labels a, b is the positive class"):
-        Judge(name="own", signature=signature(Literal["a", "b"]))
+    assert not Judge(
+        name="own", signature=signature(Literal["a", "b"]), metric=max
+    ).answer.scale.uses_threshold
+    for metric in ("", "f1"):
+        with pytest.raises(JudgeError, match="which of its labels a, b is the positive class"):
+            Judge(name="own", signature=signature(Literal["a", "b"]), metric=metric)
     judge = Judge(name="own", signature=signature(Literal["a", "b", "c"]))
     scale = judge.answer.scale
     assert {"f1", "precision", "recall"}.isdisjoint(scale.metrics)
