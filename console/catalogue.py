@@ -171,10 +171,8 @@ def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, s
         return score_asked(scale), values
     labels = labels or list(dict.fromkeys([*own, *filter(None, values.values())]))
     if not labels:
-        raise UsageError(
-            "nothing says what it answers",
-            hint="give --labels yes,no, --score 1-5, --prefer with the two inputs that are compared, or --gold",
-        )
+        hint = "give --labels yes,no, --score 1-5, --prefer with the two inputs that are compared, or --gold"
+        raise UsageError("nothing says what it answers", hint=hint)
     values |= {label: label for label in own if label in labels and not label.isalpha()}
     return labels_asked(labels, positive), values
 

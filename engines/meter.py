@@ -196,9 +196,8 @@ class Meter:
             self.tokens += tokens
             self.cost += cost or 0.0
         if cost is None and self.budget.cost is not None:
-            raise ModelError(
-                "this model's price is not known", hint="limit the job with --max-calls instead of --max-cost"
-            )
+            hint = "limit the job with --max-calls instead of --max-cost"
+            raise ModelError("this model's price is not known", hint=hint)
 
     def short(self, calls: int) -> int:
         """Return the limit on calls that would leave room for ``calls`` more, besides what is held back."""

@@ -64,22 +64,17 @@ class Model(EndpointSettings):
         provider, _, name = self.name.partition("/")
         if not (self.offline or self.recorded or (provider.strip() and name.strip())):
             # DSPy's client guesses the provider of some bare names, and then fails at the first reply.
-            raise UsageError(
-                f"the model {self.name!r} does not name provider and model",
-                hint="write it as provider/model, for example openai/gpt-4.1-mini",
-            )
+            hint = "write it as provider/model, for example openai/gpt-4.1-mini"
+            raise UsageError(f"the model {self.name!r} does not name provider and model", hint=hint)
         if not self.timeout > 0:
-            raise UsageError(
-                f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"
-            )
+            hint = "give a number above 0"
+            raise UsageError(f"a time-out of {self.timeout} seconds allows nothing", hint=hint)
         if not self.patience >= 0:
             raise UsageError(f"a patience of {self.patience} seconds is none", hint="give 0 or more")
         if self.key_env is not None and not self.key_env.upper().endswith(("_KEY", "_TOKEN")):
             # The values of such variables are taken out of all that is written.
-            raise UsageError(
-                f"{self.key_env!r} does not end in _KEY or _TOKEN",
-                hint="name the environment variable that holds the key, and not the key",
-            )
+            hint = "name the environment variable that holds the key, and not the key"
+            raise UsageError(f"{self.key_env!r} does not end in _KEY or _TOKEN", hint=hint)
         if self.api_base is not None:
             self._check_address(self.api_base)
         for name, value, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
@@ -124,9 +119,8 @@ class Model(EndpointSettings):
                 "example OPENAI_API_KEY",
             )
         if self.name == OFFLINE:
-            raise UsageError(
-                "--api-base needs a model", hint="add --model openai/NAME, with the name the server knows"
-            )
+            hint = "add --model openai/NAME, with the name the server knows"
+            raise UsageError("--api-base needs a model", hint=hint)
 
     @property
     def fixed_temperature(self) -> bool:
@@ -189,10 +183,8 @@ def key_of(model: Model) -> str | None:
     if model.key_env:
         key = os.environ.get(model.key_env, "").strip()
         if not key:
-            raise UsageError(
-                f"the environment variable {model.key_env} holds no key",
-                hint="set it to the key of the endpoint",
-            )
+            hint = "set it to the key of the endpoint"
+            raise UsageError(f"the environment variable {model.key_env} holds no key", hint=hint)
         return key
     local = model.api_base and model.name.startswith("openai/") and not os.environ.get("OPENAI_API_KEY")
     return "none" if local else None  # local servers ask for no key, DSPy's client does

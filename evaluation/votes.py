@@ -44,9 +44,8 @@ class Sampling(SamplingOptions):
         """Refuse numbers that cannot give a verdict."""
         check_numbers(samples=self.samples, threshold=self.threshold)
         if self.samples < 1 or isinstance(self.samples, float):
-            raise UsageError(
-                f"{self.samples} samples give no verdict", hint="ask for 1 or more, a whole number"
-            )
+            hint = "ask for 1 or more, a whole number"
+            raise UsageError(f"{self.samples} samples give no verdict", hint=hint)
         needed = self.needed
         if not (0 < needed < 1 or (1 <= needed <= self.samples and needed == int(needed))):
             raise UsageError(

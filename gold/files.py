@@ -270,6 +270,5 @@ def _workbook(stream: BinaryIO, path: str) -> Iterator[Record]:
                 width = width if width > 1 else len(row)  # the first row may be a title
                 yield number, row + [""] * (width - len(row))
     except (zipfile.BadZipFile, zlib.error, *broken) as error:
-        raise GoldError(
-            f"broken workbook: {error}", path=path, hint="save it again as .xlsx or CSV"
-        ) from error
+        hint = "save it again as .xlsx or CSV"
+        raise GoldError(f"broken workbook: {error}", path=path, hint=hint) from error

@@ -279,6 +279,5 @@ def _check_classes(gold: Gold, path: str) -> None:
             hint = "what raters said is no gold yet: make one label of theirs with jurist gold import --merge"
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=key, hint=hint)
     if (lack := judge.answer.scale.check_part(gold.cases)) is not None:
-        raise GoldError(
-            f"{lack.said}: there is no {lack.what} one", path=path, hint=f"add rows labelled {lack.wanted}"
-        )
+        hint = f"add rows labelled {lack.wanted}"
+        raise GoldError(f"{lack.said}: there is no {lack.what} one", path=path, hint=hint)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
+from ..text.turns import as_text
 from .files import Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
 
@@ -133,7 +134,7 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
             # of several labels in one list, each is a list of one when it stands alone
             result += label if isinstance(item, str) and isinstance(label, list) else [label]
         return result
-    text = value.strip() if isinstance(value, str) else str(value).lower()
+    text = str(as_text(value)).strip()
     label = labels.get(text.casefold())
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None

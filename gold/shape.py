@@ -85,7 +85,8 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
             )
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     labels = [column for column, name in columns.items() if name == "label"][:1]
-    values = Counter(_text(row.get(label)) for label in labels for row in rows)
+    said = [row.get(label) for label in labels for row in rows]
+    values = Counter(str(as_text(value)).strip() for value in said if value is not None)
     silent = sorted(text for text in values if text and is_silent(text))
     return Shape(columns=columns, labels=_spelled(values), silent=silent, pair=pair)
 
@@ -100,12 +101,6 @@ def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
             yield from flat(inner, f"{start}{name}.")
         else:
             yield f"{start}{name}", value
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value).strip()
 
 
 def _spelled(values: Mapping[str, int]) -> list[str]:

@@ -127,17 +127,15 @@ class Cascading(Experiment):
         check_numbers(agree=self.agree, risk=self.risk)
         for name, value in (("agree", self.agree), ("risk", self.risk)):
             if not 0 < value < 1:
-                raise UsageError(
-                    f"--{name} {value:g} is no share", hint="give a number above 0 and below 1, such as 0.9"
-                )
+                hint = "give a number above 0 and below 1, such as 0.9"
+                raise UsageError(f"--{name} {value:g} is no share", hint=hint)
         members = tuple(as_member(one) for one in self.contenders)
         object.__setattr__(self, "contenders", members)
         super().__post_init__()
         first, *others = (one.judge.answer.scale.identity() for one in members)
         if any(other != first for other in others):
-            raise UsageError(
-                "the judges of a cascade give other labels", hint="name judges of the same labels"
-            )
+            hint = "name judges of the same labels"
+            raise UsageError("the judges of a cascade give other labels", hint=hint)
         if any(len(one.judge.answer.units(case.inputs)) != 1 for one in members for case in self.cases):
             raise UsageError(
                 f"{self.scored.name} gives several answers a row, and a cascade passes on whole rows",
@@ -288,10 +286,8 @@ def with_models(
     ]
     takers, settings = fixed.count(False), settings or Model()
     if models and len(models) not in (1, takers):
-        raise UsageError(
-            f"{plural(len(models), 'model')} for {plural(takers, 'judge')}",
-            hint="name one for all, or one for each in their order",
-        )
+        hint = "name one for all, or one for each in their order"
+        raise UsageError(f"{plural(len(models), 'model')} for {plural(takers, 'judge')}", hint=hint)
     each = iter([*models] * (takers if len(models) == 1 else 1))
     ready = []
     for judge, own in zip(judges, fixed, strict=True):

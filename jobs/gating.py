@@ -110,9 +110,8 @@ class Gating(Comparing):
         known = {one.name: one for one in shown_metrics(judge.comparison, judge.metric)}
         for limit in self.criteria.limits:
             if (metric := known.get(limit.metric)) is None:
-                raise UsageError(
-                    f"no metric of {judge.name} is called {limit.metric!r}", hint=choices(limit.metric, known)
-                )
+                hint = choices(limit.metric, known)
+                raise UsageError(f"no metric of {judge.name} is called {limit.metric!r}", hint=hint)
             if limit.lowest and metric.higher_is_better is False:
                 raise UsageError(
                     f"{limit.name} says nothing: the lower {limit.metric}, the better",

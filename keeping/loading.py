@@ -62,9 +62,8 @@ def verifier_of(judge: Judge, model: Model, named: Model | None) -> Model | None
     """Return who answers the frozen steps of a judge: who is named for them, else its own model at temperature 0."""
     if not judge.frozen:
         if named is not None:
-            raise UsageError(
-                f"{judge.name} has no frozen steps for {named.name} to answer", hint="leave out --judge-model"
-            )
+            hint = "leave out --judge-model"
+            raise UsageError(f"{judge.name} has no frozen steps for {named.name} to answer", hint=hint)
         return None
     if named is None:
         named = model if model.fixed_temperature else replace(model, temperature=0.0)
@@ -174,9 +173,8 @@ class LoadedJudge(Prompt):
     def _case(self, unnamed: Sequence[Any], inputs: Mapping[str, Any]) -> Case:
         if unnamed:
             names = ", ".join(f"{name}=..." for name in self.judge.input_fields)
-            raise UsageError(
-                f"{self.name} takes its inputs by their names", hint=f"write ({names}), or (**row)"
-            )
+            hint = f"write ({names}), or (**row)"
+            raise UsageError(f"{self.name} takes its inputs by their names", hint=hint)
         return self.judge.case(inputs)
 
     def batch(self, rows: Any) -> list[Verdict]:

@@ -258,13 +258,10 @@ def with_strictness(judge: Judge, strictness: str) -> Judge:
     # Its prompts stay as they are: they ask for the tier. What changes is what is searched for, counted and voted on.
     levels = judge.answer.levels
     if not levels:
-        raise UsageError(
-            f"judge {judge.name} has no tiers, so it cannot be more or less strict",
-            hint="leave out --strictness, or use cognibench, cognibench-staged or tier",
-        )
+        hint = "leave out --strictness, or use cognibench, cognibench-staged or tier"
+        raise UsageError(f"judge {judge.name} has no tiers, so it cannot be more or less strict", hint=hint)
     if strictness not in levels:
-        raise UsageError(
-            f"{strictness!r} is no strictness of judge {judge.name}", hint=f"use one of {', '.join(levels)}"
-        )
+        hint = f"use one of {', '.join(levels)}"
+        raise UsageError(f"{strictness!r} is no strictness of judge {judge.name}", hint=hint)
     answer = closed(judge.answer)
     return replace(judge, answer=replace(answer, positive=answer.tiers[strictness]))

@@ -104,15 +104,11 @@ class Judge:
     def __post_init__(self, positive: Any, labels: Sequence[Label], unit: str) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
         if not self.name or not all(c.islower() or c.isdigit() or c == "-" for c in self.name):
-            raise JudgeError(
-                f"the judge's name {self.name!r} is not usable",
-                hint="use lower-case letters, digits and hyphens",
-            )
+            hint = "use lower-case letters, digits and hyphens"
+            raise JudgeError(f"the judge's name {self.name!r} is not usable", hint=hint)
         if not hasattr(self.signature, "input_fields"):
-            raise JudgeError(
-                f"judge {self.name}: {self.signature!r:.80} is no signature",
-                hint='give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")',
-            )
+            hint = 'give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")'
+            raise JudgeError(f"judge {self.name}: {self.signature!r:.80} is no signature", hint=hint)
         answer = answer_for(
             self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
         )
@@ -130,10 +126,8 @@ class Judge:
         try:
             inspect.signature(made).bind()
         except TypeError as error:
-            raise JudgeError(
-                f"judge {self.name}: its program cannot be made: {error}",
-                hint="give the module itself, as dspy.ChainOfThought(signature), or what makes it of nothing",
-            ) from error
+            hint = "give the module itself, as dspy.ChainOfThought(signature), or what makes it of nothing"
+            raise JudgeError(f"judge {self.name}: its program cannot be made: {error}", hint=hint) from error
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is worked out again: the model of its rows is a class that pickle would not find."""
@@ -334,10 +328,5 @@ def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> G
         what = f"it must be text, got {'an object' if isinstance(given, Mapping) else 'a list'}"
         return GoldError(what, path=path, line=line, field=name, hint=hint)
     shown = inspect.cleandoc(repr(given))[:80]
-    return GoldError(
-        f"{fault['msg']}, got {shown}",
-        path=path,
-        line=line,
-        field=name,
-        hint="correct the value or remove the row",
-    )
+    hint = "correct the value or remove the row"
+    return GoldError(f"{fault['msg']}, got {shown}", path=path, line=line, field=name, hint=hint)

@@ -1,5 +1,6 @@
 """Rows in memory: mappings, DSPy's examples, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -45,15 +46,14 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
 
 def reader_of(names: Sequence[Any]) -> Callable[[Sequence[Any]], dict[Any, Any]]:
     """Return what makes rows of cells. Columns of one name have the value that all say, else a list of theirs."""
-    places: dict[Any, list[int]] = {}
-    for place, name in enumerate(names):
-        places.setdefault(name, []).append(place)
-    if len(places) == len(names):
-        return lambda cells: dict(zip(names, cells, strict=True))
+    twice = [name for name, count in Counter(names).items() if count > 1]
 
     def row(cells: Sequence[Any]) -> dict[Any, Any]:
-        each = ((name, [cells[place] for place in own]) for name, own in places.items())
-        return {name: own[0] if len({*map(str, own)}) == 1 else own for name, own in each}
+        read = dict(zip(names, cells, strict=True))
+        for name in twice:
+            own = [cell for key, cell in zip(names, cells, strict=True) if key == name]
+            read[name] = own[0] if len({*map(str, own)}) == 1 else own
+        return read
 
     return row
 

@@ -95,10 +95,13 @@ def application(serving: Serving) -> FastAPI:
         from fastapi.responses import JSONResponse
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-    case = Annotated[Case, _Row(serving)]
-    cases = Annotated[list[case], pydantic.Field(min_length=1, max_length=serving.most)]
+    one = Annotated[Case, _Row(serving)]
+    cases = Annotated[list[one], pydantic.Field(min_length=1, max_length=serving.most)]
     registry = CollectorRegistry()
     judging = _Judging(serving.loaded, registry)
+    fields = [name for name in serving.loaded.judge.row_model.model_fields if name not in serving.hidden]
+    case = f"a case as JSON: {', '.join(fields)}"
+    home = {f"POST {_JUDGE}": case, f"POST {_BATCH}": "a list of cases", "more": "/docs"}
 
     async def judge(asked: Any, request: Any) -> Any:
         lines = await _unless_left(request, judging.lines([asked]))
@@ -107,14 +110,6 @@ def application(serving: Serving) -> FastAPI:
     async def batch(asked: Any, request: Any) -> Any:
         lines = await _unless_left(request, judging.lines(asked))
         return Response(status_code=_LEFT) if lines is None else lines
-
-    def home() -> dict[str, str]:
-        fields = [name for name in serving.loaded.judge.row_model.model_fields if name not in serving.hidden]
-        cases = {
-            f"POST {_JUDGE}": f"a case as JSON: {', '.join(fields)}",
-            f"POST {_BATCH}": "a list of cases",
-        }
-        return {"judge": serving.loaded.name, **cases, "more": "/docs"}
 
     def health() -> dict[str, str]:
         return {"status": "ok", "judge": serving.loaded.name, "model": serving.loaded.model.name}
@@ -128,13 +123,13 @@ def application(serving: Serving) -> FastAPI:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     # The types of a body are those of this judge: they are known here, and not where the functions are written.
-    judge.__annotations__.update(asked=Annotated[case, Body()], request=Request)
+    judge.__annotations__.update(asked=Annotated[one, Body()], request=Request)
     batch.__annotations__.update(asked=Annotated[cases, Body()], request=Request)
     guarded = _guarded(serving.token)
     app = FastAPI(title=f"jurist: {serving.loaded.name}", redoc_url=None, max_body_size=serving.largest)
     app.add_api_route(_JUDGE, judge, methods=["POST"], response_model=Judged, **guarded)
     app.add_api_route(_BATCH, batch, methods=["POST"], response_model=list[Judged], **guarded)
-    app.add_api_route("/", home, methods=["GET"], include_in_schema=False)
+    app.add_api_route("/", lambda: home, methods=["GET"], include_in_schema=False)
     app.add_api_route("/health", health, methods=["GET"])
     app.add_api_route("/ready", ready, methods=["GET"], responses={503: {"description": "not now, and why"}})
     app.add_api_route(_METRICS, metrics, methods=["GET"], include_in_schema=False)

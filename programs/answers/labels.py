@@ -238,11 +238,6 @@ class Preference(OneLabel):
                 f"judge {judge}: {self.first!r} and {self.second!r} are not two of its inputs {', '.join(inputs)}",
                 hint='name the two that are compared: answer=Preference(first="reply_a", second="reply_b")',
             )
-        if {*self.columns} & {self.first, self.second}:
-            raise JudgeError(
-                f"judge {judge}: inputs called chosen and rejected tell the model which of them is better",
-                hint="call them first and second: rows of chosen and rejected are read as such a pair",
-            )
         if not {FIRST, SECOND} <= set(self.values) <= {FIRST, SECOND, TIE}:
             raise JudgeError(
                 f"judge {judge}: a preference is first, second or tie, not {', '.join(self.values)}",
@@ -286,7 +281,8 @@ class Preference(OneLabel):
         label = None if chosen == rejected else SECOND if turned else FIRST  # equal texts say nothing
         return {**row, **dict(pair), self.field: label}
 
-    unit_parts = Answer.unit_parts  # no side of a pair is what is looked for
+    # no side of a pair is what is looked for
+    unit_parts, check_metric = Answer.unit_parts, Answer.check_metric
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
         def longer(inputs: Inputs) -> Values:
