@@ -111,10 +111,8 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
     judged = judge.answer.unit_fields
     if reader == "constraints" and subject.samples > 1:
-        raise UsageError(
-            f"several samples of {judge.name} are combined by jurist's own code",
-            hint="export a version of one sample, or run it with jurist",
-        )
+        hint = "export a version of one sample, or run it with jurist"
+        raise UsageError(f"several samples of {judge.name} are combined by jurist's own code", hint=hint)
     return {
         **spec,
         "flow": plan.flow,

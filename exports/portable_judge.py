@@ -145,16 +145,15 @@ class PortableJudge:
 
     def _complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row with chats and numbers as texts; refuse one without an input, or with one of another kind."""
-        inputs = dict(given)
+        plain = {one["name"] for one in self.spec["inputs"] if one["type"] == "text"} - self._lists.keys()
+        inputs = {name: as_text(value) if name in plain else value for name, value in given.items()}
         missing = [field["name"] for field in self.spec["inputs"] if field["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
         for field in self.spec["inputs"]:
-            name, is_list = field["name"], field["name"] in self._lists
-            if field["type"] == "text" and not is_list:
-                inputs[name] = as_text(inputs[name])
-            value = inputs[name]
-            texts = value if is_list else [value] if field["type"] == "text" else ()
+            name, value = field["name"], inputs[field["name"]]
+            is_list = name in self._lists
+            texts = value if is_list else [value] if name in plain else ()
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise ValueError(f"the row's {name} is no {'list of texts' if is_list else 'text'}")
             if field["filled"] and not value:

@@ -234,7 +234,5 @@ def only_predictor(subject: Subject) -> dspy.Predict:
         what = "is not one prompt filled with its inputs"
     else:
         return first
-    raise UsageError(
-        f"{judge.name} {what}; this target holds one prompt",
-        hint=f"export it to {'python' if steps else 'markdown'}, or run it with jurist",
-    )
+    hint = f"export it to {'python' if steps else 'markdown'}, or run it with jurist"
+    raise UsageError(f"{judge.name} {what}; this target holds one prompt", hint=hint)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, why
-from ..programs.records import reader_of
+from ..programs.records import row_of
 from ..text.replies import ContradictionError, said_once
 from ..text.turns import as_text
 
@@ -183,7 +183,6 @@ def _table(records: Iterator[Record], path: str, title: int) -> Rows:
     if header is None:
         raise GoldError("the file has no header", path=path, hint="name the columns in the first line")
     names, empty = [name.strip() for name in header], True
-    read = reader_of(names)
     for line, cells in records:
         place, empty = Place(path, line, "text"), False
         if isinstance(cells, GoldError):
@@ -196,7 +195,7 @@ def _table(records: Iterator[Record], path: str, title: int) -> Rows:
             hint = "put cells that hold commas, quotes or line breaks in double quotes"
             yield place, place.wrong(message, hint=hint)
         else:
-            row = read(cells)
+            row = row_of(names, cells)
             row.pop("", None)  # a column without a name
             yield place, row
     if empty:

@@ -83,11 +83,8 @@ def input_columns(judge: Judge) -> frozenset[str]:
 def row_keys(judge: Judge) -> list[str]:
     """Return every name that a judge reads of a row."""
     names = (key for _, _, keys in _fields(judge.row_model) for key in keys)
-    return list(
-        dict.fromkeys(
-            [*names, *judge.answer.criteria, *judge.answer.columns, "group", "ratings", _WHO, REASON]
-        )
-    )
+    own = (*judge.answer.criteria, *judge.answer.columns)
+    return list(dict.fromkeys([*names, *own, "group", "ratings", _WHO, REASON]))
 
 
 def is_rating(column: str) -> bool:

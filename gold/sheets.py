@@ -79,10 +79,8 @@ def sheet_row(gold: GoldData, case: Case) -> Row:
     """Return the fields of a case's row that people need, from which the same case is read again."""
     judge, keys = gold.judge, label_keys(gold.judge)
     if not keys:
-        raise GoldError(
-            f"the rows of judge {judge.name!r} have no field for a label",
-            hint="name a judge whose rows people can label",
-        )
+        hint = "name a judge whose rows people can label"
+        raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", hint=hint)
     of_people = {"ratings", AMBIGUITY, REASON} - set(judge.input_fields)
     row = {key: value for key, value in gold.rows[case.id].items() if key not in of_people}
     row = canonical_row(judge, row, replace(case, ratings={}, reason=""))
@@ -97,10 +95,8 @@ def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater
     if not lines:
         raise UsageError("there is no unit to label", hint="every unit has a label; --all takes them all")
     if not RATER_NAME.fullmatch(rater):
-        raise UsageError(
-            f"the rater's name {rater!r} cannot head a column",
-            hint="use a name without commas, semicolons, quotes and line breaks",
-        )
+        hint = "use a name without commas, semicolons, quotes and line breaks"
+        raise UsageError(f"the rater's name {rater!r} cannot head a column", hint=hint)
     if path.exists():
         raise UsageError(f"{path} exists and may hold labels", hint="name another file, or move it away")
     answer = gold.judge.answer

@@ -99,16 +99,12 @@ class Hardening(Experiment):
         if not self.most >= 1:
             raise UsageError(f"--cases {self.most} attacks nothing", hint="give 1 or more")
         if not (self.judge.judge.answer.has_examples and self.known):
-            raise UsageError(
-                f"{self.gold.name} holds no labels of {self.judge.judge.name}",
-                hint="attacks ask for labels that people gave: name a judge, and gold with its labels",
-            )
+            hint = "attacks ask for labels that people gave: name a judge, and gold with its labels"
+            raise UsageError(f"{self.gold.name} holds no labels of {self.judge.judge.name}", hint=hint)
         if self.attacked not in self.judge.judge.input_fields:
             names = self.judge.judge.input_fields
-            raise UsageError(
-                f"{self.attacked!r} is no input of {self.judge.judge.name}",
-                hint=choices(self.attacked, names),
-            )
+            hint = choices(self.attacked, names)
+            raise UsageError(f"{self.attacked!r} is no input of {self.judge.judge.name}", hint=hint)
         _with(self.chosen[0].inputs[self.attacked], str)
 
     @property

@@ -172,9 +172,8 @@ def check_options(options: Mapping[str, Any]) -> None:
     """Refuse arguments that say nothing of how a judge is asked."""
     for name in options.keys() - Loading.__annotations__.keys():
         known = (*Loading.__annotations__, *Asking.__annotations__, "model", "models")
-        raise UsageError(
-            f"no argument is called {name!r} here", hint=choices(name, [n for n in known if n != name])
-        )
+        hint = choices(name, [n for n in known if n != name])
+        raise UsageError(f"no argument is called {name!r} here", hint=hint)
 
 
 def check_named(judge: Any) -> None:
@@ -193,9 +192,8 @@ def budget_of(budget: Any) -> Budget:
     """Return limits; none by default."""
     if budget is None or isinstance(budget, Budget):
         return budget or Budget()
-    raise UsageError(
-        f"budget={budget!r} is no limit", hint="give jurist.Budget(calls=...), or cost=, seconds="
-    )
+    hint = "give jurist.Budget(calls=...), or cost=, seconds="
+    raise UsageError(f"budget={budget!r} is no limit", hint=hint)
 
 
 def gold_of(

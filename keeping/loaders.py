@@ -105,10 +105,8 @@ class CascadeJudge(LoadedJudge):
     def with_model(self, model: Model, *, draws: int = 1) -> "CascadeJudge":
         """Return it with how models are reached taken from one: who answers is part of the cascade."""
         if not model.offline and model.name not in {member.model.name for member in self.members}:
-            raise UsageError(
-                f"{self.name} is a cascade, whose judges are asked with {self.names}",
-                hint="leave out the model, or choose a cascade with it: jurist cascade",
-            )
+            hint = "leave out the model, or choose a cascade with it: jurist cascade"
+            raise UsageError(f"{self.name} is a cascade, whose judges are asked with {self.names}", hint=hint)
         reached = {name: getattr(model, name) for name in _REACHED}
         members = [replace(member, model=replace(member.model, **reached)) for member in self.members]
         return replace(self, members=tuple(members), model=members[-1].model)
@@ -142,10 +140,8 @@ def as_member(judge: LoadedJudge) -> LoadedJudge:
 
 def no_new_rows(reference: str) -> UsageError:
     """Return the refusal to ask a log."""
-    return UsageError(
-        f"{reference} are verdicts that were given before: they judge no new rows",
-        hint=f"hold them against labels: jurist evaluate {reference} --gold labels.csv",
-    )
+    hint = f"hold them against labels: jurist evaluate {reference} --gold labels.csv"
+    return UsageError(f"{reference} are verdicts that were given before: they judge no new rows", hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +173,8 @@ class RecordedJudge(LoadedJudge):
         """Return the judge that a reference names, of which nothing is known yet."""
         file, _, column = reference.removeprefix(RECORDED).partition("#")
         if not file:
-            raise UsageError(
-                f"{reference} names no file", hint=f"write {RECORDED}FILE or {RECORDED}FILE#COLUMN"
-            )
+            hint = f"write {RECORDED}FILE or {RECORDED}FILE#COLUMN"
+            raise UsageError(f"{reference} names no file", hint=hint)
         return cls(
             **_about(_OPEN),
             adapter=ADAPTER,

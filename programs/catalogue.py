@@ -108,9 +108,8 @@ def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
     try:
         module = file.execute()
     except _UNLOADABLE as error:
-        raise JudgeError(
-            f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
-        ) from error
+        hint = "make the file import cleanly"
+        raise JudgeError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
     _EXECUTED[path.resolve()] = file.hashes
     judges = [name for name, value in vars(module).items() if isinstance(value, Judge)]
     # a file alone means the only judge in it, whatever it is called there

@@ -53,10 +53,8 @@ class Generator(Judge):
     def __post_init__(self, *given: Any) -> None:
         """Fill in what makes it a generator."""
         if self.program is None:
-            raise JudgeError(
-                f"generator {self.name} has no program",
-                hint="give program=, a dspy.Module that returns dspy.Prediction(written=[...], checks=[...])",
-            )
+            hint = "give program=, a dspy.Module that returns dspy.Prediction(written=[...], checks=[...])"
+            raise JudgeError(f"generator {self.name} has no program", hint=hint)
         document = self.document or next(iter(self.signature.input_fields))
         answer: Answer = Checked(field="written", unit=document, checks=tuple(self.checks), items=self.items)
         made = {
@@ -121,10 +119,8 @@ class Generator(Judge):
 def generator_of(judge: Judge) -> Generator:
     """Return a judge as the generator that it is."""
     if not isinstance(judge, Generator):
-        raise UsageError(
-            f"{judge.name} is a judge and writes nothing",
-            hint="name a generator: jurist judges lists them",
-        )
+        hint = "name a generator: jurist judges lists them"
+        raise UsageError(f"{judge.name} is a judge and writes nothing", hint=hint)
     return judge
 
 

@@ -1,7 +1,6 @@
 """Rows in memory: mappings, DSPy's examples, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import GoldError
@@ -21,7 +20,7 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
         hint = "give a list of dictionaries, a DataFrame, or the path of a file"
         if isinstance(rows, Mapping) and any(
             map(is_table, rows.values())
-        ):  # splits of datasets, or sheets of pandas
+        ):  # of datasets, or sheets of pandas
             hint = f"take one of its splits, {', '.join(map(str, rows))}: rows[{next(iter(rows))!r}]"
         raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
     # class labels of ``datasets`` become their names
@@ -29,13 +28,11 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
     named = {key: kind.int2str for key, kind in features.items() if hasattr(kind, "int2str")}
     if is_table(rows) and not features:
         convert = next((getattr(rows, name) for name in _CONVERTERS if hasattr(rows, name)), None)
-        # pandas writes what is missing as NaN, which JSON does not have
-        plain = rows if convert else rows.astype(object).where(rows.notna(), None)
-        rows = (
-            convert()
-            if convert
-            else map(reader_of(list(rows.columns)), plain.itertuples(index=False, name=None))
-        )
+        if convert is None:  # pandas writes what is missing as NaN, which JSON does not have
+            names, plain = list(rows.columns), rows.astype(object).where(rows.notna(), None)
+            rows = (row_of(names, cells) for cells in plain.itertuples(index=False, name=None))
+        else:
+            rows = convert()
     for number, row in enumerate(rows, 1):
         fields = row.toDict() if hasattr(row, "toDict") else row  # an example of DSPy is no mapping
         if not isinstance(fields, Mapping):
@@ -44,17 +41,12 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
         yield dict(fields) | {key: of(fields[key]) for key, of in named.items() if fields[key] is not None}
 
 
-def reader_of(names: Sequence[Any]) -> Callable[[Sequence[Any]], dict[Any, Any]]:
-    """Return what makes rows of cells. Columns of one name have the value that all say, else a list of theirs."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-
-    def row(cells: Sequence[Any]) -> dict[Any, Any]:
-        read = dict(zip(names, cells, strict=True))
-        for name in twice:
-            own = [cell for key, cell in zip(names, cells, strict=True) if key == name]
-            read[name] = own[0] if len({*map(str, own)}) == 1 else own
-        return read
-
+def row_of(names: Sequence[Any], cells: Sequence[Any]) -> dict[Any, Any]:
+    """Return a row of cells. Columns of one name have the value that all say, else a list of theirs."""
+    row = dict(zip(names, cells, strict=True))
+    for name in row if len(row) < len(names) else ():
+        own = [cell for key, cell in zip(names, cells, strict=True) if key == name]
+        row[name] = own[0] if len({*map(str, own)}) == 1 else own
     return row
 
 

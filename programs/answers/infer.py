@@ -98,10 +98,8 @@ def _complete(judge: str, signature: Any, given: Answer | str | None, unit: str)
     if isinstance(given, Answer) and given.field:
         return given
     if isinstance(given, str) and given not in signature.output_fields:
-        raise JudgeError(
-            f"judge {judge}: answer={given!r} is none of its output fields",
-            hint=f"name one of {', '.join(signature.output_fields)}",
-        )
+        hint = f"name one of {', '.join(signature.output_fields)}"
+        raise JudgeError(f"judge {judge}: answer={given!r} is none of its output fields", hint=hint)
     read = _of_signature(judge, signature, unit, given if isinstance(given, str) else "")
     if given is None or isinstance(given, str):
         return read

@@ -75,26 +75,20 @@ NAMED = ("--prefer", "gpt,llama", "--column", "winner=label")
 MAPPED = ("--labels", "no,yes", "--map", "1=yes", "--map", "0=no")
 SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] = {
     "nested scores": (
-        TEXT,
-        NESTED,
-        ("--column", "input.question=message", "--column", "output=reply"),
-        "meta.thread_id",
-        (1, 5),
+        TEXT, NESTED, ("--column", "input.question=message", "--column", "output=reply"), "meta.thread_id", (1, 5)
     ),
     "pairs by the names of the models": (PAIR, PAIRS, NAMED, "conv_id", ("first", "second", "tie")),
     "chats of Chatbot Arena": (PAIR, ARENA, ("--prefer", "gpt,llama"), "winner", ("first", "second", "tie")),
     "chosen and rejected": (PAIR, CHOSEN, (), "Rejected", ("first", "second", "tie")),
     "own names, an empty cell": (
-        OK_OR_BAD,
-        OWN,
+        OK_OR_BAD, OWN,
         ("--column", "Seen by Ann=label", "--column", "Policy text=policy", "--column", "Agent reply=reply"),
-        "Seen by Ann",
-        ("ok", "bad"),
+        "Seen by Ann", ("ok", "bad"),
     ),
     "numbers as labels": (TEXT, FLAGS, (), "", ("0", "1")),
     "thumbs": (TEXT, [{**row, "label": "👍👎"[row["label"]]} for row in FLAGS], (), "", ("👍", "👎")),
     "labels of one's own": (TEXT, FLAGS, MAPPED, "", ("no", "yes")),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", SHAPES)

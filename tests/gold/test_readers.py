@@ -81,8 +81,7 @@ ENDS = "left\u2028right\x85end"
 EDGES: dict[str, tuple[str, list[Any]]] = {
     "an object laid out over lines": (json.dumps(ROWS[0], indent=1), [(1, ROWS[0])]),
     "a line separator of Unicode ends no line": (
-        json.dumps({"a": ENDS}, ensure_ascii=False) + '\n{"a": 1}',
-        [(1, {"a": ENDS}), (2, {"a": 1})],
+        json.dumps({"a": ENDS}, ensure_ascii=False) + '\n{"a": 1}', [(1, {"a": ENDS}), (2, {"a": 1})]
     ),
     "a cell longer than the csv module allows": ("a\n" + "x" * 200_000 + "\n", [(2, {"a": "x" * 200_000})]),
     "columns without a name are left out, those of one name a list": (
@@ -90,15 +89,11 @@ EDGES: dict[str, tuple[str, list[Any]]] = {
         [(2, {"a": ["x", "y"], "b": "1"})],
     ),
     "titles of a spreadsheet are no header": (
-        "Q3 export,,\n\nby Ann,,\na,b,\n0,x,\n",
-        [(5, {"a": "0", "b": "x"})],
+        "Q3 export,,\n\nby Ann,,\na,b,\n0,x,\n", [(5, {"a": "0", "b": "x"})]
     ),
-    "a separator that Excel is told, and one after each row": (
-        "sep=;\na;b\n0;x;\n",
-        [(3, {"a": "0", "b": "x"})],
-    ),
+    "a separator that Excel is told, and one after each row": ("sep=;\na;b\n0;x;\n", [(3, {"a": "0", "b": "x"})]),
     "commas in a quoted name part no cells": ('"a, b, c";d\nx;y\n', [(2, {"a, b, c": "x", "d": "y"})]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", EDGES)
@@ -111,22 +106,14 @@ BROKEN = {
     "empty": (b"", None, "empty"),
     "only spaces": (b" \n\n ", None, "empty"),
     "empty array": (b"[]", None, "empty"),
-    "latin-1": (
-        "a,b\nx,y\ncafé,z\n".encode("latin-1"),
-        3,
-        "0xe9 at column 4 is not UTF-8; give a text",
-    ),
+    "latin-1": ("a,b\nx,y\ncafé,z\n".encode("latin-1"), 3, "0xe9 at column 4 is not UTF-8; give a text"),
     "latin-1 after a BOM": (b"\xef\xbb\xbfa,b\n\xe9,z\n", 2, "0xe9 at column 1"),
     "utf-16": ("a,b\n".encode("utf-16"), 1, "not text; give a text file in UTF-8 (from Excel"),
     "NUL": (b"a,b\nx,\x00\n", 2, "NUL"),
     "gzip": (b"\x1f\x8b\x08", None, "the file is packed; unpack it"),
     "half a line": (b'{"a": 1}\n{"a": ', 2, "broken JSON at column 7"),
     "first line": (b'{"a": 1,}\n{"a": 2}\n', 1, "broken JSON"),
-    "a key twice": (
-        b'{"a": 1, "a": 1}\n{"a": 1, "a": 2}\n',
-        2,
-        "'a' is given twice, with different values; keep",
-    ),
+    "a key twice": (b'{"a": 1, "a": 1}\n{"a": 1, "a": 2}\n', 2, "'a' is given twice, with different values; keep"),
     "half an array": (b'[{"a": 1},\n{"a": 2}\n', 3, "broken JSON"),
     "a number in the array": (b'[{"a": 1},\n7]', 2, "a row must be a JSON object, got int"),
     "a list among the lines": (b'{"a": 1}\n[1]\n', 2, "a row must be a JSON object, got list"),
@@ -136,7 +123,7 @@ BROKEN = {
     "one cell too few": (b'a,b\n"x\ny",2\n1\n', 4, "1 cells, the header has 2"),
     "open quote": (b'a,b\n1,2\n1,"2\n', 3, "broken CSV"),
     "cut parquet": (WHOLE[:-20], None, "broken Parquet"),
-}
+}  # fmt: skip
 
 
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
