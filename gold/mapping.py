@@ -135,7 +135,7 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
             result += label if isinstance(item, str) and isinstance(label, list) else [label]
         return result
     text = str(as_text(value)).strip()
-    label = labels.get(text.casefold())
+    label = labels.get(text.casefold(), labels.get(str(value).casefold()))  # 1.0 is called 1, too
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None
     names = sorted(scale.text(one).casefold() for one in scale.domain)

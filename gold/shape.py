@@ -80,9 +80,7 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
         if unclear == ["label"] and any(one.startswith("ratings.") or is_rating(one) for one in names):
             hint = _MERGE
         if "label" in unclear and have.issuperset(_CHOICE):
-            hint = (
-                f"chosen and rejected are two inputs that have no column, here {' and '.join(pair) or 'none'}"
-            )
+            hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     labels = [column for column, name in columns.items() if name == "label"][:1]
     said = [row.get(label) for label in labels for row in rows]

@@ -111,7 +111,10 @@ YES_OR_NO = replace(CHECK, labels=("Yes", "No"), positive="No")
 SENTENCES = {"reference": "r", "sentences": ["a", "b"], "labels": ["Faithful", "made up"]}
 LABELS: list[tuple[Judge, dict[str, Any], dict[str, str], tuple[Any, ...]]] = [
     (CHECK, {"policy": "p", "reply": "r", "verdict": " Hold "}, {}, ("hold",)),
-    (CHECK, {"policy": "p", "reply": "r", "verdict": 1}, {"1": "hold"}, ("hold",)),
+    *(
+        (CHECK, {"policy": "p", "reply": "r", "verdict": 1.0}, {said: "hold"}, ("hold",))
+        for said in ("1", "1.0")
+    ),
     (FLAG, {"message": "m", "rude": "Yes"}, {"yes": "true"}, ("true",)),
     *(
         (YES_OR_NO, {"policy": "p", "reply": "r", "verdict": said}, {}, ("No",))
