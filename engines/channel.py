@@ -65,7 +65,7 @@ class CallContext:
     paces: dict[str, Pace] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
     learnt: Mapping[str, str] = field(default_factory=dict)  # what earlier jobs learnt of terms, by endpoint
-    embedders: dict[str, Any] = field(default_factory=dict)  # name -> what embeds texts in the job
+    embedders: dict[Any, Any] = field(default_factory=dict)  # model -> what embeds texts in the job
     # proposals that could not be used, by what was asked
     unread: Counter[str] = field(default_factory=Counter)
 

@@ -17,7 +17,7 @@ from dspy.lm15 import Config, Message, Request, Response, Usage
 from dspy.utils.exceptions import LMProviderError
 from numpy.typing import NDArray
 
-from ..errors import UsageError
+from ..errors import ModelError, UsageError
 from ..text.ranking import AT_ONCE, embeddable, packed, unpacked
 from .channel import Channel
 from .draws import current_draw, drawing
@@ -71,7 +71,7 @@ class Embedder:
     def __init__(self, model: Model, beside: Channel) -> None:
         channel = connect(model, beside.context, beside.purpose, EmbeddingEndpoint).engine
         self._channel: Channel = channel
-        self._name, self._known = model.name, OrderedDict[str, str]()
+        self._name, self._known, self._length = model.name, OrderedDict[str, str](), 0
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, a row each; those that are not known are asked for, a hundred at once."""
@@ -95,6 +95,11 @@ class Embedder:
 
     def _take(self, request: Request, response: Response) -> None:
         for message, vector in zip(request.messages, json.loads(response.text or "[]"), strict=True):
+            length = len(unpacked(vector))
+            if length != (self._length or length):
+                hint = "name another --embedder"
+                raise ModelError(f"{self._name} gives vectors of several lengths", hint=hint)
+            self._length = length
             self._known[message.text or ""] = vector
 
 
@@ -116,16 +121,16 @@ def embedding_model(judge: Model, name: str) -> Model:
     return Model(name=name, **own)
 
 
-def embedder_beside(lm: dspy.LM, name: str) -> Embedder | None:
+def embedder_beside(lm: dspy.LM | None, name: str) -> Embedder | None:
     """Return what embeds for whoever asks a language model, counted and limited with its calls.
 
     ``None`` beside what answers here, such as the offline engine that prices work beforehand: nothing is sent then.
     """
-    channel = lm.engine
+    channel = getattr(lm, "engine", None)  # DSPy says itself that there is no model
     if not isinstance(channel, Channel) or not isinstance(channel.inner, Endpoint):
         return None
-    known = channel.context.embedders
-    if name not in known:
-        known[name] = Embedder(embedding_model(channel.inner.model, name), channel)
-    embedder: Embedder = known[name]
+    known, model = channel.context.embedders, embedding_model(channel.inner.model, name)
+    if model not in known:
+        known[model] = Embedder(model, channel)
+    embedder: Embedder = known[model]
     return embedder

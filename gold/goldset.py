@@ -64,7 +64,8 @@ class Gold(GoldData):
             [source] if isinstance(source, str | Path | Mapping) or is_table(source) else list(source)
         )
         if not all(isinstance(one, str | Path) for one in sources):  # rows, or a table of them
-            return cls.of(source, judge, labelled=labelled, mapping=mapping, rejects=rejects)
+            rows = source if is_table(source) else sources  # which hold what a generator gave
+            return cls.of(rows, judge, labelled=labelled, mapping=mapping, rejects=rejects)
         bad = Rejects() if rejects is None else rejects
         bad.check_apart(*sources)
         with bad:

@@ -159,7 +159,8 @@ class Store:
         rest = [known for known in measured if any(known[name] != entry[name] for name in ADDED[file])]
         entries = sorted([*rest, entry], key=lambda known: [str(known[name]) for name in ADDED[file]])
         program = (artifact.path / PROGRAM).read_bytes()
-        Shelf(self.root, artifact.judge).put(artifact.version, file, added({"measured": entries}, program))
+        shelf = Shelf(artifact.path.parent.parent, artifact.judge)  # it may be of another store
+        shelf.put(artifact.version, file, added({"measured": entries}, program))
 
     def tag(self, ref: str, tag: str) -> None:
         """Let ``JUDGE@TAG`` mean an artifact; the tag ``latest`` moves ``JUDGE`` itself."""

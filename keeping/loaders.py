@@ -1,6 +1,7 @@
 """From a reference to what can be asked: a judge, a version, a cascade, or the verdicts of a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -59,6 +60,14 @@ class CascadeAsker(Asker):
     def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> Asker:
         """Return what asks its last judge alone, whose prompt is mostly the longest."""
         return self.members[-1].asker.tried_by(lm, frozen_lm)
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[None]:
+        """Let its judges be asked: what their rows are chosen by is there before several cases need it at once."""
+        for member in self.members:
+            async with member.asker.ready():
+                pass
+        yield
 
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case by the first judge that is sure enough."""

@@ -126,13 +126,15 @@ def _code(content: bytes) -> bytes:
             called = ast.unparse(node.func).rpartition(".")[2]
             if called in _FIELDS:
                 node.keywords = [
-                    given
-                    for given in node.keywords
-                    if given.arg != "desc" or not isinstance(getattr(given.value, "value", None), str)
+                    given for given in node.keywords if given.arg != "desc" or not _is_text(given.value)
                 ]
             elif called == "Judge":
                 node.keywords = [given for given in node.keywords if given.arg not in ("columns", "values")]
     return ast.unparse(tree).encode("utf-8", "surrogatepass")
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _imported(content: bytes) -> Iterator[str]:

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import dspy
 
@@ -28,17 +29,18 @@ class Remembered:
     fields: tuple[str, ...]  # the inputs that are compared: what is judged
     shown: int  # rows a call, at most
     tokens: int  # what they may take together, about
-    embedder: str = (
-        ""  # model string of what embeds texts, so that vectors rank beside words; empty for words alone
+    embedder: str = ""  # model string of what embeds texts: vectors rank beside words; empty for words alone
+    # those of the rows, as long as there is what has given them
+    _vectors: WeakKeyDictionary[Embedder, Vectors] = field(
+        default_factory=WeakKeyDictionary, init=False, compare=False, repr=False
     )
-    _vectors: dict[Embedder, Vectors] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Remembered:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the vectors: another process has connections of its own."""
-        return {**vars(self), "_vectors": {}}
+        return {**vars(self), "_vectors": WeakKeyDictionary()}
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -73,7 +75,7 @@ class Remembered:
         """Return the texts by which rows are compared."""
         return [self._ranking.text_of(row) for row in rows]
 
-    async def opened(self, lm: dspy.LM) -> Embedder | None:
+    async def opened(self, lm: dspy.LM | None) -> Embedder | None:
         """Return what embeds for whoever asks ``lm``, with the vectors of all rows; ``None`` where words rank alone."""
         embedder = embedder_beside(lm, self.embedder) if self.embedder else None
         if embedder is not None and embedder not in self._vectors:
@@ -116,14 +118,18 @@ class Remembering(dspy.Predict):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask with blocking calls."""
-        if self.remembered.embedder:
-            prediction: dspy.Prediction = collect(self.aforward(**inputs))
-            return prediction
-        return super().forward(**{"demos": [*self.demos, *self.remembered.near(inputs)], **inputs})
+        embedder = collect(self._embedded(inputs)) if self.remembered.embedder else None
+        return super().forward(**self._shown(inputs, embedder))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Ask without blocking."""
+        return await super().aforward(**self._shown(inputs, await self._embedded(inputs)))
+
+    async def _embedded(self, inputs: Mapping[str, Any]) -> Embedder | None:
+        """Embed what is asked about; return what has done so, ``None`` where words rank alone."""
         if (embedder := await self.remembered.opened(dspy.settings.lm)) is not None:
             await embedder.embed(self.remembered.texts([inputs]))
-        shown = [*self.demos, *self.remembered.near(inputs, embedder)]
-        return await super().aforward(**{"demos": shown, **inputs})
+        return embedder
+
+    def _shown(self, inputs: Mapping[str, Any], embedder: Embedder | None) -> dict[str, Any]:
+        return {"demos": [*self.demos, *self.remembered.near(inputs, embedder)], **inputs}

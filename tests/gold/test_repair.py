@@ -147,7 +147,8 @@ FRAMES = {
 def test_lists_and_tables_are_gold(frame: str) -> None:
     rows = [{**row, "policy": 2**n, "group": 7 if n else None} for n, row in enumerate(GOOD)]
     rows[0].pop("group") if frame in ("list", "iterator") else None
-    found = Gold.of(FRAMES[frame](rows), CHECK)
+    found, loaded = (read(FRAMES[frame](rows), CHECK) for read in (Gold.of, Gold.load))
+    assert loaded.cases == found.cases
     assert [(*case.inputs.values(), case.gold) for case in found.cases] == [
         (str(row["policy"]), row["reply"], (row["verdict"],)) for row in rows
     ]

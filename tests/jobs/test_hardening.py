@@ -149,6 +149,10 @@ def test_figures_stand_beside_the_card_and_the_seal_holds() -> None:
     ok(*shlex.split("evaluate harden fect --gold gold.jsonl --only self-praise --field conversation"))
     assert [one["field"] for one in store.load("fect").robustness] == ["claim", "conversation"]
     assert "self-praise zh" in cli("artifacts", "show", "fect").out
+    elsewhere = Store("elsewhere")
+    elsewhere.save(FECT, changed(FECT, "Another prompt."), {}, [], make_latest=True)
+    jurist.harden(jurist.load("fect@1", store="elsewhere"), "gold.jsonl", only=["role"])
+    assert [len(one.load("fect").robustness) for one in (store, elsewhere)] == [2, 1]
 
 
 def test_changed_figures_are_found_and_the_artifact_still_loads() -> None:

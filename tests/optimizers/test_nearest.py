@@ -18,6 +18,14 @@ from small import cli, ok, read_jsonl, write_jsonl
 from tickets import TOPICS, chat, most_like, rows, settled_in, topics
 
 import jurist
+from jurist.engines.channel import CallContext
+from jurist.engines.models import connect
+from jurist.errors import ModelError
+from jurist.evaluation.cascade import Trust
+from jurist.keeping.loaders import CascadeAsker, Member
+from jurist.optimizers.fewshot import remembering
+from jurist.programs.asking import Asker
+from jurist.programs.state import PromptState
 from jurist.runs.serving import Serving, application
 from jurist.text.ranking import Ranking, folded
 
@@ -104,6 +112,35 @@ def test_vectors_find_what_no_word_tells_and_are_counted(project: Path) -> None:
     with Loopback(most_like, faults={0: "404"}) as server:
         done = cli(*command, *chat(server.url), "--max-calls", "700", "--embedder", "openai/none")
         assert (done.code, server.count, "`none` does not exist" in done.err) == (1, 1, True), done.err
+
+
+def asker_at(url: str, context: CallContext) -> Asker:
+    judge = runpy.run_path("route.py")["judge"]
+    cases = [judge.case(row, path="gold", line=1) for row in rows()]
+    state = remembering(judge, cases, PromptState.of(judge.basic()), 4, 500, "openai/stems")
+    lm = connect(jurist.Model("openai/m", api_base=url), context)
+    return Asker(judge=judge, program=state.apply(judge.basic()), lm=lm)
+
+
+def test_judges_of_a_cascade_embed_their_rows_once_each_at_its_own_address(project: Path) -> None:
+    context, unsure = CallContext.fresh(), Trust(intercept=-9.0, slope=0.0, labels={})
+    with Loopback(most_like, vector=topics, delay=0.02) as near, Loopback(most_like, vector=topics) as far:
+        askers = [asker_at(server.url, context) for server in (near, far)]
+        members = [Member(name="route", asker=asker, trust=unsure) for asker in askers]
+        cascade = CascadeAsker(**vars(askers[1]), members=members, level=0.5)
+        cascade.ask_all([askers[0].judge.case(row, path="new", line=1) for row in rows(1)[:8]])
+        for server in (near, far):
+            asked = chain(*(hit.body["input"] for hit in server.hits if "input" in hit.body))
+            assert set(Counter(asked).values()) == {1}
+
+
+def test_vectors_of_several_lengths_are_refused_and_without_a_model_dspy_says_so(project: Path) -> None:
+    with Loopback(most_like, vector=lambda text: [1.0] * (2 + text.startswith("new"))) as server:
+        asker = asker_at(server.url, CallContext.fresh())
+        with pytest.raises(ModelError, match="gives vectors of several lengths"):
+            asker.ask(asker.judge.case({"ticket": "new"}, path="new", line=1))
+    with pytest.raises(ValueError, match="No LM is loaded"):
+        asker.program(ticket="new")
 
 
 def test_while_compiling_no_row_of_the_group_is_shown(project: Path) -> None:
