@@ -138,10 +138,8 @@ def _proposer(options: CompileOptions) -> Model | None:
     """Return who writes prompts; ``None`` for the judge's model. It shares what names an endpoint of its provider."""
     if options.prompt_model is None:
         if options.prompt_api_base or options.prompt_key_env:
-            raise UsageError(
-                "--prompt-api-base and --prompt-api-key-env go with --prompt-model",
-                hint="name the model that writes prompts",
-            )
+            hint = "name the model that writes prompts"
+            raise UsageError("--prompt-api-base and --prompt-api-key-env go with --prompt-model", hint=hint)
         if options.prompt_max_tokens is None:
             return None
         return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=options.model)

@@ -38,10 +38,8 @@ class EmbeddingEndpoint(Endpoint):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         if not self._direct.fits or not self._direct.provider.startswith("openai"):
-            raise UsageError(
-                f"{model.name} cannot be asked for embeddings",
-                hint="name an endpoint that has OpenAI's /embeddings: openai/NAME, elsewhere with --api-base",
-            )
+            hint = "name an endpoint that has OpenAI's /embeddings: openai/NAME, elsewhere with --api-base"
+            raise UsageError(f"{model.name} cannot be asked for embeddings", hint=hint)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response, whose text holds the vectors, and its cost in US dollars, ``None`` if not known."""

@@ -182,10 +182,8 @@ def _encoded(
     code_of: dict[Value | None, int] = {None: MISSING, **{value: code for code, value in enumerate(values)}}
     codes = np.array([[code_of[value] for value in given] for given in ratings.values()], dtype=np.int64).T
     if not ((codes != MISSING).sum(axis=1) >= 2).any():
-        raise JuristError(
-            f"none of the {len(codes)} units is labelled by two raters",
-            hint="let two raters label the same units",
-        )
+        hint = "let two raters label the same units"
+        raise JuristError(f"none of the {len(codes)} units is labelled by two raters", hint=hint)
     return values, codes
 
 

@@ -146,10 +146,8 @@ def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = 
     """Count the answers that differ from gold, which is what the judge said of the text as it is."""
     counted = [row for row in rows if row.labelled and not row.failed]
     if not counted:
-        raise JuristError(
-            f"none of {len(rows)} cases was answered, so that no answer can change",
-            hint="see with jurist evaluate why there are none",
-        )
+        hint = "see with jurist evaluate why there are none"
+        raise JuristError(f"none of {len(rows)} cases was answered, so that no answer can change", hint=hint)
     changed_cases, shifts = list[bool](), list[float]()
     every, flipped = Counter[str](), Counter[str]()
     for row in counted:

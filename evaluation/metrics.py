@@ -275,10 +275,8 @@ def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
                 f"the metric {name!r} raised {type(bug).__name__}: {bug}", hint="correct the function"
             ) from bug
         if not isinstance(value, int | float | np.number) or not 0.0 <= value <= 1.0:
-            raise JuristError(
-                f"the metric {name!r} returned {value!r} for {len(gold)} units",
-                hint="a metric returns one number from 0 to 1, also where a quotient would be 0/0",
-            )
+            hint = "a metric returns one number from 0 to 1, also where a quotient would be 0/0"
+            raise JuristError(f"the metric {name!r} returned {value!r} for {len(gold)} units", hint=hint)
         return float(value)
 
     def values(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:

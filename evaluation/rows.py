@@ -99,10 +99,8 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
         )
     for key, row in left.items():
         if (row.gold, row.group) != (right[key].gold, right[key].group):
-            raise JuristError(
-                f"case {key!r} has another gold label or group in the second system",
-                hint="score both systems against the same gold set",
-            )
+            hint = "score both systems against the same gold set"
+            raise JuristError(f"case {key!r} has another gold label or group in the second system", hint=hint)
     return [right[key] for key in left]
 
 

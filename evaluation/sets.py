@@ -227,10 +227,8 @@ class ObjectSets(Members):
 
     def __post_init__(self) -> None:
         if unknown := set(self.key) - set(self.names):
-            raise UsageError(
-                f"{self.model.__name__} has no fields {', '.join(sorted(unknown))}",
-                hint="name fields of the model as key",
-            )
+            hint = "name fields of the model as key"
+            raise UsageError(f"{self.model.__name__} has no fields {', '.join(sorted(unknown))}", hint=hint)
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:

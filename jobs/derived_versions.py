@@ -98,10 +98,8 @@ def remember(
         if case.group not in groups and case.id not in near and alone[case.id].id not in leaks
     ]
     if not fit:
-        raise GoldError(
-            f"{labels} has no labelled row that is not in the sealed test of {ref}",
-            hint="name a file with labels of other rows",
-        )
+        hint = "name a file with labels of other rows"
+        raise GoldError(f"{labels} has no labelled row that is not in the sealed test of {ref}", hint=hint)
     candidate = replace(plan.candidate, state=_reminded(plan, fit), source=f"{ref} and {len(fit)} more rows")
     plan = replace(plan, candidate=candidate)
     check_leaks(split, [candidate.state])
@@ -141,10 +139,8 @@ def _reminded(plan: _Again, cases: Sequence[Case]) -> PromptState:
             added = replace(kept, rows={**kept.rows, **rows})
         new = new.with_demos(name, tuple(demos), added or kept)
     if new == old:
-        raise ArtifactError(
-            f"{plan.judge.name} has no step that can show labelled rows",
-            hint=f"jurist compile {plan.judge.name} on all rows",
-        )
+        hint = f"jurist compile {plan.judge.name} on all rows"
+        raise ArtifactError(f"{plan.judge.name} has no step that can show labelled rows", hint=hint)
     return new
 
 
@@ -228,10 +224,8 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     artifact.check_single()
     about, card = artifact.about, artifact.card
     if unknown := sorted(ids.difference(about.gold.seen)):
-        raise ArtifactError(
-            f"{artifact.ref} was not compiled on {', '.join(unknown)}",
-            hint="name rows of train or dev by the id that jurist run gives them",
-        )
+        hint = "name rows of train or dev by the id that jurist run gives them"
+        raise ArtifactError(f"{artifact.ref} was not compiled on {', '.join(unknown)}", hint=hint)
     rules = [rule for rule in about.guidelines if not ids & set(rule["cases"])]
     gone, prompts = dict[str, Demo](), dict[str, PredictorPrompt]()
     for prompt in artifact.state.predictors.values():

@@ -61,10 +61,8 @@ def exported(
     """Return the text of the file that is to be written, and what it cannot hold, in words."""
     found = exporter(target)
     if output is not None and found.suffix == ".py" != Path(output).suffix:
-        raise UsageError(
-            f"{target} takes a file of Python, which {output} is not by its name",
-            hint=f"--output {Path(output).with_suffix('.py')}",
-        )
+        hint = f"--output {Path(output).with_suffix('.py')}"
+        raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
     return found.render(subject), [*getattr(found, "limits", ()), *subject.limits]
 

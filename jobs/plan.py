@@ -65,10 +65,8 @@ class Plan(SearchOptions):
         check_sampling(self.judge, self.sampling)
         shows = self.optimizer_name in _REMEMBER and self.judge.answer.has_examples
         if self.embedder and (self.model.offline or not shows):
-            raise UsageError(
-                f"--embedder {self.embedder} would embed nothing",
-                hint=f"it goes with --model and --optimizer {', '.join(_REMEMBER)}, of a judge that labels",
-            )
+            hint = f"it goes with --model and --optimizer {', '.join(_REMEMBER)}, of a judge that labels"
+            raise UsageError(f"--embedder {self.embedder} would embed nothing", hint=hint)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""

@@ -13,11 +13,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from jurist.engines.ledger import Spend
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
-from jurist.papers.cognibench.detection import (
-    KINDS,
-    STATISTICS,
-    Line,
-)
+from jurist.papers.cognibench.detection import KINDS, STATISTICS, Line
 from jurist.programs.cognibench import BELOW, statement_type
 from jurist.signatures.cognibench import LABELS
 

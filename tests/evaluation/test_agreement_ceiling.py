@@ -45,9 +45,7 @@ def test_each_rater_is_measured_like_a_judge_against_the_others() -> None:
 
 
 @settings(max_examples=40)
-@given(
-    units=st.lists(st.tuples(*[st.sampled_from([*LABELS, None])] * 2), min_size=2, max_size=20),
-)
+@given(units=st.lists(st.tuples(*[st.sampled_from([*LABELS, None])] * 2), min_size=2, max_size=20))
 def test_two_raters_are_each_the_other_s_gold(units: list[tuple[str | None, str | None]]) -> None:
     both = [(one, two) for one, two in units if one is not None and two is not None]
     assume(both)

@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.disagreements import (
-    Signs,
-    apart,
-    credit,
-    gain_of,
-    win_share_shown,
-)
+from jurist.evaluation.disagreements import Signs, apart, credit, gain_of, win_share_shown
 from jurist.evaluation.paired import fewest_groups, sign_test
 from jurist.evaluation.scores import Scores
 

@@ -50,10 +50,7 @@ HOSTILE = [
 ]
 
 
-ADAPTERS = {
-    "chat": lambda: dspy.ChatAdapter(use_json_adapter_fallback=False),
-    "json": dspy.JSONAdapter,
-}
+ADAPTERS = {"chat": lambda: dspy.ChatAdapter(use_json_adapter_fallback=False), "json": dspy.JSONAdapter}
 """DSPy's own: an export is compared with what they send."""
 
 

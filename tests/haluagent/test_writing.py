@@ -13,12 +13,7 @@ from jurist.engines.models import Model, connect
 from jurist.gold.goldset import Gold
 from jurist.gold.sources import read
 from jurist.programs.frozen import all_predictors
-from jurist.programs.haluagent.writing import (
-    ANSWERS,
-    CHECKS,
-    HALUAGENT,
-    HaluAgent,
-)
+from jurist.programs.haluagent.writing import ANSWERS, CHECKS, HALUAGENT, HaluAgent
 from jurist.programs.together import asking_of
 from jurist.text.wording import count_words, is_chinese, passages
 

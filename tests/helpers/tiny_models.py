@@ -11,12 +11,7 @@ _CHAT = (
 )
 
 
-def tiny(
-    folder: Path,
-    *,
-    room: int,
-    texts: Iterable[str] = _TEXTS,
-) -> Path:
+def tiny(folder: Path, *, room: int, texts: Iterable[str] = _TEXTS) -> Path:
     """Save a Llama of random weights that takes ``room`` tokens; nothing is downloaded.
 
     Args:

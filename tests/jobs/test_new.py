@@ -9,12 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import cli, ok, write_jsonl
 
-from jurist.jobs.incoming import (
-    IncomingPrompt,
-    judge_source,
-    labels_asked,
-    read_prompt,
-)
+from jurist.jobs.incoming import IncomingPrompt, judge_source, labels_asked, read_prompt
 from jurist.programs.state import normalise_instruction
 
 TEXT = "Is the reply polite?\n\nMessage: {{message}}\nReply: {{ reply }}"

@@ -20,14 +20,7 @@ from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
 
 HOUSE = Path(__file__).parents[2] / "docs" / "may_send.py"
-SMALL: dict[str, Any] = {
-    "steps": 2,
-    "trials": 6,
-    "sizes": (2, 4),
-    "sets": 1,
-    "sample": 10,
-    "startup": 2,
-}
+SMALL: dict[str, Any] = {"steps": 2, "trials": 6, "sizes": (2, 4), "sets": 1, "sample": 10, "startup": 2}
 
 
 def house_job(*, size: int = 16, samples: int = 1) -> Job:
