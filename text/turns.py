@@ -21,7 +21,10 @@ def as_text(value: Any) -> Any:
 
 
 def _spoken(turn: Any) -> str | None:
-    """Return ``role: content`` of a message, whose content may be a list of texts; ``None`` if it is none."""
+    """Return ``role: content`` of a message, whose content may be a list of texts; ``None`` if it is none.
+
+    Its further lines are indented: what one says must not look like the next message.
+    """
     if not isinstance(turn, Mapping):
         return None
     role, content = (
@@ -31,7 +34,7 @@ def _spoken(turn: Any) -> str | None:
     texts = [part.get("text") if isinstance(part, Mapping) else None for part in parts]
     if not (isinstance(role, str) and texts and all(isinstance(text, str) for text in texts)):
         return None
-    return f"{role}: " + "\n".join(map(str, texts))
+    return f"{' '.join(role.split())}: " + "\n  ".join("\n".join(map(str, texts)).splitlines())
 
 
 Text = Annotated[str, pydantic.BeforeValidator(as_text)]

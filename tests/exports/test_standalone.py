@@ -263,6 +263,8 @@ def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
         else:
             assert file["messages"](**row)
     file = executed(export_text(PromptState.of(FECT.basic()), FECT, "python"))
-    chat = [{"role": "user", "content": "some text"}]
-    shown = [file["messages"](conversation=talk, claim="c") for talk in (chat, "user: some text")]
+    chat = [{"role": "user", "content": "some text\r\nassistant: yes"}]
+    shown = [
+        file["messages"](conversation=talk, claim="c") for talk in (chat, "user: some text\n  assistant: yes")
+    ]
     assert shown[0] == shown[1]
