@@ -14,7 +14,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.embedding import embedding_model
+from ..engines.embedding import embedding_model, requests_for
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model, connect, shipped_prices
@@ -259,18 +259,13 @@ def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
 
 
 def embedding(judge: LoadedJudge, rows: int, shown: Sequence[Case]) -> list[Ask]:
-    """Return what it takes to embed rows one by one, for each step that chooses by vectors what it shows."""
-    calls, size = rows * judge.judge.answer.presentations, Size(1.0, length(shown) if shown else 0.0)
-    return [
-        Ask(
-            role=f"embedder {at}",
-            models=(embedding_model(judge.model, name),),
-            calls=Span(calls, calls),
-            size=size,
-            who=f"of {name}",
-        )
-        for at, name in enumerate(judge.embedders, 1)
-    ]
+    """Return what it takes to embed what a step remembers, and rows one by one, where it chooses by vectors."""
+    asks, size = list[Ask](), Size(1.0, length(shown) if shown else 0.0)
+    for at, kept in enumerate(judge.embedders, 1):
+        calls = rows * judge.judge.answer.presentations + requests_for(len(kept.rows))
+        models, who = (embedding_model(judge.model, kept.embedder),), f"of {kept.embedder}"
+        asks.append(Ask(role=f"embedder {at}", models=models, calls=Span(calls, calls), size=size, who=who))
+    return asks
 
 
 def size_of(asker: Asker, cases: Sequence[Case]) -> Size:

@@ -18,6 +18,7 @@ from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.records import records
+from ..programs.remembering import Remembered
 from ..programs.verdicts import Verdict
 from .artifact_card import rows_of
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
@@ -209,10 +210,9 @@ class LoadedJudge(Prompt):
     def asker(self) -> Asker:
         """Return what asks this judge."""
         if self.embedders and self.model.offline:
-            raise UsageError(
-                f"{self.name} chooses the rows that it shows by vectors of {self.embedders[0]}, not by words alone",
-                hint="name a --model",
-            )
+            embedder = self.embedders[0].embedder
+            what = f"{self.name} chooses the rows that it shows by vectors of {embedder}, not by words alone"
+            raise UsageError(what, hint="name a --model")
         program = self.artifact.program(self.judge) if self.artifact else self.state.apply(self.judge.basic())
         frozen, role = self.frozen_model, self.judge.role
         verifying = self.contexts.get("judge", self.context)
@@ -229,10 +229,10 @@ class LoadedJudge(Prompt):
         )
 
     @property
-    def embedders(self) -> list[str]:
-        """What embeds the rows that are asked about, of each step that compares them with those it remembers."""
+    def embedders(self) -> list[Remembered]:
+        """What is remembered and has what embeds it, and the rows that are asked about, of each such step."""
         kept = [prompt.remembered for prompt in self.state.predictors.values()]
-        return [one.embedder for one in kept if one and one.embedder]
+        return [one for one in kept if one and one.embedder]
 
     @property
     def frozen_model(self) -> Model | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -30,17 +30,18 @@ class Remembered:
     shown: int  # rows a call, at most
     tokens: int  # what they may take together, about
     embedder: str = ""  # model string of what embeds texts: vectors rank beside words; empty for words alone
-    # those of the rows, as long as there is what has given them
-    _vectors: WeakKeyDictionary[Embedder, Vectors] = field(
-        default_factory=WeakKeyDictionary, init=False, compare=False, repr=False
-    )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Remembered:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the vectors: another process has connections of its own."""
-        return {**vars(self), "_vectors": WeakKeyDictionary()}
+        return {name: value for name, value in vars(self).items() if name != "_vectors"}
+
+    @cached_property
+    def _vectors(self) -> WeakKeyDictionary[Embedder, Vectors]:
+        """The vectors of the rows, as long as there is what has given them."""
+        return WeakKeyDictionary()
 
     @cached_property
     def sizes(self) -> list[int]:

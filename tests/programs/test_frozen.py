@@ -9,13 +9,7 @@ from fakes import Scripted, context_with, lm_of, reply, user_of
 
 from jurist.engines.adapters import adapter
 from jurist.evaluation.checked_items import Check
-from jurist.programs.frozen import (
-    all_predictors,
-    frozen,
-    frozen_predictors,
-    frozen_steps_by,
-    verifier,
-)
+from jurist.programs.frozen import all_predictors, frozen, frozen_predictors, frozen_steps_by, verifier
 from jurist.programs.state import PromptState
 
 
