@@ -3,7 +3,7 @@
 import random
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -191,13 +191,19 @@ class Turns:
         """The arms that have had no turn."""
         return [arm for arm in self._row if not self._taken[arm.name]]
 
-    def propose(self, track: Track, *, late: bool) -> list[Candidate]:
-        """Return what the first arm with an idea makes; ``late`` one without a turn has its first beside it."""
+    def propose(self, track: Track, *, late: bool, first: Collection[str] = ()) -> list[Candidate]:
+        """Return what the first arm with an idea makes; ``late`` one without a turn has its first beside it.
+
+        Beside it too have arms named ``first`` theirs. All these are met before it: the budget may end at any case.
+        """
         self._made = []
         self._ask(track, list(self._row))
+        for arm in self.untried:
+            if arm.name in first:
+                self._ask(track, [arm])
         if late:
             self._ask(track, self.untried)
-        return [one for _, made in self._made for one in made]
+        return [one for _, made in reversed(self._made) for one in made]
 
     def _ask(self, track: Track, arms: Sequence[Arm]) -> None:
         for arm in arms:
@@ -292,6 +298,7 @@ class Raced(ABC):
     # in place of blocks, each new prompt is scored on all of dev, and who leads on train too
     whole: bool = False
     proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
+    first: ClassVar[tuple[str, ...]] = ()  # arms that have a turn in the first step, whoever else has it
     # from the errors of each leader, so that with ``whole`` it meets train too
     learns: ClassVar[bool] = True
     races: ClassVar[bool] = True  # the basic prompt is one of the race, and is scored as far as that needs it
@@ -344,7 +351,8 @@ class Raced(ABC):
             track.step, untried = step, len(turns.untried)
             left = meter.left()
             halved = begun is not None and left is not None and 2 * left < begun
-            made = turns.propose(track, late=halved or waited >= self.patience or self.steps - step < untried)
+            late = halved or waited >= self.patience or self.steps - step < untried
+            made = turns.propose(track, late=late, first=self.first if step == 1 else ())
             for one in made:
                 track.run(one)
                 job.note(f"step {step}: {board.name(one)}", board.value(one, track.order), kind="candidate")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
@@ -36,6 +36,7 @@ class AllArms(Opro):
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
+    first: ClassVar[tuple[str, ...]] = ("nearest", "guidelines")  # what `teach` teaches, at some twenty calls
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return those that were asked for and that the judge has a use for."""
