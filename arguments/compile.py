@@ -39,6 +39,7 @@ class SearchOptions(
         "M",
         "model that embeds texts, as openai/text-embedding-3-small: rows shown with a call are chosen by its vectors "
         "too (default: by words alone)",
+        type=name,
         rare=True,
     )
 

@@ -48,13 +48,14 @@ class EmbeddingEndpoint(Endpoint):
             async with asyncio.timeout(self._timeout):
                 reply = await self._direct.embedded(texts)
         try:
-            vectors = [given["embedding"] for given in reply["data"]]
+            data = sorted(reply["data"], key=lambda given: given.get("index", 0))
+            vectors = [given["embedding"] for given in data]
             usable = [bool(vector) and all(map(math.isfinite, vector)) for vector in vectors]
             if usable != [True] * len(texts):
                 raise ValueError("a vector is missing, empty, or holds what is no number")
             packs = [packed(vector) for vector in vectors]
             tokens = int(reply["usage"]["prompt_tokens"]) if reply.get("usage") else 0
-        except (KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
             problem = "what came is not one vector of numbers for each text"
             raise LMProviderError(problem, model=self.model.name) from error
         message, usage = Message.assistant(json.dumps(packs)), Usage(input_tokens=tokens, output_tokens=0)

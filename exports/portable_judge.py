@@ -164,7 +164,8 @@ class PortableJudge:
         """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""
 
         def embed(model: str, texts: list[str]) -> list[Any]:
-            return [one.embedding for one in client.embeddings.create(model=model, input=texts).data]
+            data = client.embeddings.create(model=model, input=texts).data
+            return [one.embedding for one in sorted(data, key=lambda one: one.index)]
 
         self._embed = embed
 

@@ -234,7 +234,7 @@ class _Handler(BaseHTTPRequestHandler):
                 {"embedding": loop.vector(text), "index": at} for at, text in enumerate(hit.body["input"])
             ]
             usage = {"prompt_tokens": 5 * len(vectors), "total_tokens": 5 * len(vectors)}
-            listed = {"object": "list", "data": vectors, "model": hit.body["model"], "usage": usage}
+            listed = {"object": "list", "data": vectors[::-1], "model": hit.body["model"], "usage": usage}
             self._send(200, json.dumps(listed).encode())
         elif hit.fault == "html":
             self._send(200, b"<html><body>gateway</body></html>", "text/html")
