@@ -8,7 +8,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
-from .errors import check_numbers
 from .jobs.cascading import Cascade, Cascading
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
@@ -45,8 +44,8 @@ def _measured(
     **more: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""
-    surface, limits, options = started(asking)
-    check_numbers(**{name: more[name] for name in ("repeats", "seed", "most") if name in more})
+    numbers = {name: more[name] for name in ("repeats", "seed", "most") if name in more}
+    surface, limits, options = started(asking, **numbers)
     contenders = load(judges, models, surface.store, options, more.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)
     done = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **more)

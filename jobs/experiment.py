@@ -18,9 +18,8 @@ from ..keeping.loaders import RecordedJudge
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
-from ..programs.asking import FIRST, in_readable_form
 from ..programs.judge import Judge
-from ..programs.verdicts import Verdict
+from ..programs.verdicts import FIRST, Verdict, in_readable_form
 from .estimate import Estimate, ask_of
 from .references import References, references_beside
 from .sealed_rows import Look, look_at, unseen

@@ -14,7 +14,7 @@ import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError, choices, printable
+from ..errors import UsageError, check_numbers, choices, printable
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -157,8 +157,9 @@ class Asking(Loading, total=False):
     surface: Surface | None
 
 
-def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
+def started(asking: Asking, **numbers: Any) -> tuple[Surface, Budget, dict[str, Any]]:
     """Return where a job is started, its limits, and how judges that are given by name are asked."""
+    check_numbers(**numbers)
     options: dict[str, Any] = dict(asking)
     names = ("budget", "surface", "store", "mapping")
     budget, surface, store, mapping = (options.pop(name, None) for name in names)

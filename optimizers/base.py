@@ -16,9 +16,9 @@ from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested
 from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
-from ..programs.asking import FIRST, Asker, in_readable_form
+from ..programs.asking import Asker
 from ..programs.judge import Judge
-from ..programs.verdicts import Verdict
+from ..programs.verdicts import FIRST, Verdict, in_readable_form
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
 

@@ -37,7 +37,7 @@ def unswallowed() -> Iterator[None]:
     """Turn an ``Exception`` of the block into :class:`CarriedError`."""
     try:
         yield
-    except Exception as error:  # whichever it is, DSPy would count it as a wrong answer and go on paying
+    except Exception as error:  # any of them: DSPy counts each as a wrong answer, and goes on paying
         raise CarriedError(error) from error
 
 

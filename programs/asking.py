@@ -6,12 +6,12 @@ error that every row would meet, such as a wrong key, ends the work.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
@@ -23,7 +23,7 @@ from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import brief, fatal, model_error, our_own
 from ..engines.journal import Answer
 from ..engines.ledger import Spend
-from ..errors import JudgeError, ModelError, UsageError, check_numbers
+from ..errors import JudgeError, UsageError, check_numbers
 from ..evaluation.votes import Probabilities, Sampling, Stopping, count_votes
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
@@ -45,29 +45,6 @@ OnVerdict: TypeAlias = Callable[[int, Verdict], None]
 _NO_SHARES: Mapping[Any, float] = {}
 _AHEAD = 2_000  # rows that are embedded before the first of them is asked about, at most
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
-
-
-FIRST = 8
-"""Cases by which it is seen whether a model's replies can be read."""
-_Form = TypeVar("_Form")
-
-
-def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Verdict]]) -> tuple[_Form, str]:
-    """Return the first of two prompt formats, chat and JSON, whose replies to a few cases mostly can be read."""
-    # beside it: why it is not the first one, in words. A ``ModelError`` says that most replies to either cannot be read
-    unread = list[list[Verdict]]()
-    for form in forms:
-        verdicts = ask(form)
-        unread.append([verdict for verdict in verdicts if verdict.status == "abstained"])
-        if 2 * len(unread[-1]) <= len(verdicts):
-            why = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
-            return form, f"{why}: asked with --adapter json from now on" if len(unread) > 1 else ""
-    chat, as_json = map(len, unread)
-    raise ModelError(
-        f"of the first {len(verdicts)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
-        f"{unread[-1][0].error}",
-        hint="try a larger --model; --adapter chat goes on all the same",
-    )
 
 
 def check_sampling(judge: Judge, sampling: Sampling) -> None:

@@ -167,7 +167,9 @@ class Judge:
         if self.program is not None:
             try:
                 return self.program()
-            except Exception as bug:  # it is the user's code
+            except (
+                Exception
+            ) as bug:  # a user's code may raise anything, and is to be one line that names the judge
                 what = f"judge {self.name}: its program cannot be made: {type(bug).__name__}: {bug}"
                 raise JudgeError(what, hint="correct the program") from bug
         signature = self.signature

@@ -4,14 +4,14 @@ A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the 
 unusable for some unit), or *failed* (the machinery failed: network, overload, time-outs).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
-from ..errors import plural
+from ..errors import ModelError, plural
 
 Status = Literal["verdict", "abstained", "failed"]
 PEOPLE = "people"
@@ -91,3 +91,28 @@ class Verdict:
     def label(self) -> Label | None:
         """The closed label of a case with one unit."""
         return self.value if isinstance(self.value, str) else None
+
+
+FIRST = 8
+"""Cases by which it is seen whether a model's replies can be read."""
+_Form = TypeVar("_Form")
+
+
+def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Verdict]]) -> tuple[_Form, str]:
+    """Return the first of two prompt formats, chat and JSON, whose replies to a few cases mostly can be read.
+
+    Beside it: why it is not the first one, in words. A ``ModelError`` says that most replies to either cannot be read.
+    """
+    unread = list[list[Verdict]]()
+    for form in forms:
+        verdicts = ask(form)
+        unread.append([verdict for verdict in verdicts if verdict.status == "abstained"])
+        if 2 * len(unread[-1]) <= len(verdicts):
+            why = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
+            return form, f"{why}: asked with --adapter json from now on" if len(unread) > 1 else ""
+    chat, as_json = map(len, unread)
+    raise ModelError(
+        f"of the first {len(verdicts)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
+        f"{unread[-1][0].error}",
+        hint="try a larger --model; --adapter chat goes on all the same",
+    )

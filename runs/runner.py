@@ -16,8 +16,9 @@ from ..gold.rejects import Rejects
 from ..gold.writing import json_line
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
-from ..programs.asking import FIRST, Asker
+from ..programs.asking import Asker
 from ..programs.together import collect, flow
+from ..programs.verdicts import FIRST
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected

@@ -140,7 +140,7 @@ def cluster() -> Iterator[int]:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        except Exception as error:  # Ray raises bare exceptions where a node does not begin
+        except Exception as error:  # Ray raises bare Exception where a node does not begin
             hint = "check RAY_ADDRESS, and that RAY_AUTH_MODE and the token are the cluster's"
             raise JuristError(f"Ray cannot be used: {error}", hint=hint) from error
     try:
