@@ -196,12 +196,13 @@ def _first_sentence(text: str) -> str:
 def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
     """Import what does a command; return what does it for arguments, prints its result and returns the exit code."""
     module, _, function = command.does.rpartition(".")
-    does, show = getattr(_module(f"console.{module}"), function), _module("console.printing").show
+    does, printing = getattr(_module(f"console.{module}"), function), _module("console.printing")
 
     def run(arguments: argparse.Namespace) -> int:
         options = command.of(arguments)
-        result = does(options)
-        show(result, options)
+        with printing.results_alone():
+            result = does(options)
+        printing.show(result, options)
         return int(result.code)
 
     return run

@@ -3,7 +3,8 @@
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -42,6 +43,25 @@ class Result:
     body: Sequence[Part] = ()  # for people, in the order in which it is read
     notes: Sequence[str] = ()  # what is said about it afterwards, on standard error
     code: int = 0  # the exit code
+
+
+_kept: list[TextIO] = []  # standard output, while a command works
+
+
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """Keep standard output for results: what the functions of a user's own judge print goes to standard error."""
+    _kept.append(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _kept.pop()
+
+
+def results() -> TextIO:
+    """Return standard output, for what a command writes there while it works."""
+    return _kept[-1] if _kept else sys.stdout
 
 
 def show(result: Result, form: Form) -> None:
@@ -99,7 +119,7 @@ def remark(*texts: str) -> None:
 def write_text(text: str, path: str | None) -> None:
     """Write to a file, or to standard output for ``None`` or ``-``."""
     if path in (None, "-"):
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        results().write(text if text.endswith("\n") else text + "\n")
         return
     target = Path(str(path))
     try:

@@ -1,7 +1,6 @@
 """``jurist run`` and ``run join``."""
 
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -27,7 +26,7 @@ from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
-from .printing import Result, remark
+from .printing import Result, remark, results
 from .terminal import agree, approve
 
 
@@ -59,7 +58,7 @@ def run(options: RunOptions) -> Result:
                 options, loaded.judge, lambda known: begin(plan_of(loaded, source, settings, known)), bar.step
             )
         else:
-            output = sys.stdout if options.output == "-" else Path(options.output)
+            output = results() if options.output == "-" else Path(options.output)
             summary = run_judge(loaded, source, output, settings=settings, on_begin=begin, on_row=bar.step)
     return result_of(options, loaded, summary)
 

@@ -15,7 +15,6 @@ import importlib.util
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import packages_distributions
@@ -58,7 +57,7 @@ class JudgeFile:
         }
 
     def execute(self) -> types.ModuleType:
-        """Execute it and return its module. What it prints goes to standard error. Raises whatever it raises."""
+        """Execute it and return its module. Raises whatever it raises."""
         module = types.ModuleType(f"jurist_user_{self.path.stem}")
         module.__file__ = str(self.path)
         sys.modules[module.__name__] = module
@@ -67,8 +66,7 @@ class JudgeFile:
                 del sys.modules[name]
         if self.modules:  # it stays: a function of the file may import when it is called
             sys.meta_path.insert(0, _Finder(self.modules))
-        with redirect_stdout(sys.stderr):  # standard output is for results alone
-            exec(compile(self.content, str(self.path), "exec"), vars(module))  # noqa: S102
+        exec(compile(self.content, str(self.path), "exec"), vars(module))  # noqa: S102
         return module
 
 

@@ -177,6 +177,7 @@ class MaySend(dspy.Signature):
 
 
 def share_right(gold, predicted):
+    print("this is no result")
     return sum(one == two for one, two in zip(gold, predicted, strict=True)) / len(gold)
 
 
