@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
-from scipy.stats import beta
+from scipy.special import betaincinv, expit, logit
 
 from .intervals import over_groups
 from .metrics import mean
@@ -123,7 +122,7 @@ def least_agreement(right: NDArray[np.bool_], groups: NDArray[Any], risk: float)
         worth = min(worth, (share * (1.0 - share) + 1.0 / rows) / error)
     if not share * worth:  # of one group nothing is known of others
         return 0.0
-    return float(beta.ppf(risk, share * worth, (1.0 - share) * worth + 1.0))
+    return float(betaincinv(share * worth, (1.0 - share) * worth + 1.0, risk))
 
 
 def steps(

@@ -19,11 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from statistics import fmean
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv
-from scipy.stats import binomtest
+from scipy.special import betaincinv, ndtri
 
 from ..cases import Value
 from ..errors import JuristError
@@ -90,10 +89,10 @@ def gain_of(rate: Ends, gains: Sequence[float], level: float) -> Ranged:
         decided = wins + gains.count(-1.0)
         balance = (0.0, -1.0, 1.0)
         if decided:
-            share = _binomial(wins, decided, level, "exact")
+            share = _exact(wins, decided, level)
             balance = (2.0 * share[0] - 1.0, 2.0 * share[1] - 1.0, 2.0 * share[2] - 1.0)
         if 0 < decided < labels:  # two labels leave no tie
-            balance = _product(_binomial(decided, labels, level, "wilson"), balance)
+            balance = _product(_wilson(decided, labels, level), balance)
     else:
         mean, reach = statistics.fmean(gains), 2.0
         if len(gains) > 1:
@@ -104,9 +103,17 @@ def gain_of(rate: Ends, gains: Sequence[float], level: float) -> Ranged:
     return Ranged(value=value, low=low, high=high)
 
 
-def _binomial(count: int, of: int, level: float, method: Literal["exact", "wilson"]) -> Ends:
-    ends = binomtest(count, of).proportion_ci(1.0 - 2.0 * level, method)
-    return count / of, float(ends.low), float(ends.high)
+def _exact(count: int, of: int, level: float) -> Ends:
+    low = betaincinv(count, of - count + 1, level) if count else 0.0
+    high = betaincinv(count + 1, of - count, 1.0 - level) if count < of else 1.0
+    return count / of, float(low), float(high)
+
+
+def _wilson(count: int, of: int, level: float) -> Ends:
+    share, square = count / of, float(ndtri(level)) ** 2
+    reach = math.sqrt(square * (square + 4.0 * count * (1.0 - share)))
+    low, high = ((2.0 * count + square + sign * reach) / (2.0 * (of + square)) for sign in (-1, 1))
+    return share, low, high
 
 
 def _product(share: Ends, signed: Ends) -> Ends:
