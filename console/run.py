@@ -230,7 +230,7 @@ def foreseen(
     least, most = loaded.questions
     number = plan.to_ask * least, plan.to_ask * most
     parts = [ask_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
-    parts += embedding(loaded, plan.to_ask, plan.shown)
+    parts += embedding("judge", loaded.asker(), plan.to_ask, plan.shown)
     what = plural(plan.to_ask, "row")
     if plan.canary:
         number = len(plan.canary) * least, len(plan.canary) * most

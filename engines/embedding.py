@@ -70,7 +70,7 @@ class Embedder:
     def __init__(self, model: Model, beside: Channel) -> None:
         channel = connect(model, beside.context, beside.purpose, EmbeddingEndpoint).engine
         self._channel: Channel = channel
-        self._name, self._known, self._length = model.name, OrderedDict[str, str](), 0
+        self.model, self._known, self._length = model, OrderedDict[str, str](), 0
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, a row each; those that are not known are asked for, a hundred at once."""
@@ -90,14 +90,14 @@ class Embedder:
         new = list(dict.fromkeys(text for text in map(embeddable, texts) if text not in self._known))
         for start in range(0, len(new), AT_ONCE):
             messages = tuple(map(Message.user, new[start : start + AT_ONCE]))
-            yield Request(model=self._name, messages=messages, config=Config())
+            yield Request(model=self.model.name, messages=messages, config=Config())
 
     def _take(self, request: Request, response: Response) -> None:
         for message, vector in zip(request.messages, json.loads(response.text or "[]"), strict=True):
             length = len(unpacked(vector))
             if length != (self._length or length):
                 hint = "name another --embedder"
-                raise ModelError(f"{self._name} gives vectors of several lengths", hint=hint)
+                raise ModelError(f"{self.model.name} gives vectors of several lengths", hint=hint)
             self._length = length
             self._known[message.text or ""] = vector
 

@@ -39,12 +39,12 @@ class MarkdownExporter:
         for name, predictor in subject.program.named_predictors():  # in the order in which they are asked
             of = f" of {_span(name)}" if many else ""
             parts += [f"## Instruction{of}", _fence(subject.state.predictors[name].instructions)]
-            parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor)]
+            parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor, name)]
         parts += ["## Identity", _items({**subject.stamp, "proof": subject.proof})]
         return "\n\n".join(parts) + "\n"
 
 
-def _sent(subject: Subject, predictor: dspy.Predict) -> list[str]:
+def _sent(subject: Subject, predictor: dspy.Predict, name: str) -> list[str]:
     """Return what is sent, an input as ``{{name}}``; of what is not sent as text, its demonstrations."""
     from ..engines.adapters import adapter
 
@@ -53,8 +53,10 @@ def _sent(subject: Subject, predictor: dspy.Predict) -> list[str]:
     marks = {name: f"{{{{{name}}}}}" for name in predictor.signature.input_fields}
     named = adapter(str(subject.card.get("adapter") or "chat"))
     sent = named.format(predictor.signature, predictor.demos, marks)
+    remembered = subject.state.predictors[name].remembered
     about = {
         "demonstrations": len(predictor.demos),
+        "shown with each row": remembered.words if remembered else "",
         "words": sum(len(one["content"].split()) for one in sent),
         "samples": subject.samples,
     }

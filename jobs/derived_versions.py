@@ -31,7 +31,7 @@ from ..programs.cognibench import with_strictness
 from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
-from .estimate import Estimate, ask_of
+from .estimate import Estimate, ask_of, embedding
 from .plan import Plan
 from .surface import Surface
 
@@ -73,6 +73,7 @@ class _Again(Plan):
         for role, asker in (("judge", contest.basic), ("chosen", contest.chosen)):
             number = len(test) * asker.sampling.fewest, len(test) * asker.sampling.samples
             asks.append(ask_of(role, asker, [self.model], test, number))
+            asks += embedding(role, asker, len(test), test)
         return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
 
 

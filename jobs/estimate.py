@@ -14,7 +14,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.embedding import embedding_model, requests_for
+from ..engines.embedding import embedder_beside, requests_for
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model, connect, shipped_prices
@@ -258,13 +258,22 @@ def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
     return ask_of("judge", judge.asker(), judge.models, shown, number, who=who)
 
 
-def embedding(judge: LoadedJudge, rows: int, shown: Sequence[Case]) -> list[Ask]:
-    """Return what it takes to embed what a step remembers, and rows one by one, where it chooses by vectors."""
-    asks, size = list[Ask](), Size(1.0, length(shown) if shown else 0.0)
-    for at, kept in enumerate(judge.embedders, 1):
-        calls = rows * judge.judge.answer.presentations + requests_for(len(kept.rows))
-        models, who = (embedding_model(judge.model, kept.embedder),), f"of {kept.embedder}"
-        asks.append(Ask(role=f"embedder {at}", models=models, calls=Span(calls, calls), size=size, who=who))
+def embedding(role: str, asker: Asker, rows: int, shown: Sequence[Case]) -> list[Ask]:
+    """Return what it takes to embed rows, many at once or one by one, and what is remembered beside them."""
+    asks = []
+    for at, (member, kept) in enumerate(asker.embedded, 1):
+        texts, own = rows * member.judge.answer.presentations, requests_for(len(kept.rows))
+        calls, tokens = Span(own + requests_for(texts), own + texts), length(shown) * (texts + len(kept.rows))
+        if embedder := embedder_beside(member.lm, kept.embedder):
+            ask = Ask(
+                role=f"{role}, embedder {at}",
+                models=(embedder.model,),
+                calls=calls,
+                size=Size(1.0, tokens / calls.least),
+                longest=Size(1.0, tokens / calls.most),
+                who=f"of {kept.embedder}",
+            )
+            asks.append(ask)
     return asks
 
 
@@ -280,7 +289,7 @@ def size_of(asker: Asker, cases: Sequence[Case]) -> Size:
 
 def length(cases: Sequence[Case]) -> float:
     """Return the tokens of the inputs of a case, on the mean."""
-    return sum(count_tokens(text) for case in cases for text in strings(case.inputs)) / len(cases)
+    return sum(count_tokens(text) for case in cases for text in strings(case.inputs)) / max(1, len(cases))
 
 
 def tried(asker: Asker, cases: Sequence[Case], context: CallContext) -> list[Verdict]:

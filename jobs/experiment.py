@@ -20,7 +20,7 @@ from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..programs.verdicts import FIRST, Verdict, in_readable_form
-from .estimate import Estimate, ask_of
+from .estimate import Estimate, ask_of, embedding
 from .references import References, references_beside
 from .sealed_rows import Look, look_at, unseen
 
@@ -141,8 +141,9 @@ class Experiment:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
         asks = []
         for name, one in zip(self.roles, self.contenders, strict=True):
-            number = self.questions(one)
-            asks.append(ask_of(name, one.asker(), one.models, self.cases, (number, number)))
+            number, asker = self.questions(one), one.asker()
+            asks.append(ask_of(name, asker, one.models, self.cases, (number, number)))
+            asks += embedding(name, asker, len(self.cases), self.cases)
         return Estimate(what=self.size, asks=tuple(asks), budget=self.budget)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":

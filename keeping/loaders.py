@@ -1,8 +1,8 @@
 """From a reference to what can be asked: a judge, a version, a cascade, or the verdicts of a log."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import dspy
@@ -19,6 +19,7 @@ from ..programs.asking import Asker, check_sampling
 from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
+from ..programs.remembering import Remembered
 from ..programs.state import PromptState
 from ..programs.verdicts import PEOPLE, Verdict
 from .artifact_card import Artifact
@@ -61,13 +62,10 @@ class CascadeAsker(Asker):
         """Return what asks its last judge alone, whose prompt is mostly the longest."""
         return self.members[-1].asker.tried_by(lm, frozen_lm)
 
-    @asynccontextmanager
-    async def ready(self) -> AsyncIterator[None]:
-        """Let its judges be asked: what their rows are chosen by is there before several cases need it at once."""
-        for member in self.members:
-            async with member.asker.ready():
-                pass
-        yield
+    @cached_property
+    def embedded(self) -> list[tuple[Asker, Remembered]]:
+        """What its judges remember and have embedded."""
+        return [pair for member in self.members for pair in member.asker.embedded]
 
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case by the first judge that is sure enough."""

@@ -18,7 +18,6 @@ from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.records import records
-from ..programs.remembering import Remembered
 from ..programs.verdicts import Verdict
 from .artifact_card import rows_of
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
@@ -209,14 +208,10 @@ class LoadedJudge(Prompt):
 
     def asker(self) -> Asker:
         """Return what asks this judge."""
-        if self.embedders and self.model.offline:
-            embedder = self.embedders[0].embedder
-            what = f"{self.name} chooses the rows that it shows by vectors of {embedder}, not by words alone"
-            raise UsageError(what, hint="name a --model")
         program = self.artifact.program(self.judge) if self.artifact else self.state.apply(self.judge.basic())
         frozen, role = self.frozen_model, self.judge.role
         verifying = self.contexts.get("judge", self.context)
-        return Asker(
+        asker = Asker(
             judge=self.judge,
             program=program,
             lm=connect(self.model, self.contexts.get(role, self.context), role, self.reach),
@@ -227,12 +222,11 @@ class LoadedJudge(Prompt):
             stopping=self.stopping,
             probabilities=self.probabilities,
         )
-
-    @property
-    def embedders(self) -> list[Remembered]:
-        """What is remembered and has what embeds it, and the rows that are asked about, of each such step."""
-        kept = [prompt.remembered for prompt in self.state.predictors.values()]
-        return [one for one in kept if one and one.embedder]
+        if asker.embedded and self.model.offline:
+            embedder = asker.embedded[0][1].embedder
+            what = f"{self.name} chooses the rows that it shows by vectors of {embedder}, not by words alone"
+            raise UsageError(what, hint="name a --model")
+        return asker
 
     @property
     def frozen_model(self) -> Model | None:

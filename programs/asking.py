@@ -43,7 +43,7 @@ _BUGS = (
 OnVerdict: TypeAlias = Callable[[int, Verdict], None]
 """Takes the place of a case and its verdict, as they come."""
 _NO_SHARES: Mapping[Any, float] = {}
-_AHEAD = 2_000  # rows that are embedded before the first of them is asked about, at most
+_AHEAD = 2_000  # cases that are embedded before the first of them is asked about, at most
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
 
 
@@ -166,7 +166,8 @@ class Asker:
             return verdict
 
         async with self.ready():
-            await self._embed(cases)
+            with embedding():
+                await self.embed(cases[:_AHEAD])
             return await together(list(enumerate(cases)), ask_one, concurrency=self.concurrency)
 
     def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> "Asker":
@@ -177,27 +178,25 @@ class Asker:
     async def ready(self) -> AsyncIterator[None]:
         """Let :meth:`judged` ask this asker's models, in this block and the tasks that are begun in it."""
         with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
-            for remembered in self._remembered:
-                with embedding():
-                    await remembered.opened(self.lm)
+            with embedding():
+                for asker, remembered in self.embedded:
+                    await remembered.opened(asker.lm)
             yield
 
     @cached_property
-    def _remembered(self) -> list[Remembered]:
-        """What the program's predictors remember and have embedded."""
+    def embedded(self) -> "list[tuple[Asker, Remembered]]":
+        """What is remembered and has what embeds it, and rows that are asked about, with who asks about them."""
         kept = [one.remembered for one in self.program.predictors() if isinstance(one, Remembering)]
-        return [one for one in kept if one.embedder]
+        return [(self, one) for one in kept if one.embedder]
 
-    async def _embed(self, cases: Sequence[Case]) -> None:
-        """Embed what is asked about, many rows at once, where the program compares it with remembered rows."""
-        for remembered in self._remembered:
-            rows = (
-                self.judge.prompt_values(row) for case in cases for row in self.judge.answer.asks(case.inputs)
-            )
+    async def embed(self, cases: Sequence[Case]) -> None:
+        """Embed what is asked about, many rows at once, where a program compares it with remembered rows."""
+        for asker, remembered in self.embedded:
+            judge = asker.judge
+            rows = (judge.prompt_values(row) for case in cases for row in judge.answer.asks(case.inputs))
             alike = [row for row in rows if row.keys() >= set(remembered.fields)]
-            with embedding():
-                if (embedder := await remembered.opened(self.lm)) is not None:
-                    await embedder.embed(remembered.texts(alike[:_AHEAD]))
+            if (embedder := await remembered.opened(asker.lm)) is not None:
+                await embedder.embed(remembered.texts(alike))
 
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""

@@ -43,6 +43,13 @@ class Remembered:
         """The vectors of the rows, as long as there is what has given them."""
         return WeakKeyDictionary()
 
+    @property
+    def words(self) -> str:
+        """Which rows a call shows, in words; empty where it shows all."""
+        vectors = f", by words and vectors of {self.embedder}" if self.embedder else ""
+        few = self.shown < len(self.rows)
+        return f"the {self.shown} most like it of {len(self.rows)}{vectors}" if few else ""
+
     @cached_property
     def sizes(self) -> list[int]:
         """About how many tokens each row takes."""

@@ -142,11 +142,7 @@ def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
 
 def _shown(prompt: PredictorPrompt) -> str:
     """Return how many of the demonstrations stand beside each row; empty where all do."""
-    kept = prompt.remembered
-    if not kept or kept.shown >= len(kept.rows):
-        return ""
-    vectors = f", by words and vectors of {kept.embedder}" if kept.embedder else ""
-    return f"the {kept.shown} most like it of {len(kept.rows)}{vectors}"
+    return prompt.remembered.words if prompt.remembered else ""
 
 
 def change_words(before: PromptState, after: PromptState) -> str:

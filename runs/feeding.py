@@ -41,6 +41,10 @@ class Feed(Generic[Item]):
             await waiter
         return self._next()
 
+    def ready(self, most: int) -> list[Item]:
+        """Return items that nobody has to wait for."""
+        return [self._next() for _ in range(min(most, len(self._ready)))]
+
     def _next(self) -> Item:
         """Return an item that is ready; the thread is woken for many at once, as changing between threads is slow."""
         item = self._ready.popleft()

@@ -1,12 +1,16 @@
 """Running a judge on new rows: each is judged once and has its line in the output, and memory stays flat."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
+
+from dspy.utils.exceptions import LMError
 
 from ..cases import Case
 from ..engines.meter import Amount, Budget
@@ -19,6 +23,7 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import collect, flow
 from ..programs.verdicts import FIRST
+from ..text.ranking import AT_ONCE
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
@@ -264,18 +269,26 @@ class _Rows:
         survey = self.survey
         again = survey.source.can_be_read_again
         rows = Feed(enumerate(survey.again() if again else survey.found(self.state)))
+        ahead, turn = deque[tuple[int, NewRow]](), asyncio.Lock()  # rows that are embedded together
 
         async def take() -> tuple[int, NewRow] | None:
             if (signal := self.job.meter.signal) is not None:
                 raise StopRequested(signal)
-            return await rows.take()
+            if not self.asker.embedded:
+                return await rows.take()
+            async with turn:
+                if not ahead and (first := await rows.take()) is not None:
+                    ahead.extend([first, *rows.ready(AT_ONCE - 1)])
+                    with suppress(LMError):  # a row alone may be embedded, or fail, when it is asked about
+                        await self.asker.embed([row.case for _, row in ahead if not self._known(row.case)])
+                return ahead.popleft() if ahead else None
 
         async with self.asker.ready():
             try:
                 await flow(take, self._judge, concurrency=self.asker.concurrency)
             except (BudgetExhausted, ModelError):
                 if again and self.state.knows_old:  # lines of before that stand further down must not be lost
-                    for number, row in rows.rest():
+                    for number, row in chain(ahead, rows.rest()):
                         if known := self.state.known(row.case.id):
                             self._give(number, row, known)
                             if known.status != "failed":
@@ -290,13 +303,18 @@ class _Rows:
         case = row.case
         while (asked := self.asking.get(case.id)) is not None:
             await asked.wait()
-        known = self.state.known(case.id)
-        if known is not None and (known.new or known.status != "failed" or self.work.settings.collecting):
+        if known := self._known(case):
             self.counts.add_known(self.asker.judge, known)
             self._give(number, row, known)
             self.work.on_row()
         else:
             await self._ask(number, row)
+
+    def _known(self, case: Case) -> Known | None:
+        """Return what is known of a case that needs not be asked about."""
+        known = self.state.known(case.id)
+        final = known and (known.new or known.status != "failed" or self.work.settings.collecting)
+        return known if final else None
 
     async def _ask(self, number: int, row: NewRow) -> None:
         """Ask about a case that nobody asks about yet; rows of the same case wait meanwhile."""

@@ -91,9 +91,12 @@ def test_vectors_find_what_no_word_tells_and_are_counted(project: Path) -> None:
         assert done.json["spend"]["calls"] == server.count
         asked = [hit.body["input"] for hit in server.hits if "input" in hit.body and not hit.fault]
         assert max(Counter(chain(*asked)).values()) == 1  # each text is embedded once
+        assert "of openai/stems)" in ok("evaluate", "route", "--gold", "gold.jsonl", *chat(server.url)).err
+        assert "by words and vectors of openai/stems" in ok("artifacts", "show", "route").out
         before = server.count
         ran = ok("run", "route", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
-        assert "81 calls (41 of openai/stems)" in ran.err  # one of them for all remembered rows
+        assert "42 to 81 calls (2 to 41 of openai/stems)" in ran.err  # one of them for all remembered rows
+        assert sum("input" in hit.body for hit in server.hits[before:]) < len(new) / 2
         said = [row["label"] for row in read_jsonl(Path("out.jsonl"))]
         loaded = jurist.load("route", model=jurist.Model("openai/m", api_base=server.url))
         assert [loaded(**row).values[0] for row in new] == said
