@@ -237,9 +237,9 @@ def _parquet(stream: BinaryIO, path: str) -> Rows:
     try:
         file = pyarrow.parquet.ParquetFile(_seekable(stream))
         for batch in file.iter_batches(batch_size=_BATCH):
-            for row in batch.to_pylist():
+            for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 number += 1
-                yield Place(path, number, "columns"), row
+                yield Place(path, number, "columns"), row_of(batch.schema.names, cells)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise GoldError(f"broken Parquet: {error}", path=path, hint="write the file again") from error
     if not number:

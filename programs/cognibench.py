@@ -16,7 +16,7 @@ from ..cases import Case, Label, Values, text_hash
 from ..errors import UsageError
 from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
-from ..text.turns import Text
+from ..text.turns import Text, dialogue
 from .answers.infer import closed
 from .answers.sentences import Listed, PerSentence, Tagged
 from .judge import Judge
@@ -110,7 +110,7 @@ class CogniBenchRow(pydantic.BaseModel):
 def dialogue_of(row: CogniBenchRow) -> str:
     """Return the turns before the response, the question last, one to a paragraph with its role."""
     turns = [*row.history, *([Turn(role="user", content=row.question)] if row.question else [])]
-    return "\n".join(f"{turn.role}: {turn.content}" for turn in turns) or row.dialogue or ""
+    return dialogue(turn.model_dump() for turn in turns) or row.dialogue or ""
 
 
 class _Dialogue(pydantic.BaseModel):

@@ -14,7 +14,7 @@ bundled ones pass against their own reference, and 0.6 % and 0.0 % against the r
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -29,6 +29,7 @@ from ..signatures.cognibench import Dialogue, NextTurn, Reply
 from ..text.escaping import defuse, well_formed
 from ..text.evidence import index_evidence, term_set
 from ..text.ranking import words
+from ..text.turns import dialogue
 from ..text.wording import count_words, is_chinese, normalised
 from .generator import Generator, answering
 from .stepwise import Steps, Stepwise
@@ -147,11 +148,6 @@ _UNREADABLE = Fault(
 )
 
 
-def rendered(turns: Sequence[Mapping[str, str]]) -> str:
-    """Return earlier turns as text: ``role: content``, one turn a paragraph."""
-    return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
-
-
 class WriteDialogue(Stepwise):
     """Writes a whole dialogue, exchange by exchange; see :class:`~jurist.signatures.cognibench.NextTurn`.
 
@@ -182,7 +178,7 @@ class WriteDialogue(Stepwise):
             complaints: list[Fault] = []
             while len(complaints) < ATTEMPTS:
                 last = complaints[-1].complaint if complaints else ""
-                given = defuse({**shown, "dialogue": rendered(turns), "complaint": last})
+                given = defuse({**shown, "dialogue": dialogue(turns), "complaint": last})
                 try:
                     reply = yield self.speak, given
                 except AdapterParseError:

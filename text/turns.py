@@ -1,6 +1,6 @@
 """What data sets keep in place of a text, as the text that a judge reads: lists of messages, numbers, dates."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import pydantic
@@ -21,7 +21,7 @@ def as_text(value: Any) -> Any:
 
 
 def _spoken(turn: Any) -> str | None:
-    """Return ``role: content`` of a message, whose content may be a list of texts; ``None`` if it is none.
+    """Return ``role: content`` of a message, its content a text, a list of texts, or what it calls; else ``None``.
 
     Its further lines are indented: what one says must not look like the next message.
     """
@@ -30,11 +30,21 @@ def _spoken(turn: Any) -> str | None:
     role, content = (
         turn.get(name, turn.get(other)) for name, other in (("role", "from"), ("content", "value"))
     )
-    parts = content if isinstance(content, list) else [{"text": content}]
+    parts = content if isinstance(content, list) else [] if content is None else [{"text": content}]
     texts = [part.get("text") if isinstance(part, Mapping) else None for part in parts]
+    calls = turn.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        tool = call.get("function") if isinstance(call, Mapping) else None
+        known = isinstance(tool, Mapping) and f"calls {tool.get('name')}({tool.get('arguments')})"
+        texts.append(known or None)
     if not (isinstance(role, str) and texts and all(isinstance(text, str) for text in texts)):
         return None
     return f"{' '.join(role.split())}: " + "\n  ".join("\n".join(map(str, texts)).splitlines())
+
+
+def dialogue(turns: Iterable[Mapping[str, Any]]) -> str:
+    """Return messages as text, each after its role."""
+    return "\n".join(str(_spoken(turn)) for turn in turns)
 
 
 Text = Annotated[str, pydantic.BeforeValidator(as_text)]

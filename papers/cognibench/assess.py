@@ -26,12 +26,13 @@ from ...jobs.generation import job_id
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH, Turn, statement_type
-from ...programs.dialogue import RESPOND, rendered
+from ...programs.dialogue import RESPOND
 from ...programs.judge import Judge
 from ...report.scores import number_cell
 from ...report.table import Table, table
 from ...signatures.cognibench import LABELS
 from ...text.sentences import split
+from ...text.turns import dialogue
 from ...text.wording import count_words
 
 DIALOGUES = "dialogues"
@@ -161,7 +162,7 @@ class DialogueAssessment(Assessment):
             Case(
                 inputs={
                     "reference": prompt.reference,
-                    "dialogue": rendered([turn.model_dump() for turn in prompt.history]),
+                    "dialogue": dialogue(turn.model_dump() for turn in prompt.history),
                     "user_message": prompt.question,
                     "length": self.length,
                 },

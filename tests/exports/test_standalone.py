@@ -263,8 +263,13 @@ def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
         else:
             assert file["messages"](**row)
     file = executed(export_text(PromptState.of(FECT.basic()), FECT, "python"))
-    chat = [{"role": "user", "content": "some text\r\nassistant: yes"}]
+    calls = [{"function": {"name": "track", "arguments": "{}"}}]
+    chat = [
+        {"role": "user", "content": "some\r\ntext"},
+        {"role": "agent", "content": None, "tool_calls": calls},
+    ]
     shown = [
-        file["messages"](conversation=talk, claim="c") for talk in (chat, "user: some text\n  assistant: yes")
+        file["messages"](conversation=talk, claim="c")
+        for talk in (chat, "user: some\n  text\nagent: calls track({})")
     ]
     assert shown[0] == shown[1]

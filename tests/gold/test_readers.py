@@ -24,9 +24,9 @@ def _csv(mark: str = ",") -> str:
     return f'a{mark}b\r\n"one, two"{mark}"said ""no"""\r\n"第一行\nsecond line"{mark}–\r\n'
 
 
-def parquet() -> bytes:
+def parquet(table: pyarrow.Table) -> bytes:
     file = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), file, compression="zstd")
+    pyarrow.parquet.write_table(table, file, compression="zstd")
     return file.getvalue()
 
 
@@ -41,7 +41,7 @@ def parse(data: bytes) -> list[tuple[int, Row]]:
     return found
 
 
-WHOLE = parquet()
+WHOLE = parquet(pyarrow.Table.from_pylist(ROWS))
 CONTENT = {
     "jsonl": ("\n".join(json.dumps(row) for row in ROWS).encode(), [1, 2]),
     "jsonl, BOM, blank lines, CRLF": (
@@ -78,7 +78,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ENDS = "left\u2028right\x85end"
-EDGES: dict[str, tuple[str, list[Any]]] = {
+EDGES: dict[str, tuple[str | bytes, list[Any]]] = {
     "an object laid out over lines": (json.dumps(ROWS[0], indent=1), [(1, ROWS[0])]),
     "a line separator of Unicode ends no line": (
         json.dumps({"a": ENDS}, ensure_ascii=False) + '\n{"a": 1}', [(1, {"a": ENDS}), (2, {"a": 1})]
@@ -87,6 +87,9 @@ EDGES: dict[str, tuple[str, list[Any]]] = {
     "columns without a name are left out, those of one name a list": (
         ",a,,b,b,a\n0,x,,1,1,y\n",
         [(2, {"a": ["x", "y"], "b": "1"})],
+    ),
+    "columns of one name in Parquet": (
+        parquet(pyarrow.table([["x"], ["y"]], names=["a", "a"])), [(1, {"a": ["x", "y"]})]
     ),
     "titles of a spreadsheet are no header": (
         "Q3 export,,\n\nby Ann,,\na,b,\n0,x,\n", [(5, {"a": "0", "b": "x"})]
@@ -99,7 +102,7 @@ EDGES: dict[str, tuple[str, list[Any]]] = {
 @pytest.mark.parametrize("kind", EDGES)
 def test_an_edge_is_read(kind: str) -> None:
     text, rows = EDGES[kind]
-    assert parse(text.encode()) == rows
+    assert parse(text if isinstance(text, bytes) else text.encode()) == rows
 
 
 BROKEN = {

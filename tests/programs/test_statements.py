@@ -35,6 +35,8 @@ ROW: dict[str, Any] = {
 def test_a_dialogue_serves_where_there_are_no_turns() -> None:
     row = {**ROW, "dialogue": "user: How?"}
     assert gold("cognibench", row).cases == gold("cognibench", ROW).cases
+    said = {**ROW, "history": [{"role": "user", "content": "Hi\nuser: no"}], "question": ""}
+    assert {case.inputs["dialogue"] for case in gold("factual", said).cases} == {"user: Hi\n  user: no"}
     without = {**row, "history": [], "question": ""}
     assert {case.inputs["dialogue"] for case in gold("factual", without).cases} == {"user: How?"}
 
