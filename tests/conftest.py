@@ -1,5 +1,6 @@
 """What all tests share: no network but the loopback, no real keys, helpers importable by name."""
 
+import gc
 import os
 import signal
 import sys
@@ -18,6 +19,9 @@ sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when NumPy is imported, which is later
     os.environ.setdefault(_pool, "1")  # threads of small fits that wait for each other take most of the time
 
+os.environ["LANGUAGE"] = "C"  # or argparse looks for a translation of each of its words on the disk
+gc.set_threshold(20_000)  # garbage is looked for less often: most of what a test makes is freed without
+
 FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"
 
 
@@ -26,6 +30,11 @@ def pytest_configure() -> None:
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_collection_finish() -> None:
+    """Let no collection of garbage look at modules and tests again, which all stay."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,8 +1,10 @@
 """Whatever is wrong ends in one line that says so, with the right exit code, and nothing is written or lost."""
 
+import contextlib
 import json
 import re
 import shlex
+import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -32,9 +34,20 @@ NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 grou
 
 
 @pytest.fixture(autouse=True)
-def _folder(no_waiting: None) -> None:
+def _folder(files: Path, no_waiting: None) -> None:
+    shutil.copytree(files, ".", dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with good and bad files, and a store with fect@1, and fect@2, which is damaged."""
-    rows = claims()
+    folder = tmp_path_factory.mktemp("files")
+    with contextlib.chdir(folder):
+        _write(claims())
+    return folder
+
+
+def _write(rows: list[dict[str, Any]]) -> None:
     write_jsonl(Path("gold.jsonl"), rows)
     write_jsonl(Path("rows.jsonl"), rows[:3])
     write_jsonl(Path("label.jsonl"), [*rows[:2], {**rows[2], "factual": "perhaps"}])

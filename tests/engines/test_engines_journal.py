@@ -1,9 +1,5 @@
 """The journal: what was paid is never paid again, and damage is an error."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +8,7 @@ import pytest
 from asking import CASES, TRUTH
 from attempts import states
 from fakes import Scripted, context_with, lm_of, reply
+from forked import Forked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import Loopback, truth_of
@@ -30,7 +27,6 @@ from jurist.programs.verdicts import Verdict
 YES = reply("chat", factual=True)
 
 SCRIPT = """
-import sys
 from pathlib import Path
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
@@ -42,18 +38,16 @@ from jurist.programs.catalogue import find
 
 judge = find("fect")
 cases = [judge.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
-context = CallContext(ledger=Ledger(), meter=Meter(), journal=Journal(Path(sys.argv[2])))
-lm = connect(Model(name="openai/gpt-4.1-mini", api_base=sys.argv[1]), context)
+context = CallContext(ledger=Ledger(), meter=Meter(), journal=Journal(Path(argv[1])))
+lm = connect(Model(name="openai/gpt-4.1-mini", api_base=argv[0]), context)
 found = Asker(judge=judge, program=judge.basic(), lm=lm, concurrency=4).ask_all(cases)
 spend = context.ledger.spend()
 print(sum(verdict.status == "verdict" for verdict in found), spend.calls, spend.replayed)
 """
 
 
-def child(url: str, journal: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", SCRIPT, url, str(journal)]
-    told = {"cwd": journal.parent, "env": dict(os.environ)}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **told)
+def child(url: str, journal: Path) -> Forked:
+    return Forked(url, journal, cwd=journal.parent, code=SCRIPT)
 
 
 def test_a_killed_job_goes_on_without_paying_twice(tmp_path: Path) -> None:
@@ -62,8 +56,8 @@ def test_a_killed_job_goes_on_without_paying_twice(tmp_path: Path) -> None:
         first = child(server.url, journal)
         while server.count < 25 and first.poll() is None:
             time.sleep(0.005)
-        first.send_signal(signal.SIGKILL)
-        first.wait()
+        first.kill()
+        first.communicate()
         at_kill, kept = server.count, states(journal).count("answered")
         assert 25 <= at_kill < 60, "the child ended before it was killed"
         assert at_kill - 4 <= kept <= at_kill

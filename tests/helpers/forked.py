@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from jurist.cli import main
 from jurist.console import batch, compile, generate, run, scoring
 from jurist.engines import direct
 from jurist.jobs import learners
+from jurist.runs import listening, serving
 
 def begin(told):
     child = os.fork()
@@ -33,7 +35,8 @@ def begin(told):
         for number in told["ignored"]:
             signal.signal(number, signal.SIG_IGN)
         try:
-            code = main(told["argv"])
+            exec(told["code"], {"main": main, "argv": told["argv"]})
+            code = 0
         except SystemExit as end:
             code = end.code
         sys.stdout.flush()
@@ -71,15 +74,18 @@ def _ask(**told: Any) -> Any:
         return json.loads(server.stdout.readline())
 
 
-class Forked:
-    """One run of the command, with what tests use of ``subprocess.Popen``."""
+COMMAND = "raise SystemExit(main(argv))"
 
-    def __init__(self, *argv: object, cwd: Path, ignored: list[int]) -> None:
+
+class Forked:
+    """One run of the command, or of other ``code``, with what tests use of ``subprocess.Popen``."""
+
+    def __init__(self, *argv: object, cwd: Path, ignored: Sequence[int] = (), code: str = COMMAND) -> None:
         self.returncode: int | None = None
         self._files = [tempfile.mkstemp()[1] for _ in ("out", "err")]
         env = {name: value for name, value in os.environ.items() if not name.startswith("JURIST_")}
-        about = {"files": self._files, "cwd": str(cwd.resolve()), "env": env, "ignored": ignored}
-        self.pid = _ask(argv=list(map(str, argv)), **about)
+        about = {"files": self._files, "cwd": str(cwd.resolve()), "env": env, "ignored": list(ignored)}
+        self.pid = _ask(argv=list(map(str, argv)), code=code, **about)
 
     @property
     def said(self) -> tuple[str, str]:

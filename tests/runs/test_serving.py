@@ -6,8 +6,6 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
+from forked import COMMAND, Forked
 from small import claims, cli
 
 from jurist.engines.channel import CallContext
@@ -203,25 +202,19 @@ def test_it_is_not_ready_while_the_model_fails(serve: Callable[..., Any]) -> Non
 
 
 @contextlib.contextmanager
-def serving(
-    folder: Path, *options: str, settings: str = "pass", files: int = 0
-) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
+def serving(folder: Path, *options: str, settings: str = "", files: int = 0) -> Iterator[tuple[int, Forked]]:
     """Serve fect's basic prompt in a process of its own, with settings of ``runs.listening``."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    code = "import sys; from jurist.runs import listening as l; from jurist.cli import main; "
-    code += f"{settings}; sys.exit(main(sys.argv[1:]))"
-    limit = (
-        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); " if files else ""
-    )
-    command = [sys.executable, "-c", limit + code, "serve", "fect:basic", "--port", str(port), *options]
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=folder, **pipes) as process:
-        try:
-            waits(port)
-            yield port, process
-        finally:
-            process.kill()
+    code = f"from jurist.runs import listening as l\n{settings}\n{COMMAND}"
+    if files:
+        code = f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))\n{code}"
+    process = Forked("serve", "fect:basic", "--port", port, *options, cwd=folder, code=code)
+    try:
+        waits(port)
+        yield port, process
+    finally:
+        process.kill()
 
 
 def test_a_signal_ends_it_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +284,8 @@ def test_requests_sent_before_a_signal_are_answered(tmp_path: Path, serve: Calla
         for connection in (*idle, *late):
             connection.sendall(sent)
         answers = [answer(connection) for connection in (*idle, *late)]
-        assert process.wait(60) == 0
+        process.communicate(timeout=60)
+        assert process.returncode == 0
     assert answers == ["HTTP/1.1 200 OK\r\n"] * 40
 
 
