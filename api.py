@@ -8,6 +8,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
+from .errors import checked
 from .jobs.cascading import Cascade, Cascading
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
@@ -16,6 +17,7 @@ from .jobs.judges import JudgeLike, in_order, judges_of
 from .jobs.surface import Asking, GoldLike, ModelLike, started
 
 
+@checked
 def evaluate(
     judge: JudgeLike, gold: GoldLike, *, model: ModelLike | None = None, **asking: Unpack[Asking]
 ) -> Evaluation:
@@ -34,7 +36,7 @@ def evaluate(
 
 def _measured(
     work: Callable[..., Any],
-    judges: Sequence[JudgeLike],
+    judges: JudgeLike | Sequence[JudgeLike],
     models: ModelLike | Sequence[ModelLike] | None,
     gold: GoldLike,
     asking: Asking,
@@ -44,14 +46,14 @@ def _measured(
     **more: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""
-    numbers = {name: more[name] for name in ("repeats", "seed", "most") if name in more}
-    surface, limits, options = started(asking, **numbers)
+    surface, limits, options = started(asking)
     contenders = load(judges, models, surface.store, options, more.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)
     done = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **more)
     return surface.measured(done, title or contenders[0].name)
 
 
+@checked
 def harden(
     judge: JudgeLike,
     gold: GoldLike,
@@ -79,11 +81,12 @@ def harden(
     return found
 
 
+@checked
 def compare(
-    judges: Sequence[JudgeLike],
+    judges: JudgeLike | Sequence[JudgeLike],
     gold: GoldLike,
     *,
-    models: Sequence[ModelLike] | None = None,
+    models: ModelLike | Sequence[ModelLike] | None = None,
     repeats: int = 1,
     seed: int = 0,
     **asking: Unpack[Asking],
@@ -112,13 +115,14 @@ def compare(
     return found
 
 
+@checked
 def cascade(
-    judges: Sequence[JudgeLike],
+    judges: JudgeLike | Sequence[JudgeLike],
     gold: GoldLike,
     *,
     agree: float = 0.9,
     risk: float = 0.1,
-    models: Sequence[ModelLike] | None = None,
+    models: ModelLike | Sequence[ModelLike] | None = None,
     seed: int = 0,
     **asking: Unpack[Asking],
 ) -> Cascade:
@@ -145,6 +149,7 @@ def cascade(
     return found
 
 
+@checked
 def gate(
     judge: JudgeLike,
     gold: GoldLike,

@@ -8,13 +8,19 @@ Hints name settings as the command line does; an argument of Python has the same
 """
 
 import difflib
+import inspect
 import signal
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Real
+from functools import cache, wraps
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class JuristError(Exception):
@@ -147,11 +153,64 @@ def extra(name: str) -> Iterator[None]:
         raise JuristError(f"{error.name} is not installed", hint=hint) from error
 
 
-def check_numbers(**given: Any) -> None:
-    """Refuse what is no number, by its name; ``None`` is nothing given."""
+_TAKEN: Mapping[Any, Any] = {
+    int: Integral,
+    float: Real,
+    bool: object,
+    Sequence: Iterable,
+    tuple: list | tuple,
+}
+"""Annotated type -> what is taken for it, if not its instances."""
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a public function refuse what is not of the type that it names, in one line."""
+    names = list(inspect.signature(function).parameters)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        check_types(function, {**dict(zip(names, args, strict=False)), **kwargs})
+        return function(*args, **kwargs)
+
+    return call
+
+
+def check_types(of: Any, given: Mapping[str, Any]) -> None:
+    """Refuse values that are not of the types that a function or a class names; ``Annotated`` says what to give."""
     for name, value in given.items():
-        if not isinstance(value, Real | None):
-            raise UsageError(f"{name}={value!r} is no number", hint="give one without quotes")
+        kind = _annotated(of).get(name, Any)
+        if not _fits(value, kind):
+            raise UsageError(f"{name}={value!r:.80} is not possible", hint=f"give {_words(kind)}")
+
+
+@cache
+def _annotated(of: Any) -> dict[str, Any]:
+    kinds = get_type_hints(of, include_extras=True)
+    for kind in [kind for kind in kinds.values() if get_origin(kind) is Unpack]:
+        kinds |= get_type_hints(get_args(kind)[0], include_extras=True)
+    return kinds
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value, and what a list or a dictionary holds, is of an annotated type."""
+    origin, parts = get_origin(kind) or kind, get_args(kind)
+    if origin is Any or getattr(origin, "_is_protocol", False):
+        return True
+    if origin in (Union, UnionType, Annotated):
+        return any(_fits(value, part) for part in (parts[:1] if origin is Annotated else parts))
+    held = value.values() if origin is Mapping and isinstance(value, Mapping) else value
+    inside = origin in (Mapping, Sequence) and isinstance(held, Collection)
+    return isinstance(value, _TAKEN.get(origin, origin)) and not (
+        inside and not all(_fits(one, parts[-1]) for one in held)
+    )
+
+
+def _words(kind: Any) -> str:
+    """Return what an annotated type is called."""
+    if get_origin(kind) is Annotated:
+        return str(kind.__metadata__[0])
+    kinds = get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
+    return " or ".join(_words(one) if one is not kind else (get_origin(one) or one).__name__ for one in kinds)
 
 
 def plural(count: int, name: str) -> str:

@@ -142,7 +142,7 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
         (first, other) for other in range(first + 1, len(lines)) if rows[other][1] != "full" or other == 2
     ]
     about = {"table": "cognibench-5", "gold": gold.name}
-    table = Detection.of(lines, pairs, seed=seed, alpha=look.level, **about)
+    table = Detection.of(lines, pairs, seed=seed, alpha=2.0 * look.level, **about)
     yield from map(as_markdown, table.sheets())
     yield from (*table.notes, *(test.words for test in table.tests), look.words)
 

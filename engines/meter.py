@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..arguments.groups import AllLimits
-from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError, check_numbers
+from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError, check_types
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request
@@ -31,9 +31,8 @@ class Budget(AllLimits):
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""
-        for name in ("calls", "cost", "tokens", "seconds"):
-            value = getattr(self, name)
-            check_numbers(**{name: value})
+        check_types(Budget, vars(self))
+        for name, value in vars(self).items():
             if value is not None and not value > 0:
                 raise UsageError(f"a budget of {value} {name} allows nothing", hint="give a number above 0")
 

@@ -23,7 +23,7 @@ from dspy.utils.exceptions import (
 )
 
 from ..arguments.groups import Endpoint as EndpointSettings
-from ..errors import UsageError, check_numbers
+from ..errors import UsageError, check_types
 from .channel import CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, without_key
 from .direct import Direct
@@ -59,7 +59,8 @@ class Model(EndpointSettings):
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""
-        if not isinstance(self.name, str) or not self.name:
+        check_types(Model, vars(self))
+        if not self.name:
             raise UsageError("the model has no name", hint="write it as provider/model, or use offline")
         provider, _, name = self.name.partition("/")
         if not (self.offline or self.recorded or (provider.strip() and name.strip())):
@@ -78,7 +79,6 @@ class Model(EndpointSettings):
         if self.api_base is not None:
             self._check_address(self.api_base)
         for name, value, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
-            check_numbers(**{name: value})
             if value is not None and not 0 <= value <= most:
                 raise UsageError(f"{name} {value} is out of range", hint=f"give a number from 0 to {most}")
 

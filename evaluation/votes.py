@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ..arguments.groups import SamplingOptions
 from ..cases import Label, Values
-from ..errors import UsageError, check_numbers
+from ..errors import UsageError, check_types
 
 Stopping = Literal["all", "settled"]
 """When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
@@ -42,8 +42,8 @@ class Sampling(SamplingOptions):
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot give a verdict."""
-        check_numbers(samples=self.samples, threshold=self.threshold)
-        if self.samples < 1 or isinstance(self.samples, float):
+        check_types(Sampling, vars(self))
+        if self.samples < 1:
             hint = "ask for 1 or more, a whole number"
             raise UsageError(f"{self.samples} samples give no verdict", hint=hint)
         needed = self.needed

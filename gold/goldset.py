@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case
-from ..errors import EmptyInputError, GoldError
+from ..errors import EmptyInputError, GoldError, checked
+from ..programs.judge import Judge
 from ..programs.records import is_table, records
 from .data import GoldData
 from .documents import nothing_for, read_for
@@ -26,15 +27,13 @@ from .sources import All, Reading
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
 
-if TYPE_CHECKING:
-    from ..programs.judge import Judge
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Gold(GoldData):
     """A gold set: labelled cases of one judge, how they are read, and how they are split."""
 
     @classmethod
+    @checked
     def load(
         cls,
         source: str | Path | Sequence[str | Path] | Any,
@@ -84,6 +83,7 @@ class Gold(GoldData):
         return cls.load(source, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
 
     @classmethod
+    @checked
     def of(
         cls,
         rows: Any,

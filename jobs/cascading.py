@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..engines.ledger import Spend
 from ..engines.models import Model
-from ..errors import UsageError, check_numbers, plural
+from ..errors import UsageError, plural
 from ..evaluation.cascade import Step, Trust, chosen, crossed, fewest, steps, trust_in
 from ..evaluation.disagreements import credit
 from ..evaluation.plain import plain_fields
@@ -124,7 +124,6 @@ class Cascading(Experiment):
 
     def __post_init__(self) -> None:
         """Refuse what is no cascade."""
-        check_numbers(agree=self.agree, risk=self.risk)
         for name, value in (("agree", self.agree), ("risk", self.risk)):
             if not 0 < value < 1:
                 hint = "give a number above 0 and below 1, such as 0.9"

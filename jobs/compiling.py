@@ -9,7 +9,7 @@ from typing import Any
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
-from ..errors import OptimizerError, check_numbers, plural
+from ..errors import OptimizerError, checked, plural
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
@@ -25,7 +25,6 @@ from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT, make, settings_of
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import embedding
-from ..programs.judge import Judge
 from ..programs.together import collect
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
@@ -33,7 +32,17 @@ from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import logs_beside
 from .sealed_rows import proof_of
-from .surface import Asking, GoldLike, MappingLike, ModelLike, Surface, holdout_of, model_of, started
+from .surface import (
+    Asking,
+    GoldLike,
+    MappingLike,
+    ModelLike,
+    NamedJudge,
+    Surface,
+    holdout_of,
+    model_of,
+    started,
+)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -67,8 +76,9 @@ class Compiled(Concluded):
         return artifact_html(self.artifact, " (latest)" if self.latest else " (saved, not promoted)")
 
 
+@checked
 def compile(
-    judge: str | Judge,
+    judge: NamedJudge,
     gold: GoldLike,
     *,
     holdout: GoldLike | None = None,
@@ -132,7 +142,6 @@ def compile(
     """
     place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
     surface, limits, _ = started({**place, "budget": budget, "mapping": mapping})
-    check_numbers(seed=seed)
     resolved, reference = surface.judge(judge)
     fit = resolve_sampling(model_of(model), sampling or Sampling(), resolved.temperature)
     surface.note(fit.note)

@@ -13,7 +13,7 @@ from dspy.utils.exceptions import AdapterParseError
 
 from ..cases import Case
 from ..engines.adapters import adapter as adapter_named
-from ..errors import UsageError
+from ..errors import UsageError, checked
 from ..exports import Subject, exporter
 from ..gold.goldset import Gold
 from ..gold.splits import Part, Shares
@@ -28,6 +28,7 @@ from .judges import JudgeLike, judges_of
 from .surface import store_of, warn
 
 
+@checked
 def export(
     judge: JudgeLike,
     target: str,

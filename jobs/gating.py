@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
-from ..errors import UsageError, check_numbers, choices, plural
+from ..errors import UsageError, choices, plural
 from ..evaluation.contrasts import Contrast
 from ..evaluation.paired import fewest_groups
 from ..evaluation.plain import plain_fields
@@ -42,15 +42,12 @@ class Limit:
         )
 
 
-Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
+Limits: TypeAlias = Annotated[Mapping[str, float] | Sequence[tuple[str, float]], '{"accuracy": 0.8}']
 """Metrics and what they must reach, or must not exceed."""
 
 
 def limits_of(minimum: Limits, maximum: Limits) -> tuple[Limit, ...]:
     """Return the limits of metrics and their lowest, and highest, values."""
-    given: tuple[Any, ...] = (minimum, maximum)
-    for text in (limits for limits in given if isinstance(limits, str)):
-        raise UsageError(f"{text!r} is no limit", hint='write it as {"accuracy": 0.8}')
     return tuple(
         Limit(metric=name, value=value, lowest=lowest)
         for lowest, limits in ((True, minimum), (False, maximum))
@@ -68,8 +65,6 @@ class Criteria(CriteriaOptions):
         if not (self.limits or other):
             hint = "give --min METRIC=VALUE, --max METRIC=VALUE or --not-worse-than"
             raise UsageError("there is nothing to pass", hint=hint)
-        values = {limit.metric: limit.value for limit in self.limits}
-        check_numbers(**values, max_unusable=self.max_unusable, margin=self.margin)
         if self.margin is not None and not other:
             raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
         if not (0 <= self.max_unusable <= 1 and 0 <= (self.margin or 0) < math.inf):

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Annotated, Any, TypeAlias, Unpack
 
 import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
-from ..errors import StoppedError, UsageError
+from ..errors import StoppedError, UsageError, checked
 from ..gold.new_rows import Source
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load as load_from
@@ -24,8 +24,7 @@ from .surface import (
     Loading,
     MappingLike,
     ModelLike,
-    budget_of,
-    check_named,
+    NamedJudge,
     check_options,
     counted,
     mapping_of,
@@ -34,11 +33,12 @@ from .surface import (
     warn,
 )
 
-JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
+JudgeLike: TypeAlias = Annotated[NamedJudge | LoadedJudge | Compiled, NamedJudge.__metadata__[0]]
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
 returned, with its own model."""
 
 
+@checked
 def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:
     """Return a judge by name: a built-in one, ``path/to/file.py:judge``, or one whose artifact names its file.
 
@@ -53,8 +53,9 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
     return find_judge(name, store_of(store, trust=trust))
 
 
+@checked
 def load(
-    reference: str | Judge,
+    reference: NamedJudge,
     *,
     version: int | str = "",
     model: ModelLike = "offline",
@@ -99,7 +100,6 @@ def loaded_of(
     **options: Any,
 ) -> LoadedJudge:
     """Return a judge as :func:`jurist.load` does."""
-    check_named(reference)
     if isinstance(reference, str) and version:
         reference, version = f"{reference}:basic" if version == "basic" else f"{reference}@{version}", ""
     return load_from(
@@ -113,7 +113,7 @@ def loaded_of(
 
 
 def judges_of(
-    judges: Sequence[JudgeLike],
+    judges: JudgeLike | Sequence[JudgeLike],
     models: ModelLike | Sequence[ModelLike] | None,
     store: Store,
     options: Mapping[str, Any],
@@ -138,8 +138,8 @@ def judges_of(
 
 
 def in_order(
-    judges: Sequence[JudgeLike],
-    models: Sequence[ModelLike] | None,
+    judges: JudgeLike | Sequence[JudgeLike],
+    models: ModelLike | Sequence[ModelLike] | None,
     store: Store,
     options: Mapping[str, Any],
     draws: int = 1,
@@ -156,6 +156,7 @@ def _listed(given: Any) -> list[Any]:
     return [given] if alone else list(given or ())
 
 
+@checked
 def run(
     judge: JudgeLike,
     rows: str | os.PathLike[str] | Any,
@@ -206,7 +207,7 @@ def run(
         given=None if named else rows,
     )
     settings = RunSettings(
-        budget=budget_of(budget),
+        budget=budget or Budget(),
         keep=(keep,) if isinstance(keep, str) else keep,
         resume=resume,
         fresh=fresh,

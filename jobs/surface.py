@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypedDict
+from typing import Annotated, Any, Protocol, TypeAlias, TypedDict
 
 import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError, check_numbers, choices, printable
+from ..errors import UsageError, choices, printable
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -40,6 +40,11 @@ GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
 Polars, PyArrow or ``datasets``."""
 
+
+NamedJudge: TypeAlias = Annotated[
+    str | Judge, "its name, path/to/file.py:judge, or jurist.Judge(name=..., signature=...)"
+]
+"""A judge by its name, or as it is."""
 
 MappingLike: TypeAlias = RowMapping | Mapping[str, str]
 """How columns and labels are called, or of columns alone what each is to the judge."""
@@ -88,7 +93,6 @@ class Surface:
 
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge to compile, and how it was named, if by name."""
-        check_named(judge)
         return (judge, "") if isinstance(judge, Judge) else locate(judge, self.store, source=True)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
@@ -157,16 +161,15 @@ class Asking(Loading, total=False):
     surface: Surface | None
 
 
-def started(asking: Asking, **numbers: Any) -> tuple[Surface, Budget, dict[str, Any]]:
+def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
     """Return where a job is started, its limits, and how judges that are given by name are asked."""
-    check_numbers(**numbers)
     options: dict[str, Any] = dict(asking)
     names = ("budget", "surface", "store", "mapping")
     budget, surface, store, mapping = (options.pop(name, None) for name in names)
     place = store_of(store)
     start = Start(root=place.checkpoints, **{name: options.pop(name, False) for name in ("resume", "fresh")})
     check_options(options)
-    return surface or Surface(place, start, mapping), budget_of(budget), options
+    return surface or Surface(place, start, mapping), budget or Budget(), options
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -177,24 +180,9 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise UsageError(f"no argument is called {name!r} here", hint=hint)
 
 
-def check_named(judge: Any) -> None:
-    """Refuse what is neither a name nor a judge."""
-    if not isinstance(judge, str | Judge):
-        hint = "give its name, path/to/file.py:judge, or jurist.Judge(name=..., signature=...)"
-        raise UsageError(f"{getattr(judge, '__name__', repr(judge)):.80} is no judge", hint=hint)
-
-
 def mapping_of(mapping: MappingLike | None) -> RowMapping:
     """Return names; a dictionary is those of columns."""
     return mapping if isinstance(mapping, RowMapping) else RowMapping(columns=mapping or {})
-
-
-def budget_of(budget: Any) -> Budget:
-    """Return limits; none by default."""
-    if budget is None or isinstance(budget, Budget):
-        return budget or Budget()
-    hint = "give jurist.Budget(calls=...), or cost=, seconds="
-    raise UsageError(f"budget={budget!r} is no limit", hint=hint)
 
 
 def gold_of(

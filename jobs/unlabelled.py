@@ -11,7 +11,7 @@ import numpy as np
 from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import JuristError, UsageError, plural
+from ..errors import JuristError, UsageError, checked, plural
 from ..evaluation.disagreements import apart
 from ..evaluation.intervals import estimated
 from ..evaluation.metrics import mean
@@ -118,6 +118,7 @@ def contenders_of(
     return basic.with_adapter(job.adapter).with_model(first), version.with_model(second)
 
 
+@checked
 def prove(
     reference: str,
     rows: GoldLike | None = None,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..cases import text_hash
-from ..errors import ArtifactError
+from ..errors import ArtifactError, checked
 from ..text.redaction import publishable
 from .artifact_card import Artifact
 from .card import Card, written_card
@@ -49,6 +49,7 @@ class Store:
         ArtifactError: ``root`` is a file.
     """
 
+    @checked
     def __init__(self, root: Path | str | None = None, *, trust: Trust | None = None) -> None:
         self.root = Path(root or os.environ.get("JURIST_STORE") or "compiled")
         if self.root.exists() and not self.root.is_dir():
@@ -117,6 +118,7 @@ class Store:
         shelf = Shelf(self.root, judge.name)
         return self._usable(shelf, shelf.add(files, make_latest=make_latest))
 
+    @checked
     def load(self, ref: str) -> Artifact:
         """Return ``JUDGE`` (the latest), ``JUDGE@3``, ``JUDGE@latest`` or ``JUDGE@TAG``.
 
@@ -134,6 +136,7 @@ class Store:
         """Return all artifacts (of one judge), damaged ones too, by judge and version."""
         return [self._read(shelf, version) for shelf in self._shelves(judge) for version in shelf.versions()]
 
+    @checked
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
         """Return all that is wrong with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``: changed, missing
         and foreign files, and pointers that lead nowhere.
@@ -162,6 +165,7 @@ class Store:
         shelf = Shelf(artifact.path.parent.parent, artifact.judge)  # it may be of another store
         shelf.put(artifact.version, file, added({"measured": entries}, program))
 
+    @checked
     def tag(self, ref: str, tag: str) -> None:
         """Let ``JUDGE@TAG`` mean an artifact; the tag ``latest`` moves ``JUDGE`` itself."""
         shelf, version = self._find(ref)

@@ -23,7 +23,7 @@ from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import brief, fatal, model_error, our_own
 from ..engines.journal import Answer
 from ..engines.ledger import Spend
-from ..errors import JudgeError, UsageError, check_numbers
+from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping, count_votes
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
@@ -139,7 +139,6 @@ class Asker:
 
     def __post_init__(self) -> None:
         """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
-        check_numbers(concurrency=self.concurrency)
         if self.concurrency < 1:
             raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
         check_sampling(self.judge, self.sampling)

@@ -17,7 +17,7 @@ import pydantic
 
 from ..cases import Case, Label, Values
 from ..engines.ledger import Purpose
-from ..errors import EmptyInputError, GoldError, JudgeError
+from ..errors import EmptyInputError, GoldError, JudgeError, check_types
 from ..evaluation.scale import Scale
 from ..text.escaping import defuse
 from ..text.turns import Text
@@ -103,6 +103,7 @@ class Judge:
 
     def __post_init__(self, positive: Any, labels: Sequence[Label], unit: str) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
+        check_types(Judge, {"name": self.name})
         if not self.name or not all(c.islower() or c.isdigit() or c == "-" for c in self.name):
             hint = "use lower-case letters, digits and hyphens"
             raise JudgeError(f"the judge's name {self.name!r} is not usable", hint=hint)

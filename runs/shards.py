@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from signal import SIGINT
+from socket import create_connection
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any, TypeAlias
 
 from ..engines.meter import Meter
-from ..errors import JuristError, StoppedError, StopRequested, UsageError, extra, signal_name
+from ..errors import JuristError, StoppedError, StopRequested, UsageError, extra, signal_name, why
 from ..gold.writing import json_line
 from ..keeping.paying import GRACE, Stopping
 from .outputs import check_name, is_csv, lines_in, part_of, put
@@ -139,10 +140,13 @@ def cluster() -> Iterator[int]:
     if begun:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
+            host, _, port = os.environ.get("RAY_ADDRESS", "").rpartition("/")[2].rpartition(":")
+            if port.isdigit():  # Ray itself tries for minutes
+                create_connection((host.strip("[]"), int(port)), timeout=5).close()
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         except Exception as error:  # Ray raises bare Exception where a node does not begin
             hint = "check RAY_ADDRESS, and that RAY_AUTH_MODE and the token are the cluster's"
-            raise JuristError(f"Ray cannot be used: {error}", hint=hint) from error
+            raise JuristError(f"Ray cannot be used: {why(error)}", hint=hint) from error
     try:
         yield int(ray.cluster_resources().get("CPU", 0))
     finally:

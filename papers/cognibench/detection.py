@@ -266,6 +266,6 @@ class Detectors(Experiment):
             table="cognibench-3",
             gold=self.gold.name,
             seed=self.seed,
-            alpha=self.look.level,
+            alpha=2.0 * self.look.level,  # two-sided, as compare
             notes=(*self.remarks, strict if fixed and self.strictness != STRICTNESS else ""),
         )

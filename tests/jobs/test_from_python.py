@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,25 @@ def basic() -> jurist.LoadedJudge:
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(positive=True), jurist.JuristError, r"positive labels \[True\] are no proper part"),
         (lambda: own(labels=("a", "b", "c")), jurist.JuristError, "labels= names 3 labels, and verdict has 2; give a"),
-        (lambda: jurist.compare([CHECK], ROWS, repeats="3"), jurist.JuristError, "repeats='3' is no number; give one"),  # type: ignore[arg-type]
-        (lambda: jurist.cascade([CHECK], ROWS, agree="0.9"), jurist.JuristError, "agree='0.9' is no number"),  # type: ignore[arg-type]
-        (lambda: jurist.gate(CHECK, ROWS, minimum={"f1": "0.3"}), jurist.JuristError, "f1='0.3' is no number"),  # type: ignore[dict-item]
-        (lambda: jurist.load(CHECK, concurrency="3").batch(NEW), jurist.JuristError, "concurrency='3' is no number"),  # type: ignore[arg-type]
+        *(
+            (lambda call=call, given={name: value}: call(**given), jurist.JuristError, f"{name}=.* give {give}")
+            for call, name, value, give in (
+                (partial(jurist.compare, [CHECK], ROWS), "repeats", "3", "int"),
+                (partial(jurist.compare, gold=ROWS), "judges", 3, "its name, path/to/file.py:judge"),
+                (partial(jurist.cascade, [CHECK], ROWS), "models", [1], "str or Model or LM"),
+                (partial(jurist.gate, CHECK, ROWS), "minimum", {"f1": "0.3"}, '{"accuracy": 0.8}'),
+                (partial(jurist.gate, CHECK, ROWS), "minimum", "f1=0", '{"accuracy": 0.8}'),
+                (partial(jurist.load, CHECK), "samples", 2.5, "int"),
+                (partial(jurist.compile, gold=ROWS), "judge", CHECK.signature, "its name, path"),
+                (partial(jurist.compile, CHECK, ROWS), "budget", 3, "Budget"),
+                (partial(jurist.compile, CHECK, ROWS), "shares", "5/2/3", "tuple"),
+                (partial(jurist.export, CHECK, "python"), "store", 3, "str or PathLike or Store"),
+                (partial(jurist.Gold.of, ROWS), "judge", "fect", "Judge"),
+                (jurist.Store, "root", 3, "Path or str"),
+                (jurist.Model, "timeout", "9", "float"),
+            )
+        ),
         (lambda: basic()(NEW[0]), jurist.JuristError, r"names; write \(policy=..., reply=...\), or"),
-        (lambda: jurist.load(CHECK, version="basic", samples=2.5), jurist.JuristError, r"2\.5 samples give no verdict"),
         *(
             (lambda rows=rows: jurist.run(basic(), rows, "out.jsonl"), jurist.JuristError, f"<rows>:{said}")
             for rows, said in (
@@ -65,10 +79,6 @@ def basic() -> jurist.LoadedJudge:
         ),
         (lambda: jurist.evaluate(CHECK, ROWS, modle="offline"), jurist.JuristError, "'modle' here; did you mean model"),
         (lambda: jurist.compare([CHECK], ROWS, model="offline"), jurist.JuristError, "did you mean models"),  # type: ignore[call-arg]
-        (lambda: jurist.compile(CHECK.signature, ROWS), jurist.JuristError, r"is no judge; .* jurist.Judge\(name=.*"),  # type: ignore[arg-type]
-        (lambda: jurist.compile(CHECK, ROWS, budget=3), jurist.JuristError, r"no limit; give jurist.Budget\(calls="),  # type: ignore[arg-type]
-        (lambda: jurist.compile(CHECK, ROWS, shares="5/2/3"), jurist.JuristError, "the shares '5/2/3'"),  # type: ignore[arg-type]
-        (lambda: jurist.gate(CHECK, ROWS, minimum="f1=0"), jurist.JuristError, "'f1=0' is no limit; write"),  # type: ignore[arg-type]
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip

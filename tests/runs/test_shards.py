@@ -1,8 +1,10 @@
 """``jurist run --shard`` and ``jurist run join``: each row in one shard, and together the very output of one run."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -103,3 +105,11 @@ def test_what_is_no_set_of_shards_is_refused() -> None:
         assert cli(*FECT, "n.jsonl", "--shard", shard).code == 2
     flat = cli(*FECT, "n.csv", "--shard", "1/2")
     assert (flat.code, "let jurist run join write n.csv" in flat.err) == (2, True)
+
+
+def test_a_cluster_that_does_not_answer_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_jsonl(Path("rows.jsonl"), new_rows(1))
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=bool))
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    done = cli(*FECT, "o.jsonl", "--engine", "ray")
+    assert (done.code, "Ray cannot be used: Connection refused; check" in done.err) == (1, True), done.err
