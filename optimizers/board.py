@@ -38,6 +38,9 @@ class Board:
         self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._shown: dict[tuple[str, str, int, int], bool] = {}
+        self._credits: dict[
+            str, tuple[tuple[int, int], Credit]
+        ] = {}  # around a candidate, and of how many outcomes
         # the first candidate: the prompt nobody tuned
         self.basic = self.add(PromptState.of(self._basic), parent=None, source="basic")
 
@@ -148,10 +151,13 @@ class Board:
                 known.append(Scored(id=one.id, parent=one.parent, outcomes=own))
         if not known or known[0].id != self.basic.id:
             return {}
-        references = [known[0].outcomes]
-        if around is not None and around.id != self.basic.id:
-            references.append({**known[0].outcomes, **self.outcomes(around)})
-        credit = Credit(self.objective, *(list(one.values()) for one in references))
+        centre = around or self.basic
+        basic, own = known[0].outcomes, self.outcomes(centre)
+        sizes, credit = self._credits.get(centre.id, ((0, 0), None))
+        if credit is None or sizes != (len(basic), len(own)):  # outcomes are added, and never others
+            references = [basic] if centre.id == self.basic.id else [basic, {**basic, **own}]
+            credit = Credit(self.objective, *(list(one.values()) for one in references))
+            self._credits[centre.id] = (len(basic), len(own)), credit
         return {one.id: one for one in standings(known, credit, shrink)}
 
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,17 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _swift_disk() -> Iterator[None]:
-    """Do not wait until what a test writes is on the disk: it survives the test's process in any case."""
+def _swift() -> Iterator[None]:
+    """Leave out what takes time and shows nothing."""
+    from pydantic import TypeAdapter
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("os.fsync", lambda descriptor: None)
+        patch.setattr(
+            "os.fsync", lambda descriptor: None
+        )  # what a test writes survives its process in any case
+        # no certificate is looked at on the loopback, and all are loaded for each client
+        patch.setattr("ssl.SSLContext.load_verify_locations", lambda *places, **named: None)
+        patch.setattr("dspy.adapters.utils.TypeAdapter", cache(TypeAdapter))  # DSPy makes one for each value
         yield
 
 
