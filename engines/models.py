@@ -224,6 +224,11 @@ def _say_slower(name: str) -> None:
     _log.warning("%s is asked by DSPy's own client: slower, and at most 100 requests at once", name)
 
 
+@functools.lru_cache(maxsize=256)  # each look-up goes through the whole catalogue
+def _listed(provider: str, name: str) -> bool:
+    return bool(model_info(provider, name))
+
+
 class Endpoint:
     """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
@@ -248,7 +253,6 @@ class Endpoint:
             self._lm = client(**options)
         self._key = options.get("api_key", "")
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
-        self._priceless: dict[str, bool] = {}
         self._endpoint = _endpoint_of(model)
 
     def share(self, context: CallContext) -> None:
@@ -310,10 +314,7 @@ class Endpoint:
 
     def _cost(self, request: Request, response: Response) -> float | None:
         requested = request.model.partition("/")[2]
-        if response.model not in self._priceless:  # each look-up goes through the whole catalogue
-            names = (response.model, requested)
-            self._priceless[response.model] = not any(model_info(self._provider, name) for name in names)
-        if self._priceless[response.model]:
+        if not any(_listed(self._provider, name) for name in (response.model, requested)):
             return None
         cost, _ = estimate_cost(response, provider=self._provider, requested_model=requested, request=request)
         return cost if cost is None else float(cost)

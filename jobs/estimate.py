@@ -7,6 +7,7 @@ failures and hidden reasoning are not in it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from dspy.clients.costs import estimate_cost
@@ -70,19 +71,17 @@ class Size(NamedTuple):
 
     def price(self, model: Model) -> float | None:
         """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
-        if free(model):
-            return 0.0
-        shipped_prices()
-        provider, _, name = model.name.partition("/")
-        reply = Response(
-            id=None,
-            model=name,
-            message=Message.assistant(""),
-            finish_reason="stop",
-            usage=Usage(input_tokens=round(self.input), output_tokens=round(self.output)),
-        )
-        cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
-        return None if cost is None else float(cost)
+        return 0.0 if free(model) else _price(model.name, round(self.input), round(self.output))
+
+
+@cache  # each look-up goes through the whole catalogue
+def _price(model: str, input_tokens: int, output_tokens: int) -> float | None:
+    shipped_prices()
+    provider, _, name = model.partition("/")
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    reply = Response(id=None, model=name, message=Message.assistant(""), finish_reason="stop", usage=usage)
+    cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
+    return None if cost is None else float(cost)
 
 
 @dataclass(frozen=True, kw_only=True)
