@@ -60,7 +60,10 @@ def table(
 
 def _cell(value: Any) -> str:
     """Return a value on one line, without characters that steer a terminal: cells hold text from files."""
-    return " ".join("".join(char if char.isprintable() else " " for char in str(value)).split())
+    text = str(value)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(text.split())
 
 
 def _kind(cells: Sequence[str]) -> Kind:
