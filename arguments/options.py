@@ -8,6 +8,7 @@ by the same ``of`` from the options of any command that has the group.
 
 import argparse
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
@@ -80,8 +81,8 @@ class Options:
 
 
 def _file(text: str) -> str:
-    """Refuse what names no file: an empty variable of a shell, a dot."""
-    if not PurePath(text).name:
+    """Refuse what names no file: an empty variable of a shell, a dot, a folder by its slash."""
+    if not PurePath(text).name or text.endswith(("/", os.sep)):
         raise argparse.ArgumentTypeError(f"{text!r} names no file")
     return text
 

@@ -263,7 +263,6 @@ def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
 def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Result:
     """Return what is said of a run that has ended."""
     counts, spend = summary.to_json(), summary.spend
-    where = f" (see {summary.rejects})" if summary.rejects else ""
     output = Path(options.output)
     shares = label_shares(output, loaded) if output.is_file() and not summary.stopped else ()
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
@@ -272,12 +271,6 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
         f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
         *(one.words for one in shares[:1]),
-        *(
-            [f"rows of the input that hold nothing for this judge: {summary.beside}"]
-            if summary.beside
-            else []
-        ),
-        *([f"rows of the input that cannot be used: {summary.rejected}{where}"] if summary.rejected else []),
         *summary.lines,
         taken_words(spend),
         *([f"{summary.seconds_per_row:.2f} seconds a row"] if summary.seconds_per_row else []),

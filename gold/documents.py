@@ -72,7 +72,13 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
     documents: dict[str, Document] = {}
     ids: set[str] = set()
     path, keys = Path(source), ("text", "reference", *filter(None, [name]))
-    found = [_plain(file, path if file != path else path.parent) for file in _texts(path)]
+    texts = {file: text_of(file, str(file)).strip() for file in _texts(path)}
+    if empty := [str(file) for file, text in texts.items() if not text]:
+        message = f"documents that hold nothing: {len(empty)} of {len(texts)}"
+        more = f" and {len(empty) - 8} more" if len(empty) > 8 else ""
+        raise GoldError(message, path=str(path), hint=f"remove {', '.join(empty[:8])}{more}")
+    root = path if path not in texts else path.parent
+    found = [_plain(file, text, root) for file, text in texts.items()]
     for document in found or (_document(row, keys, place) for place, row in read(path).rows):
         if document.text not in documents:
             if document.id in ids:  # conversations may be on several references
@@ -92,10 +98,7 @@ def _texts(path: Path) -> list[Path]:
     return []
 
 
-def _plain(path: Path, root: Path) -> Document:
-    text = text_of(path, str(path)).strip()
-    if not text:
-        raise GoldError("the document is empty", path=str(path), hint="remove it")
+def _plain(path: Path, text: str, root: Path) -> Document:
     title, (first, _, rest) = path.stem.replace("-", " ").replace("_", " "), text.partition("\n")
     if first.startswith("#") and rest.strip():
         title, text = first.strip("# "), rest.strip()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..cases import Label, text_hash
 from ..errors import GoldError, UsageError, choices
 from ..text.turns import as_text
+from ..text.wording import plain
 from .files import Row
 from .rows import REASON, cell, is_rating, label_keys, row_keys
 
@@ -111,11 +111,6 @@ def rows_within(row: Row, columns: Iterable[str]) -> list[Row]:
         return [row]
     group = text_hash(json.dumps(row, sort_keys=True, default=str))[:12]
     return [{"group": group, **row, name + _EACH: item} for item in value]
-
-
-def plain(name: str) -> str:
-    """Return a name without capitals and signs, by which spellings are compared."""
-    return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def is_silent(text: str) -> bool:

@@ -12,7 +12,8 @@ from ..errors import GoldError, UsageError, choices
 from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
 from ..text.turns import as_text
-from .mapping import has_column, is_silent, plain, rows_within
+from ..text.wording import plain
+from .mapping import has_column, is_silent, rows_within
 from .rows import is_rating
 from .sources import read
 

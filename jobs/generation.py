@@ -143,7 +143,7 @@ class Generated:
     def unusable(self) -> float:
         """The share of what was rejected or failed, 0 to 1."""
         total = self.kept + self.rejected + self.failed
-        return 1 - self.kept / total if total else 0.0
+        return (self.rejected + self.failed) / total if total else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON types."""

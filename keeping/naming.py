@@ -7,6 +7,7 @@ asked, and without one the basic prompt: what was proven with one model says not
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from ..engines.models import OFFLINE, same_model
@@ -140,11 +141,13 @@ def locate(name: str, store: Store, version: str = "", *, source: bool = False) 
     try:
         path, attribute = file_of(name)
         return find(name if path is None else f"{store.file(path)}:{attribute}"), name
-    except JudgeError:
-        kept = sorted(
-            store.list(name), key=lambda artifact: (artifact.latest, artifact.version), reverse=True
-        )
+    except JudgeError as error:
+        kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
         if not kept:
+            own = get_close_matches(name, {one.judge for one in store.list()}, n=1)
+            if own and isinstance(error, UnknownJudgeError):
+                hint = f"did you mean {own[0]}?"
+                raise UnknownJudgeError(f"no judge is called {name!r}", hint=hint) from error
             raise
         named = [
             each for each in kept if each.problem or each.about.definition or each.about.reference != name

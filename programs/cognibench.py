@@ -95,9 +95,10 @@ class CogniBenchRow(pydantic.BaseModel):
         if not isinstance(data, Mapping) or data.get("sentences") not in (None, ""):
             return data
         response = data.get("response")
-        if not isinstance(response, str) or not response.strip():
+        if not isinstance(response, str):
             return data
-        return {**data, "sentences": [sentence.text for sentence in split(response)]}
+        # of an empty one: nothing is given, which is no missing field
+        return {**data, "sentences": [sentence.text for sentence in split(response)] or None}
 
     @pydantic.model_validator(mode="after")
     def _same_length(self) -> Self:

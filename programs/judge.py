@@ -7,6 +7,7 @@ answer's own business (:mod:`jurist.programs.answers`). It does not know models,
 
 import inspect
 import math
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -21,6 +22,7 @@ from ..errors import EmptyInputError, GoldError, JudgeError, check_types
 from ..evaluation.scale import Scale
 from ..text.escaping import defuse
 from ..text.turns import Text
+from ..text.wording import plain
 from .answers.base import Answer, Reading
 from .answers.infer import answer_for
 from .answers.labels import ClosedLabel
@@ -319,7 +321,9 @@ def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> G
     name = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "missing":
         have = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
-        hint = f"the row has {have}; add the field, or say which column it is: --column THEIRS={name}"
+        theirs = next((key for key in map(str, row) if plain(key) == plain(name)), "THEIRS")
+        column = shlex.quote(f"{theirs}={name}")
+        hint = f"the row has {have}; add the field, or say which column it is: --column {column}"
         return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
     given = fault.get("input")
     if given is None or (isinstance(given, float) and math.isnan(given)):

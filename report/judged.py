@@ -167,8 +167,9 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
     usages, usable = [row.get("usage") or {} for row in rows], ended["verdict"]
     tokens = sum(one.get("input_tokens", 0) + one.get("output_tokens", 0) for one in usages) / len(rows)
-    dollars = 1000 * sum(one.get("cost", 0.0) for one in usages) / len(rows)
-    price = f"a row takes {tokens:,.0f} tokens; 1,000 rows cost {dollars:.3g} USD"
+    dollars = f"1,000 rows cost {1000 * sum(one.get('cost', 0.0) for one in usages) / len(rows):.3g} USD"
+    unknown = any(one.get("unpriced") for one in usages)
+    price = f"a row takes {tokens:,.0f} tokens; {'its price is not known' if unknown else dollars}"
     others = [f"{count} {status}" for status, count in ended.items() if status != "verdict"]
     return Document(
         subject=judge,

@@ -116,11 +116,13 @@ def warning_lines(*results: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def taken_words(spend: Mapping[str, Any]) -> str:
-    """Return calls, tokens and cost in words."""
+    """Return calls, tokens and cost in words; what has no known price is no 0 USD."""
     tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
     total = (spend.get("by_purpose") or {}).get("total") or spend
     cached = f" ({total['cached_tokens']:,} from the provider's cache)" if total.get("cached_tokens") else ""
-    return f"{spend['calls']:,} call{'s' * (spend['calls'] != 1)}, {tokens:,} tokens{cached}, {spend['cost']:.4f} USD"
+    unknown = f"; the price of {total['unpriced']} calls is not known" if total.get("unpriced") else ""
+    calls = f"{spend['calls']:,} call{'s' * (spend['calls'] != 1)}"
+    return f"{calls}, {tokens:,} tokens{cached}, {spend['cost']:.4f} USD{unknown}"
 
 
 def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
@@ -132,8 +134,6 @@ def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
 def spend_line(spend: Mapping[str, Any]) -> str:
     """Return calls, tokens and cost in words, and what was paid before."""
     parts = [f"spent: {taken_words(spend)}"]
-    if spend.get("unpriced"):
-        parts.append(f"the price of {spend['unpriced']} calls is not known")
     if spend.get("replayed"):
         parts.append(f"{spend['replayed']} answers were paid before and taken from the checkpoint")
     if spend.get("lost"):

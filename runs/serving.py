@@ -224,6 +224,10 @@ def _refused(request: Request, error: Any) -> JSONResponse:
     from fastapi.responses import JSONResponse
 
     detail = [{name: part[name] for name in ("type", "loc", "msg")} for part in error.errors()]
+    if isinstance(error.body, bytes):  # it was not read as JSON, so that no fault in it is one
+        detail = [
+            {"type": "content_type", "loc": ["header"], "msg": "send JSON as content-type: application/json"}
+        ]
     return JSONResponse({"detail": detail}, status_code=422)
 
 

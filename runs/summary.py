@@ -163,10 +163,13 @@ class Summary:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What there is to say about samples and incomplete replies, for people."""
+        """What there is to say about rows, samples and incomplete replies, for people."""
+        where = f"see {self.rejects}" if self.rejects else "--rejects F writes them to a file"
         answered = ", ".join(f"{name} {rows}" for name, rows in self.by.items() if name != PEOPLE)
         several = bool(self.several and self.agreement is not None)
         lines = {
+            f"rows of the input that hold nothing for this judge: {self.beside}": self.beside,
+            f"rows of the input that cannot be used: {self.rejected} ({where})": self.rejected,
             f"answered by {answered or 'nobody'}; left to people: {self.by[PEOPLE]}": self.by,
             f"rows in which an input is empty, judged as they stand: {self.empty}": self.empty,
             f"{self.equal} rows answered by an equal one": self.equal,

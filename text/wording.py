@@ -53,6 +53,11 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def plain(name: str) -> str:
+    """Return a name without capitals and signs, by which spellings are compared."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
 def strings(value: Any) -> Iterator[str]:
     """Yield the texts in a JSON value, in their order; numbers as text."""
     if isinstance(value, Mapping):

@@ -258,7 +258,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "required: --gold; did you mean --gold?", "evaluate fect:basic --glod gold.jsonl"),
     (1, "/proc/self/mem: the file cannot be read", "run fect:basic --input /proc/self/mem --output o"),
     (2, "No space left", f"{TO} /dev/full"),
-    *((2, f"{name!r} names no file", f"{TO} {name or chr(39) * 2}") for name in (".", "", "/")),
+    *((2, f"{name!r} names no file", f"{TO} {name or chr(39) * 2}") for name in (".", "", "/", "new/")),
     (2, "is not UTF-8; name another output", f"{TO} o\udcff"),
     # a canary, a server, batches
     (2, "needs a token", "serve fect:basic --host 0.0.0.0"),

@@ -28,6 +28,9 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
     first, second = read_documents(tmp_path / "in")
     assert (first.id, first.title, first.text, first.language) == ("b", "The mill", "It stands.", "en")
     assert (second.id, second.title, second.text, second.language) == ("deep/a_tea", "a tea", TEA, "zh")
+    (tmp_path / "in" / "blank.md").write_text(" \n")
+    with pytest.raises(GoldError, match=r"hold nothing: 1 of 3; remove .*blank.md"):
+        read_documents(tmp_path / "in")
 
 
 def test_rows_with_text_or_reference() -> None:

@@ -64,6 +64,7 @@ def test_a_case_gets_what_a_run_says_of_it() -> None:
     assert said.status_code == 200
     assert said.json() == {name: line[name] for name in said.json()}
     assert [one["label"] for one in ask(app, "/judge/batch", [ROW, ROW]).json()] == [line["label"]] * 2
+    assert "content-type: application/json" in ask(app, "/judge", ROW, **{"content-type": "text/plain"}).text
     assert ask(app, "/").json()["POST /judge"] == "a case as JSON: conversation, claim"
     assert ask(app, "/health").json() == {"status": "ok", "judge": "fect:basic", "model": "offline"}
 
