@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from asking import CASES, TRUTH
+from asking import CASES, TRUTH, asker, scripted
 from attempts import states
-from fakes import Scripted, context_with, lm_of, reply
+from fakes import Scripted, context_with, reply
 from forked import Forked
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +17,8 @@ import jurist
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Answer, Journal
-from jurist.engines.models import Model, connect
 from jurist.errors import CheckpointError
 from jurist.evaluation.votes import Sampling
-from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.verdicts import Verdict
 
@@ -74,8 +72,7 @@ def judged(
 ) -> tuple[list[Verdict], CallContext]:
     """Ask about cases one after the other; what is asked beyond the replies must be in the journal."""
     context = context_with(journal=Journal(path))
-    lm, sampling = lm_of(Scripted(said), context), Sampling(samples=samples)
-    judge = Asker(judge=FECT, program=FECT.basic(), lm=lm, sampling=sampling, concurrency=1)
+    judge = scripted(FECT, said, context=context, sampling=Sampling(samples=samples), concurrency=1)
     try:
         return judge.ask_all(cases), context
     finally:
@@ -124,7 +121,7 @@ def test_a_journal_that_cannot_be_written_ends_the_work(tmp_path: Path) -> None:
     journal._data.all(f"PRAGMA max_page_count = {full}")
     script = lambda request: reply("chat", factual=True) + " " * 9000  # noqa: E731
     inner = Scripted(script)
-    judge = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with(journal=journal)))
+    judge = scripted(FECT, inner, context=context_with(journal=journal))
     with pytest.raises(CheckpointError, match=r"cannot be used: .* full; make room on the disk"):
         judge.ask_all(CASES)
     journal.close()  # says nothing more: it would hide that error
@@ -161,8 +158,7 @@ def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str
     path = tmp_path / "j"
     with Loopback() as server:
         context = context_with(journal=Journal(path))
-        lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), context)
-        found = Asker(judge=FECT, program=FECT.basic(), lm=lm).ask_all(CASES[:3])
+        found = asker(server, context).ask_all(CASES[:3])
         assert server.hits[0].authorization == f"Bearer {fake_key}"
     assert [verdict.label for verdict in found] == [TRUTH[truth_of(f"claim {n}")] for n in range(3)]
     assert states(path) == ["answered"] * 3

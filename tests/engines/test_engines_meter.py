@@ -4,22 +4,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from asking import CASES, scripted
 from dspy.lm15 import Request, Response, Usage
-from fakes import Scripted, context_with, lm_of, reply, system_of
+from fakes import Scripted, context_with, reply, system_of
 
 from jurist.engines.meter import Amount, Budget, Meter
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 
-EVEN = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(10, 50)]
+EVEN = CASES[10:50]
 """Requests of the same length."""
-CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(40)]
 YES = reply("chat", factual=True)
 
 
 def asker(inner: Scripted, budget: Budget | None = None, **settings: int) -> Asker:
-    return Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with(budget)), **settings)
+    return scripted(FECT, inner, context=context_with(budget), **settings)
 
 
 @pytest.mark.parametrize("name", ["calls", "cost", "tokens", "seconds"])
@@ -47,13 +47,17 @@ def test_calls_are_exact_with_many_threads() -> None:
     assert meter.left() == 0
 
 
+def used(meter: Meter, calls: int) -> None:
+    for _ in range(calls):
+        meter.reserve()
+        meter.settle(tokens=1, cost=0.0)
+
+
 def test_held_calls_are_kept_back_and_given_free() -> None:
     meter = Meter(Budget(calls=10))
     meter.hold(4)
     assert meter.left() == 6
-    for _ in range(6):
-        meter.reserve()
-        meter.settle(tokens=1, cost=0.0)
+    used(meter, 6)
     with pytest.raises(BudgetExhausted) as stop:
         meter.reserve()
     assert (stop.value.limit, stop.value.allowed) == ("calls", 10)
@@ -195,9 +199,7 @@ def test_what_is_owed_by_a_later_part_does_not_end_an_earlier_one() -> None:
     meter = Meter(Budget(calls=10))
     meter.hold(5)
     meter.add_prior(2, Amount(calls=4))  # out of what is kept back
-    for _ in range(5):
-        meter.reserve()
-        meter.settle(tokens=1, cost=0.0)
+    used(meter, 5)
     with pytest.raises(BudgetExhausted):
         meter.reserve()
     meter.hold(0)

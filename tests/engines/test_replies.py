@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import dspy
 import pytest
+from asking import scripted
 from dspy.utils.exceptions import AdapterParseError
-from fakes import Scripted, context_with, lm_of, reply
+from fakes import reply
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -16,7 +17,6 @@ from pydantic import BaseModel
 from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.draws import current_draw, drawing
 from jurist.engines.journal import Answer
-from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.text.replies import without_drafts
 
@@ -68,9 +68,7 @@ def said(name: str, signature: Any, text: str) -> Any:
 
 def asked(name: str, text: str) -> Any:
     """Return the verdict of a judge that gets one reply."""
-    lm = lm_of(Scripted([text]), context_with())
-    judge = Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter=name)
-    return judge.ask(FECT.case({"conversation": "a", "claim": "b"}))
+    return scripted(FECT, [text], adapter=name).ask(FECT.case({"conversation": "a", "claim": "b"}))
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -30,7 +30,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "dspy:BootstrapFewShot": {"sample": 12},
 }
 """Settings with which each is done in a moment."""
-DSPY = ("bootstrap", "copro", "mipro", "gepa", "simba", "infer-rules", "dspy:BootstrapFewShot")
 NAMES = (*OPTIMIZERS, "dspy:BootstrapFewShot")
 PROPOSING = ("race", "opro", "cfaith", "copro", "mipro", "gepa", "simba", "infer-rules")
 
@@ -49,11 +48,6 @@ def judged(request: Request) -> str:
     drawn = str(request.config.seed) if request.config.temperature == 1.0 else ""
     right = hashed(claim + drawn) % 100 < quality
     return reply("chat", factual=(gold()[claim] == "factual") == right)
-
-
-def judged_without_rule(request: Request) -> str:
-    """Answer as :func:`judged`, but call everything non-factual where the instruction says no ``quality``."""
-    return judged(request) if "quality=" in system_of(request) else reply("chat", factual=False)
 
 
 def proposed(request: Request) -> str:
