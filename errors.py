@@ -9,6 +9,7 @@ Hints name settings as the command line does; an argument of Python has the same
 
 import difflib
 import inspect
+import re
 import signal
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -164,11 +165,14 @@ _TAKEN: Mapping[Any, Any] = {
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a public function refuse what is not of the type that it names, in one line."""
+    """Let a public function refuse, in one line, a name that it does not have and what is not of the type it names."""
     names = list(inspect.signature(function).parameters)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        known = [name for name in _annotated(function) if name != "return"]
+        for name in kwargs.keys() - known:
+            raise UsageError(f"no argument is called {name!r} here", hint=choices(name, known))
         check_types(function, {**dict(zip(names, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
@@ -176,41 +180,34 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_types(of: Any, given: Mapping[str, Any]) -> None:
-    """Refuse values that are not of the types that a function or a class names; ``Annotated`` says what to give."""
+    """Refuse values that are not of the types that a function or a class names."""
     for name, value in given.items():
         kind = _annotated(of).get(name, Any)
         if not _fits(value, kind):
-            raise UsageError(f"{name}={value!r:.80} is not possible", hint=f"give {_words(kind)}")
+            hint = f"give {re.sub(r'[a-z_]+[.]', '', inspect.formatannotation(kind))}"
+            raise UsageError(f"{name}={value!r:.80} is not possible", hint=hint)
 
 
 @cache
 def _annotated(of: Any) -> dict[str, Any]:
-    kinds = get_type_hints(of, include_extras=True)
-    for kind in [kind for kind in kinds.values() if get_origin(kind) is Unpack]:
-        kinds |= get_type_hints(get_args(kind)[0], include_extras=True)
+    """Return the types of arguments or fields, by name, with those of keywords that a dictionary names."""
+    kinds = get_type_hints(of)
+    for name in [name for name, kind in kinds.items() if get_origin(kind) is Unpack]:
+        kinds |= get_type_hints(*get_args(kinds.pop(name)))
     return kinds
 
 
 def _fits(value: Any, kind: Any) -> bool:
     """Whether a value, and what a list or a dictionary holds, is of an annotated type."""
     origin, parts = get_origin(kind) or kind, get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
     if origin is Any or getattr(origin, "_is_protocol", False):
         return True
-    if origin in (Union, UnionType, Annotated):
-        return any(_fits(value, part) for part in (parts[:1] if origin is Annotated else parts))
-    held = value.values() if origin is Mapping and isinstance(value, Mapping) else value
+    held = value.values() if isinstance(value, Mapping) else value
     inside = origin in (Mapping, Sequence) and isinstance(held, Collection)
-    return isinstance(value, _TAKEN.get(origin, origin)) and not (
-        inside and not all(_fits(one, parts[-1]) for one in held)
-    )
-
-
-def _words(kind: Any) -> str:
-    """Return what an annotated type is called."""
-    if get_origin(kind) is Annotated:
-        return str(kind.__metadata__[0])
-    kinds = get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
-    return " or ".join(_words(one) if one is not kind else (get_origin(one) or one).__name__ for one in kinds)
+    whole = isinstance(value, _TAKEN.get(origin, origin))
+    return whole and not (inside and not all(_fits(one, parts[-1]) for one in held))
 
 
 def plural(count: int, name: str) -> str:

@@ -124,10 +124,8 @@ def _typed(cls: type[Options], item: Field[Any]) -> dict[str, Any]:
 
 
 def option(spec: str, help: str, default: Any = None, **settings: Any) -> Any:
-    """Return a field that is an option, by the name of its value, as ``DIR``; its help ends in its default.
-
-    Its flag is its own name, but for one that stands before that of the value: ``-o --output F``.
-    """
+    """Return a field that is an option, by the name of its value, as ``DIR``; its help ends in its default."""
+    # Its flag is its own name, but for one that stands before that of the value: ``-o --output F``.
     if default not in (None, "", ()) and default is not False and "default" not in help:
         help = f"{help} (default: {f'{default:g}' if isinstance(default, float) else default})"
     return field(default=default, metadata={"spec": spec, "help": help, **settings})

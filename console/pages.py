@@ -87,10 +87,8 @@ def _page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: 
 
 
 def _served(gold: Gold, lines: Sequence[SheetLine], options: ReviewOptions, guideline: str) -> Review:
-    """Serve the page on which people label units until Ctrl-C; their labels go to a file.
-
-    Several raters, and all at another address than this machine's, get a link each; it is printed nowhere.
-    """
+    """Serve the page on which people label units until Ctrl-C; their labels go to a file."""
+    # Several raters, and all at another address than this machine's, get a link each; it is printed nowhere.
     path, host, rater = Path(options.output), options.host, options.rater.strip()
     raters = [name.strip() for name in rater.split(",") if name.strip()]
     wrong = [name for name in raters if not RATER_NAME.fullmatch(name) or name == RESOLVED]

@@ -80,12 +80,10 @@ def approve(
     unpriced: Sequence[str] = (),
     hosted: Sequence[str] = (),
 ) -> None:
-    """Ask a person before much is paid; where nobody can answer, refuse.
-
-    ``calls`` and US dollars are those of real models at most, ``None`` if not known; of the models whose price is not
-    known (``unpriced``) some are asked at their provider's own address (``hosted``). A limit on cost within
-    :data:`ASK_COST` answers the question, and so does one on calls within :data:`ASK_CALLS` where no price is known.
-    """
+    """Ask a person before much is paid; where nobody can answer, refuse."""
+    # ``calls`` and US dollars are those of real models at most, ``None`` if not known; of the models whose price is not
+    # known (``unpriced``) some are asked at their provider's own address (``hosted``). A limit on cost within
+    # :data:`ASK_COST` answers the question, and so does one on calls within :data:`ASK_CALLS` where no price is known.
     if (
         budget.cost is not None and unpriced and calls != 0
     ):  # the meter would refuse, but after a call was paid

@@ -58,11 +58,9 @@ def answer_of(
 
 
 def text_of(response: Response) -> str:
-    """Return the text of a reply as it came, or that with which the model refused one.
-
-    DSPy's client reads one that was held to a schema, and gives data in its place, in which the last of two values
-    that contradict each other has won.
-    """
+    """Return the text of a reply as it came, or that with which the model refused one."""
+    # DSPy's client reads one that was held to a schema, and gives data in its place, in which the last of two values
+    # that contradict each other has won.
     text: str | None = response.text
     if text:
         return text
@@ -76,10 +74,8 @@ def text_of(response: Response) -> str:
 
 
 def as_ended(response: Response) -> Response:
-    """Return a response that is no whole one if its endpoint does not say so.
-
-    DSPy's client takes every reason that it does not know (``model_length``, ``abort``, ``max_tokens``) for ``stop``.
-    """
+    """Return a response that is no whole one if its endpoint does not say so."""
+    # DSPy's client takes every reason that it does not know (``model_length``, ``abort``, ``max_tokens``) for ``stop``.
     reason = _of_choice(response, "finish_reason")
     if response.finish_reason != "stop" or is_whole(reason):
         return response

@@ -108,11 +108,9 @@ def cut() -> list[Answer]:
 
 
 def number_of_draw(key: str, occurrence: int) -> int:
-    """Return which draw of its question this is: counted within the sample in hand, else over the whole job.
-
-    Two cases may come to ask the same thing (a second stage that sees a summary only): that is no other draw,
-    and must not depend on which of them was first.
-    """
+    """Return which draw of its question this is: counted within the sample in hand, else over the whole job."""
+    # Two cases may come to ask the same thing (a second stage that sees a summary only): that is no other draw, and
+    # must not depend on which of them was first.
     counter = current_draw.get().asked
     if counter is None:
         return occurrence
@@ -158,10 +156,8 @@ class _ClosedLabels:
 
 @lru_cache(maxsize=256)
 def closed_labels(signature: Any, field: str) -> _ClosedLabels | None:
-    """Return how an output field says its labels; ``None`` if it has no closed set, or says it in another way.
-
-    A ``bool``, a ``Literal`` of texts, a list of such, and a list of objects with one such property do.
-    """
+    """Return how an output field says its labels; ``None`` if it has no closed set, or says it in another way."""
+    # A ``bool``, a ``Literal`` of texts, a list of such, and a list of objects with one such property do.
     info = signature.output_fields.get(field)
     if info is None:
         return None

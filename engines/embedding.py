@@ -121,10 +121,8 @@ def embedding_model(judge: Model, name: str) -> Model:
 
 
 def embedder_beside(lm: dspy.LM | None, name: str) -> Embedder | None:
-    """Return what embeds for whoever asks a language model, counted and limited with its calls.
-
-    ``None`` beside what answers here, such as the offline engine that prices work beforehand: nothing is sent then.
-    """
+    """Return what embeds for whoever asks a language model, counted and limited with its calls."""
+    # ``None`` beside what answers here, such as the offline engine that prices work beforehand: nothing is sent then.
     channel = getattr(lm, "engine", None)  # DSPy says itself that there is no model
     if not isinstance(channel, Channel) or not isinstance(channel.inner, Endpoint):
         return None

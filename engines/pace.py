@@ -72,10 +72,8 @@ class Pace:
         return self._gone > 0
 
     def absent(self, begun: float) -> float | None:
-        """Take note that what left at ``begun`` met nobody; return the seconds to wait, ``None`` if that is no use.
-
-        It is none where the endpoint never answered, as its address may be wrong, or has answered others since.
-        """
+        """Take note that what left at ``begun`` met nobody; return the seconds to wait, ``None`` if that is no use."""
+        # It is none where the endpoint never answered, as its address may be wrong, or has answered others since.
         with self._lock:
             now = time.monotonic()
             if not self.heard or self.heard > begun:
@@ -91,10 +89,8 @@ class Pace:
             return wait
 
     def refused(self, begun: float, seconds: float) -> None:
-        """Ask for less: a request that left at ``begun`` came too soon, and ``seconds`` is what was asked to wait.
-
-        Those that left before the last time say nothing new. The request itself waits in any case.
-        """
+        """Ask for less: a request that left at ``begun`` came too soon, and ``seconds`` is what was asked to wait."""
+        # Those that left before the last time say nothing new. The request itself waits in any case.
         with self._lock:
             now = time.monotonic()
             if begun < self._cut:

@@ -125,13 +125,11 @@ BINS = 10
 
 
 def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[str, Any]:
-    """Hold probabilities of being positive against gold; what cards call ``calibration``.
-
-    ``ece`` is the expected calibration error: how far probability and share are apart, mean over units by ranges.
-    ``bins`` are the ranges that hold a unit, lowest first: above ``low`` (the first: from it on) and at most ``high``,
-    with the mean probability ``said`` and the share ``found`` positive by gold. What ranks is ``None`` if gold has one
-    side only.
-    """
+    """Hold probabilities of being positive against gold; what cards call ``calibration``."""
+    # ``ece`` is the expected calibration error: how far probability and share are apart, mean over units by ranges.
+    # ``bins`` are the ranges that hold a unit, lowest first: above ``low`` (the first: from it on) and at most
+    # ``high``, with the mean probability ``said`` and the share ``found`` positive by gold. What ranks is ``None`` if
+    # gold has one side only.
     from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
     likely, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
@@ -189,10 +187,9 @@ _FEW = 12
 
 
 def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
-    """Return gold -> judged -> labelled units, :data:`UNANSWERED` among the judged; empty for answers of many values.
-
-    Both sides stand in the order of the scale's own values, then by name. Of several criteria each has its own labels.
-    """
+    """Return gold -> judged -> labelled units, :data:`UNANSWERED` among the judged; empty for answers of many."""
+    # Both sides stand in the order of the scale's own values, then by name. Of several criteria each has its own
+    # labels.
     if isinstance(scale, CriteriaScale):
         return {
             f"{name}: {gold}": judged

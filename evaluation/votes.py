@@ -105,13 +105,11 @@ def decide(
     order: Sequence[Label],
     weights: Mapping[Label, float] | None = None,
 ) -> Label | None:
-    """Return the verdict of one unit, or ``None`` if the votes leave it open.
-
-    Within the side that wins, the label with the most votes is taken; equal counts go to the label that comes first in
-    ``order``. A vote for a label that is not in ``order`` is no vote. A threshold below 1 is a share of the votes, or,
-    where ``votes`` are probabilities, of these: then samples without a usable answer leave nothing open. With
-    ``weights`` the label with the most votes, each times its weight, is taken, whatever its side.
-    """
+    """Return the verdict of one unit, or ``None`` if the votes leave it open."""
+    # Within the side that wins, the label with the most votes is taken; equal counts go to the label that comes first
+    # in ``order``. A vote for a label that is not in ``order`` is no vote. A threshold below 1 is a share of the votes,
+    # or, where ``votes`` are probabilities, of these: then samples without a usable answer leave nothing open. With
+    # ``weights`` the label with the most votes, each times its weight, is taken, whatever its side.
     if weights is not None:
         shares = {label: votes.get(label, 0) * weights.get(label, 1) for label in order}
         return max(order, key=shares.__getitem__) if any(shares.values()) else None

@@ -173,10 +173,8 @@ def _can_be_typed(schema: Any) -> bool:
 
 @cache
 def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
-    """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, after what it imports.
-
-    ``imports`` are those of a target's own code; ``carried`` are modules that only some judges need.
-    """
+    """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, after what it imports."""
+    # ``imports`` are those of a target's own code; ``carried`` are modules that only some judges need.
     from ..evaluation import votes
     from ..programs import flows
     from ..programs.answers import base, portable

@@ -156,10 +156,8 @@ def prompt_of(
     remembers: bool = False,
     predictor: dspy.Predict | None = None,
 ) -> Prompt:
-    """Return the prompt of a judge that asks once, or of one of its predictors.
-
-    ``remembers``: the target can show other rows with each call.
-    """
+    """Return the prompt of a judge that asks once, or of one of its predictors."""
+    # ``remembers``: the target can show other rows with each call.
     from ..engines.adapters import adapter as adapter_named
     from ..programs.state import PredictorPrompt
 

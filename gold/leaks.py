@@ -19,12 +19,10 @@ _Place: TypeAlias = tuple[str, str]
 
 
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
-    """Refuse a split, or prompts, that show something of the test part.
-
-    A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case, or the whole
-    case, in a demonstration; an evidence or unit text of a test case inside an instruction, unless train or dev hold
-    the same unit.
-    """
+    """Refuse a split, or prompts, that show something of the test part."""
+    # A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case, or the whole
+    # case, in a demonstration; an evidence or unit text of a test case inside an instruction, unless train or dev hold
+    # the same unit.
     seen = (*split.train, *split.dev)
     ids, groups = {case.id: case for case in seen}, {case.group: case for case in seen}
     again = "split again by group"

@@ -119,11 +119,9 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
 
 
 def joined(judge: Judge, first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:
-    """Return the one case, with its row, for two rows with equal inputs.
-
-    Labels and ratings are those of both; where they differ, it is an error. Different reasons for an ambiguity make
-    it ``unknown``. It is in the first of two groups, so that no part of a split shows it to another.
-    """
+    """Return the one case, with its row, for two rows with equal inputs."""
+    # Labels and ratings are those of both; where they differ, it is an error. Different reasons for an ambiguity make
+    # it ``unknown``. It is in the first of two groups, so that no part of a split shows it to another.
     left, right = first[0], again[0]
     places = Place(f"{left.source} and {right.source}")
     if left.known and right.known and left.gold != right.gold:

@@ -275,11 +275,9 @@ def with_models(
     settings: Model | None = None,
     keep: Sequence[bool] = (),
 ) -> tuple[LoadedJudge, ...]:
-    """Return judges with one model for all or one for each; without any a version's is the one it was proven with.
-
-    Logs and detectors have none or their own. ``settings`` are how models are reached; those that ``keep`` theirs were
-    loaded with it.
-    """
+    """Return judges with one model for all or one for each; without any a version's is the one it was proven with."""
+    # Logs and detectors have none or their own. ``settings`` are how models are reached; those that ``keep`` theirs
+    # were loaded with it.
     fixed = [
         bool(judge.named) or own for judge, own in zip(judges, keep or [False] * len(judges), strict=True)
     ]

@@ -25,6 +25,7 @@ from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT, make, settings_of
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import embedding
+from ..programs.judge import Judge
 from ..programs.together import collect
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
@@ -32,17 +33,7 @@ from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import logs_beside
 from .sealed_rows import proof_of
-from .surface import (
-    Asking,
-    GoldLike,
-    MappingLike,
-    ModelLike,
-    NamedJudge,
-    Surface,
-    holdout_of,
-    model_of,
-    started,
-)
+from .surface import Asking, GoldLike, MappingLike, ModelLike, Surface, holdout_of, model_of, started
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -78,7 +69,7 @@ class Compiled(Concluded):
 
 @checked
 def compile(
-    judge: NamedJudge,
+    judge: str | Judge,
     gold: GoldLike,
     *,
     holdout: GoldLike | None = None,

@@ -80,11 +80,9 @@ class _Again(Plan):
 def remember(
     ref: str, labels: str, surface: Surface, *, force: bool = False, **settings: Any
 ) -> tuple[Concluded, int, int]:
-    """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test.
-
-    Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
-    Returns the version, and how many rows it remembers and how many are left out.
-    """
+    """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test."""
+    # Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
+    # Returns the version, and how many rows it remembers and how many are left out.
     artifact = surface.store.load(ref)
     plan = _plan(artifact, surface.store, **settings)
     split, basic = plan.split, PromptState.of(plan.judge.basic())

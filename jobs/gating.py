@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
 from ..errors import UsageError, choices, plural
@@ -42,7 +42,7 @@ class Limit:
         )
 
 
-Limits: TypeAlias = Annotated[Mapping[str, float] | Sequence[tuple[str, float]], '{"accuracy": 0.8}']
+Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
 """Metrics and what they must reach, or must not exceed."""
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import dspy
 
@@ -24,8 +24,6 @@ from .surface import (
     Loading,
     MappingLike,
     ModelLike,
-    NamedJudge,
-    check_options,
     counted,
     mapping_of,
     model_of,
@@ -33,7 +31,7 @@ from .surface import (
     warn,
 )
 
-JudgeLike: TypeAlias = Annotated[NamedJudge | LoadedJudge | Compiled, NamedJudge.__metadata__[0]]
+JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
 returned, with its own model."""
 
@@ -55,7 +53,7 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
 
 @checked
 def load(
-    reference: NamedJudge,
+    reference: str | Judge,
     *,
     version: int | str = "",
     model: ModelLike = "offline",
@@ -83,7 +81,6 @@ def load(
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
     """
-    check_options(options)
     loaded = loaded_of(reference, store_of(store, trust=trust), version=version, model=model, **options)
     warn(loaded.note)
     return loaded
@@ -194,7 +191,6 @@ def run(
         be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
         JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
     """
-    check_options(options)
     (loaded,) = judges_of([judge], model, store_of(store), options)
     warn(loaded.note)
     found = mapping_of(mapping)

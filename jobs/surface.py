@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeAlias, TypedDict
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError, choices, printable
+from ..errors import UsageError, printable
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -40,11 +40,6 @@ GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
 Polars, PyArrow or ``datasets``."""
 
-
-NamedJudge: TypeAlias = Annotated[
-    str | Judge, "its name, path/to/file.py:judge, or jurist.Judge(name=..., signature=...)"
-]
-"""A judge by its name, or as it is."""
 
 MappingLike: TypeAlias = RowMapping | Mapping[str, str]
 """How columns and labels are called, or of columns alone what each is to the judge."""
@@ -168,16 +163,7 @@ def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
     budget, surface, store, mapping = (options.pop(name, None) for name in names)
     place = store_of(store)
     start = Start(root=place.checkpoints, **{name: options.pop(name, False) for name in ("resume", "fresh")})
-    check_options(options)
     return surface or Surface(place, start, mapping), budget or Budget(), options
-
-
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse arguments that say nothing of how a judge is asked."""
-    for name in options.keys() - Loading.__annotations__.keys():
-        known = (*Loading.__annotations__, *Asking.__annotations__, "model", "models")
-        hint = choices(name, [n for n in known if n != name])
-        raise UsageError(f"no argument is called {name!r} here", hint=hint)
 
 
 def mapping_of(mapping: MappingLike | None) -> RowMapping:

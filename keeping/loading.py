@@ -43,10 +43,8 @@ def default_temperature(model: Model, samples: int, own: float | None = None) ->
 
 
 def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:
-    """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
-
-    Under any threshold from 1 to k the one verdict at temperature 0 is the one that k equal votes would give.
-    """
+    """Return what is really asked: the temperature that suits the samples, and one sample where all are the same."""
+    # Under any threshold from 1 to k the one verdict at temperature 0 is the one that k equal votes would give.
     model = default_temperature(model, sampling.samples, own)
     if sampling.samples == 1 or model.temperature != 0:
         return ResolvedSampling(model, sampling)
@@ -239,12 +237,10 @@ class LoadedJudge(Prompt):
         return (self.model,) if self.frozen_model is None else (self.model, self.frozen_model)
 
     def with_model(self, model: Model, *, draws: int = 1) -> "LoadedJudge":
-        """Return the same judge for another model, with as many samples as can differ there.
-
-        A judge that was named without a version is what its name stands for with that model. A temperature that
-        ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each
-        sample ``draws`` times.
-        """
+        """Return the same judge for another model, with as many samples as can differ there."""
+        # A judge that was named without a version is what its name stands for with that model. A temperature that
+        # ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each sample
+        # ``draws`` times.
         meant = replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
         return meant._asking(model, meant.wanted.samples * max(1, draws))
 
@@ -271,11 +267,9 @@ class LoadedJudge(Prompt):
         return not fixed and self.adapter == ADAPTER and self.judge.role == "judge"
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
-        """Return the same judge for each model; a log, which no model answers for, once.
-
-        Everything is asked ``draws`` times: repeats need a temperature at which draws differ, as samples do. A 0 that
-        the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
-        """
+        """Return the same judge for each model; a log, which no model answers for, once."""
+        # Everything is asked ``draws`` times: repeats need a temperature at which draws differ, as samples do. A 0 that
+        # the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         return [self.with_model(model, draws=draws) for model in (models[:1] if self.named else models)]
 
     def fingerprint(self) -> dict[str, Any]:

@@ -161,12 +161,11 @@ class Board:
         return {one.id: one for one in standings(known, credit, shrink)}
 
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
-        """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``.
-
-        Where the basic prompt under another threshold passes, all others must pass over that: it changes least, and is
-        not the best of many. Where nothing passes, all cases alone speak for it: it is fitted across folds, so that
-        train is as honest as dev. Those ``without`` may not be chosen; what is known of them counts for the others.
-        """
+        """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``."""
+        # Where the basic prompt under another threshold passes, all others must pass over that: it changes least, and
+        # is not the best of many. Where nothing passes, all cases alone speak for it: it is fitted across folds, so
+        # that train is as honest as dev. Those ``without`` may not be chosen; what is known of them counts for the
+        # others.
         open_ = (one for one in self.candidates.copy().values() if one.id not in without)
         met = [one for one in open_ if self.met(one, dev)]
         unchanged = [one for one in met if one.asked_id == self.basic.asked_id]

@@ -192,10 +192,8 @@ class Turns:
         return [arm for arm in self._row if not self._taken[arm.name]]
 
     def propose(self, track: Track, *, late: bool, first: Collection[str] = ()) -> list[Candidate]:
-        """Return what the first arm with an idea makes; ``late`` one without a turn has its first beside it.
-
-        Beside it too have arms named ``first`` theirs. All these are met before it: the budget may end at any case.
-        """
+        """Return what the first arm with an idea makes; ``late`` one without a turn has its first beside it."""
+        # Beside it too have arms named ``first`` theirs. All these are met before it: the budget may end at any case.
         self._made = []
         self._ask(track, list(self._row))
         for arm in self.untried:

@@ -81,10 +81,8 @@ class _Samples:
         return tuple(count_votes(values, unit) for unit in range(units))
 
     def probabilities(self, has_probabilities: Sequence[bool]) -> tuple[dict[Any, float], ...]:
-        """Return label -> probability of each unit, to six digits: the mean over the samples that have a label for it.
-
-        A sample whose tokens say nothing counts as its vote; a unit without probabilities has none.
-        """
+        """Return label -> probability of each unit, to six digits: the mean over samples that have a label for it."""
+        # A sample whose tokens say nothing counts as its vote; a unit without probabilities has none.
         means = []
         for unit, has_some in enumerate(has_probabilities):
             each = [

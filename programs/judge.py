@@ -201,10 +201,8 @@ class Judge:
         said: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
         places: Sequence[int] | None = None,
     ) -> Reading:
-        """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why.
-
-        ``said`` is output field -> label -> probability, for each label that the field gives, where that is known.
-        """
+        """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why."""
+        # ``said`` is output field -> label -> probability, for each label that the field gives, where that is known.
         answer, reply, shown = self.answer, dict(prediction.items()), defuse(dict(inputs))
         reading = answer.read(reply, shown, places)
         return replace(reading, probabilities=answer.shares(reply, said, shown)) if said else reading
@@ -214,20 +212,16 @@ class Judge:
         return self.answer.examples(values, defuse(dict(inputs)))
 
     def demo(self, case: Case) -> Demo:
-        """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.
-
-        Other output fields (reasoning, units) are not in gold and left out; DSPy shows them as not supplied.
-        """
+        """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives."""
+        # Other output fields (reasoning, units) are not in gold and left out; DSPy shows them as not supplied.
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
         return {**self.prompt_values(case.inputs), **self.as_reply(case.gold, case.inputs)}
 
     def demos(self, case: Case) -> Mapping[str, Demo]:
-        """Return a labelled case as a few-shot demonstration of each predictor, by its path.
-
-        By default every predictor that has the answer's field gets :meth:`demo`. A predictor that gold says
-        nothing about (a second step that this case does not come to) is absent.
-        """
+        """Return a labelled case as a few-shot demonstration of each predictor, by its path."""
+        # By default every predictor that has the answer's field gets :meth:`demo`. A predictor that gold says nothing
+        # about (a second step that this case does not come to) is absent.
         if self.demonstrations is not None:
             return self.demonstrations(case)
         return dict.fromkeys(self._answering, self.demo(case))

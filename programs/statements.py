@@ -60,12 +60,10 @@ class SentenceRow(pydantic.BaseModel):
 def by_sentence(
     row: Mapping[str, Any], field: str, labels: Mapping[Label, Label]
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the rows of a response's sentences that concern a judge; a row about one sentence, or else, as it is.
-
-    ``labels`` are CogniBench's labels with the judge's, which go to ``field``; a label that is not there does not
-    concern it. A sentence that nobody labelled concerns every judge, and comes out unlabelled. Raters who gave a
-    sentence a label that does not concern the judge are not among its ratings.
-    """
+    """Return the rows of a response's sentences that concern a judge; a row about one sentence, or else, as it is."""
+    # ``labels`` are CogniBench's labels with the judge's, which go to ``field``; a label that is not there does not
+    # concern it. A sentence that nobody labelled concerns every judge, and comes out unlabelled. Raters who gave a
+    # sentence a label that does not concern the judge are not among its ratings.
     if "sentence" in row or not row.keys() & {"sentences", "response"}:
         return (row,)
     response = CogniBenchRow.model_validate(dict(row))

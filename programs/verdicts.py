@@ -99,10 +99,9 @@ _Form = TypeVar("_Form")
 
 
 def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Verdict]]) -> tuple[_Form, str]:
-    """Return the first of two prompt formats, chat and JSON, whose replies to a few cases mostly can be read.
-
-    Beside it: why it is not the first one, in words. A ``ModelError`` says that most replies to either cannot be read.
-    """
+    """Return the first of two prompt formats, chat and JSON, whose replies to a few cases mostly can be read."""
+    # Beside it: why it is not the first one, in words. A ``ModelError`` says that most replies to either cannot be
+    # read.
     unread = list[list[Verdict]]()
     for form in forms:
         verdicts = ask(form)

@@ -124,12 +124,11 @@ _NOTHING_PAID = Spend().to_json()
 
 
 def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
-    """Return what a line says of a case, whatever row it is about, as JSON values.
-
-    Of labels ``agreement`` is the share of the votes that went to the unit's. ``saved`` samples were not asked, because
-    no outcome could change; ``identical``: all replies were the same text. ``reasked`` counts samples in which missing
-    units were asked for again, ``extra`` labels for nothing that was asked, ``duplicated`` units with two labels.
-    """
+    """Return what a line says of a case, whatever row it is about, as JSON values."""
+    # Of labels ``agreement`` is the share of the votes that went to the unit's. ``saved`` samples were not asked,
+    # because no outcome could change; ``identical``: all replies were the same text. ``reasked`` counts samples in
+    # which missing units were asked for again, ``extra`` labels for nothing that was asked, ``duplicated`` units with
+    # two labels.
     units, answer = [], judge.answer
     for index, text in enumerate(answer.units(case.inputs)):
         value, votes = verdict.values[index], verdict.votes[index] if verdict.votes else {}

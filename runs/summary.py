@@ -129,11 +129,9 @@ class Summary:
 
     @property
     def unusable(self) -> float:
-        """The share of the rows that failed, abstained or were rejected, of those that were judged or rejected, 0 to 1.
-
-        What a cascade leaves to people is not among them.
-        Rows of earlier runs count, so that repeating a bad run with nothing left to do does not make it good.
-        """
+        """The share of rows that failed, abstained or were rejected, of those judged or rejected, 0 to 1."""
+        # What a cascade leaves to people is not among them. Rows of earlier runs count, so that repeating a bad run
+        # with nothing left to do does not make it good.
         judged = self.verdicts.total()
         bad = judged - self.verdicts["verdict"] - self.by[PEOPLE] + self.abstained_before + self.rejected
         every = judged + self.resumed + self.rejected

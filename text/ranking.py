@@ -88,11 +88,9 @@ class Ranking:
         apart: Collection[int] = (),
         likeness: Sequence[float] | None = None,
     ) -> list[int]:
-        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last.
-
-        Where it is known how alike vectors of the rows are (their ``likeness``), that ranking counts as much as BM25's.
-        Left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are.
-        """
+        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last."""
+        # Where it is known how alike vectors of the rows are (their ``likeness``), that ranking counts as much as
+        # BM25's. Left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are.
         wanted, scores = set(words(self.text_of(row))), dict.fromkeys(range(len(self.rows)), 0.0)
         for word in sorted(wanted & self._index.keys()):
             held = self._index[word]

@@ -37,10 +37,8 @@ def is_whole(finish_reason: object) -> bool:
 
 
 def without_drafts(text: str, fields: Collection[str] = ()) -> str:
-    """Return what a reply says outside ``<think>...</think>``.
-
-    What follows a ``<think>`` without end is a draft, and what comes before an end without beginning.
-    """
+    """Return what a reply says outside ``<think>...</think>``."""
+    # What follows a ``<think>`` without end is a draft, and what comes before an end without beginning.
     kept: list[str] = []
     depth = end = 0
     for tag in _TAG.finditer(text):
@@ -101,10 +99,8 @@ def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count.
-
-    Of a ``short`` name that has no such section, the line under a header that differs by spaces counts.
-    """
+    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count."""
+    # Of a ``short`` name that has no such section, the line under a header that differs by spaces counts.
     sections: list[tuple[str, list[str]]] = [("", [])]
     near: dict[str, str] = {}
     lines = [line.strip() for line in text.splitlines()]

@@ -59,11 +59,9 @@ class Sentence:
 
 
 def split(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of ``text`` in their order.
-
-    The sentences and the white space between them are the whole text. A text without anything but white space has
-    none.
-    """
+    """Return the sentences of ``text`` in their order."""
+    # The sentences and the white space between them are the whole text. A text without anything but white space has
+    # none.
     tokenizer = _tokenizer()
     cuts = sorted(
         {0, len(text), *(cut for line in _lines(text) for cut in _line_cuts(text, *line, tokenizer))}

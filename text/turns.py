@@ -21,10 +21,8 @@ def as_text(value: Any) -> Any:
 
 
 def _spoken(turn: Any) -> str | None:
-    """Return ``role: content`` of a message, its content a text, a list of texts, or what it calls; else ``None``.
-
-    Its further lines are indented: what one says must not look like the next message.
-    """
+    """Return ``role: content`` of a message, its content a text, a list of texts, or what it calls; else ``None``."""
+    # Its further lines are indented: what one says must not look like the next message.
     if not isinstance(turn, Mapping):
         return None
     role, content = (

@@ -128,11 +128,9 @@ def _numbers_and_names(unit: str, evidence: Evidence) -> dict[str, float]:
 
 
 def _changed(unit: str, evidence: Evidence, lost: set[str], absent: Sequence[str]) -> float:
-    """Return how far a number or a name that the evidence lacks stands in the place of another one.
-
-    That is how far the rest of its sentence is covered, from 0 (half of it or less) to 1 (all of it): what is new
-    altogether brings other words that are new, what was exchanged does not.
-    """
+    """Return how far a number or a name that the evidence lacks stands in the place of another one."""
+    # That is how far the rest of its sentence is covered, from 0 (half of it or less) to 1 (all of it): what is new
+    # altogether brings other words that are new, what was exchanged does not.
     most = 0.0
     for piece in sentences(unit)[:_PIECES]:
         names = [name for name in absent if name in piece.lower()]

@@ -299,11 +299,9 @@ def in_lines(name: str, values: Mapping[str, str]) -> bool:
 
 
 def split_units(text: str, *, quoting: bool = False) -> tuple[Unit, ...]:
-    """Return the lines of a text as units, without their numbers or empty tags.
-
-    Numbers count where every line has one and they ascend; some may be left out. What is quoted has to stand in the
-    text: there they count from 1 on only, and a text on one line is cut into its sentences.
-    """
+    """Return the lines of a text as units, without their numbers or empty tags."""
+    # Numbers count where every line has one and they ascend; some may be left out. What is quoted has to stand in the
+    # text: there they count from 1 on only, and a text on one line is cut into its sentences.
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if quoting and len(lines) == 1:
         lines = sentences(lines[0])
