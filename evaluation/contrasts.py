@@ -86,13 +86,7 @@ def contrast(
     """Compare two contenders, each a name and its rows of every repeat. Not corrected; see :func:`corrected`."""
     units = encode(comparison, *second[1], *first[1])
     paired = compare_pair(units, resolve(metric, comparison), seed=seed, tested=alpha / 2.0)
-    return Contrast(
-        **vars(paired),
-        first=first[0],
-        second=second[0],
-        p_holm=paired.p,
-        alpha=alpha,
-    )
+    return Contrast(**vars(paired), first=first[0], second=second[0], p_holm=paired.p, alpha=alpha)
 
 
 def contrasts_by_criterion(

@@ -261,18 +261,13 @@ def embedding(role: str, asker: Asker, rows: int, shown: Sequence[Case]) -> list
     """Return what it takes to embed rows, many at once or one by one, and what is remembered beside them."""
     asks = []
     for at, (member, kept) in enumerate(asker.embedded, 1):
-        texts, own = rows * member.judge.answer.presentations, requests_for(len(kept.rows))
-        calls, tokens = Span(own + requests_for(texts), own + texts), length(shown) * (texts + len(kept.rows))
         if embedder := embedder_beside(member.lm, kept.embedder):
-            ask = Ask(
-                role=f"{role}, embedder {at}",
-                models=(embedder.model,),
-                calls=calls,
-                size=Size(1.0, tokens / calls.least),
-                longest=Size(1.0, tokens / calls.most),
-                who=f"of {kept.embedder}",
-            )
-            asks.append(ask)
+            texts, own = rows * member.judge.answer.presentations, requests_for(len(kept.rows))
+            calls = Span(own + requests_for(texts), own + texts)
+            tokens = length(shown) * (texts + len(kept.rows))
+            low, high = (Size(1.0, tokens / number) for number in calls)
+            about = {"role": f"{role}, embedder {at}", "who": f"of {kept.embedder}"}
+            asks.append(Ask(**about, models=(embedder.model,), calls=calls, size=low, longest=high))
     return asks
 
 

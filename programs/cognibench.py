@@ -150,11 +150,7 @@ def turns_of(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def _case(row: CogniBenchRow) -> Case:
     return Case(
-        inputs={
-            "reference": row.reference,
-            "dialogue": dialogue_of(row),
-            "sentences": row.sentences,
-        },
+        inputs={"reference": row.reference, "dialogue": dialogue_of(row), "sentences": row.sentences},
         group=row.group or text_hash(row.reference)[:12],
         gold=None if row.labels is None else tuple(row.labels),
         ratings={rater: tuple(labels) for rater, labels in row.ratings.items()},

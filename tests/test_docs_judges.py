@@ -25,11 +25,7 @@ def test_the_example_is_so(judge: jurist.Judge) -> None:
     assert {"status": verdict.status, "values": values} == said
 
 
-PAPERS = {
-    "statement-type": "macro_f1",
-    "constraint-score": "mse",
-    "intent-baseline": "mse",
-}
+PAPERS = {"statement-type": "macro_f1", "constraint-score": "mse", "intent-baseline": "mse"}
 """What these judges of the papers are compiled for; all others for F1, whatever the default of one's own judges is."""
 
 

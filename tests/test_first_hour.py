@@ -18,11 +18,7 @@ HOUR: list[tuple[str, int, str]] = [
     # gold of one's own, as it comes: everything that is wrong at once, then mended in one command
     ("jurist gold check may_send.py --gold raw.csv", 1, "3  verdict  unknown label 'ok'"),
     ("jurist gold check may_send.py --gold raw.csv", 1, "80  reply    the field is missing"),
-    (
-        "jurist gold check may_send.py --gold raw.csv",
-        1,
-        "error: raw.csv:2, field 'reply': the field is missing",
-    ),
+    ("jurist gold check may_send.py --gold raw.csv", 1, "raw.csv:2, field 'reply': the field is missing"),
     ("jurist gold check may_send.py --gold raw.csv --column anwser=reply", 1, "did you mean answer?"),
     ("jurist gold check may_send.py --gold raw.csv --column answer=repply", 2, "did you mean reply?"),
     (
@@ -35,11 +31,7 @@ HOUR: list[tuple[str, int, str]] = [
     # what cannot be done says what can
     ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of arm"),
     ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "did you mean may_send.py:judge?"),
-    (
-        "jurist evaluate may_send.py --gold gold.jsonl",
-        0,
-        "may-send was not compiled yet: its basic prompt is used",
-    ),
+    ("jurist evaluate may_send.py --gold gold.jsonl", 0, "may-send was not compiled yet"),
     (
         "jurist evaluate may_send.py:basic --gold raw.csv --rejects bad.jsonl --column answer=reply --map ok=send",
         0,

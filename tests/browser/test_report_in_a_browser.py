@@ -105,14 +105,7 @@ def cases(texts: list[str]) -> Document:
             "kinds": [kinds[place % len(kinds)]],
             "inputs": [["text", text]],
             "units": [{"text": "", "gold": "yes", "said": ["no"], "became": kinds[place % len(kinds)]}],
-            "notes": [
-                {
-                    "system": "basic",
-                    "status": "abstained",
-                    "reasoning": text,
-                    "error": text,
-                }
-            ],
+            "notes": [{"system": "basic", "status": "abstained", "reasoning": text, "error": text}],
         }
         for place, text in enumerate(texts)
     ]

@@ -89,11 +89,7 @@ def test_cognibench_turns_without_labels(tmp_path: Path) -> None:
     ("labels", "changes", "said"),
     [
         ([], {}, "must be a JSON object"),
-        (
-            {"77_en_0": {}},
-            {},
-            "dialogues.json:1: no dialogue of CogniBench with its labels: 'sentence_label_dict'",
-        ),
+        ({"77_en_0": {}}, {}, ":1: no dialogue of CogniBench with its labels: 'sentence_label_dict'"),
         ({"77_en_0": {"sentence_label_dict": {"a b": [["grounded"], 0]}}}, {}, "labels: ('grounded',)"),
         ({"77_en_0": {"sentence_label_dict": {"a b": ["faithful"]}}}, {}, "not enough values"),
         ({}, {"dialogue": None}, "dialogues.json:1: no dialogue"),

@@ -124,12 +124,7 @@ def test_items_of_the_authors_are_read(tmp_path):
     free = {"question": "Who?", "correct_answer": "Ada", "reason": "She was.", "halu_type": "实体错误"}
     prompt = "问题：谁？\nA. 甲\nB. 乙\nC. 丙\nD. 丁\n"
     labels = ["虚构事实", "correct", "虚构事实", "关系错误"]
-    choice = {
-        "question": prompt,
-        "answers": ["甲", "乙", "丙", "丁"],
-        "labels": labels,
-        "correct_option": "B",
-    }
+    choice = {"question": prompt, "answers": [*"甲乙丙丁"], "labels": labels, "correct_option": "B"}
     rows = [{**free, "ent": "ada", "halu_answer": "Bob"}, choice]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     generative, chosen = read_authors(path)

@@ -47,12 +47,11 @@ def test_it_is_found_again_by_the_judge_itself(compiled: Compiled) -> None:
 def test_what_was_compiled_or_loaded_is_compared_as_it_is(compiled: Compiled, tmp_path: Path) -> None:
     basic = jurist.load(CHECK, version="basic")
     rows = [{**row, "reply": f"{row['reply']}, unseen {n} {'xyz'[n % 3] * n}"} for n, row in enumerate(ROWS)]
-    found = jurist.compare([compiled, basic, compiled.judge], gold=rows, store=tmp_path)
-    assert [one.judge for one in found.contenders] == [
+    found, name = (
+        jurist.compare([compiled, basic, compiled.judge], gold=rows, store=tmp_path),
         compiled.judge.name,
-        "check:basic",
-        compiled.judge.name,
-    ]
+    )
+    assert [one.judge for one in found.contenders] == [name, "check:basic", name]
     assert found.tests[1].p == 1.0
     assert jurist.gate(compiled, rows, minimum={"accuracy": 0.0}, not_worse_than=basic, store=tmp_path).passed
 

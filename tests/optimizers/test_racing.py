@@ -105,11 +105,8 @@ def test_an_arm_without_a_turn_has_it_beside_another_one_first_or_late_in_the_se
     turns = Turns([Named("usual"), Named("nearest"), Named("other")])
     made = [turns.propose(track, late=late, first=("other",)) for late in (False, True, True)]
     names = [[one.state.predictors["self"].instructions.split()[0] for one in some] for some in made]
-    assert names == [
-        ["other", "usual"],
-        ["nearest", "usual"],
-        ["usual"],
-    ]  # it is met before, as the budget may end
+    # it is met before, as the budget may end
+    assert names == [["other", "usual"], ["nearest", "usual"], ["usual"]]
     assert turns.untried == []
 
 

@@ -108,7 +108,7 @@ def test_values_under_telling_names_are_hidden(name: str) -> None:
         ("prompt_model", "azure/x?y", "azure/x?y"),
         (
             "note",
-            "see https://user:pass@host/x?page=1&api_key=abc&b=2",
+            "see https://u:p@host/x?page=1&api_key=abc&b=2",
             "see https://host/x?page=1&api_key=***&b=2",
         ),
     ],
