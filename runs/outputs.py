@@ -91,6 +91,8 @@ def check_name(path: Path) -> None:
         str(path).encode()
     except UnicodeEncodeError as error:
         raise UsageError(f"the name {str(path)!a} is not UTF-8", hint="name another output") from error
+    if not path.name:
+        raise UsageError(f"{str(path)!r} names no file", hint="name another output")
     suffix = path.suffix.lower()
     if suffix in _OTHERS:
         raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")

@@ -79,6 +79,7 @@ def basic() -> jurist.LoadedJudge:
         ),
         (lambda: jurist.evaluate(CHECK, ROWS, modle="offline"), jurist.JuristError, "'modle' here; did you mean model"),
         (lambda: jurist.compare([CHECK], ROWS, model="offline"), jurist.JuristError, "did you mean models"),  # type: ignore[call-arg]
+        (lambda: jurist.run(basic(), NEW, ""), jurist.JuristError, "names no file; name another output"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip
