@@ -29,8 +29,9 @@ from pathlib import Path
 from typing import Any
 
 from fakes import reply
+from forked import Forked
 from loopback import answer, truth_of
-from small import cli
+from small import cli, start
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -192,9 +193,7 @@ def _review(argv: list[str]) -> str:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}/"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jurist", *argv, "--port", str(port)], stderr=subprocess.PIPE, text=True
-    )
+    process = start(*argv, "--port", port, cwd=Path.cwd())
     work = json.loads(_get(f"{url}work?rater=ann", process))
     units = json.loads(gzip.decompress(base64.b64decode(work["units"])))["units"]
     choices = work["about"]["choices"]
@@ -211,7 +210,7 @@ def _review(argv: list[str]) -> str:
     return said
 
 
-def _get(url: str, process: subprocess.Popen[str]) -> str:
+def _get(url: str, process: Forked) -> str:
     for _ in range(300):
         try:
             return str(urllib.request.urlopen(url, timeout=30).read().decode())
