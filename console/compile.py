@@ -180,7 +180,7 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
         f"warning: {plural(unread, 'proposal')} could not be read; use --prompt-model, a larger one"
         if unread
         else "",
-        _kept_line(artifact, latest=compiled.latest),
+        _kept_line(artifact, latest=compiled.latest, same=same),
         f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case)",
         "" if shown else fewer,
         _beyond(plan),
@@ -256,9 +256,9 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
     return [*found, verdict]
 
 
-def _kept_line(artifact: Artifact, *, latest: bool) -> str:
-    """Return where an artifact is, and whether its judge's name now means it."""
-    kept = f"saved as {artifact.ref}, not promoted: use --force to promote"
+def _kept_line(artifact: Artifact, *, latest: bool, same: bool = False) -> str:
+    """Return where an artifact is, and whether its judge's name now means it; ``same`` as basic is no gain to force."""
+    kept = f"saved as {artifact.ref}, not promoted{'' if same else ': use --force to promote'}"
     return f"artifact: {artifact.path} ({'latest' if latest else kept})"
 
 

@@ -186,10 +186,10 @@ def compile_judge(
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
     look = proof_of(plan.split)
     limits = [f"the sealed test: {said}" for said in look.limits(look.cases, plan.judge.comparison)]
-    _note(sink, *plan.gold.shared_words, plan.split.words)
+    _note(sink, *plan.gold.shared_words, plan.split.words, look.words)  # an opening is why a level is strict
     if not anyway:
         check_showable(plan.split, plan.gold, look.level)
-    _note(sink, look.words, *limits, plan.split.near_words)
+    _note(sink, *limits, plan.split.near_words)
     with paying(plan, start or Start(root=store.checkpoints)) as work:
         return _compile(plan, work, store, force, sink)
 

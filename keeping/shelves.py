@@ -121,11 +121,9 @@ class Shelf:
 
     def point(self, tag: str, version: int) -> None:
         """Let ``tag``, or ``latest``, mean ``version``; the tag is told from a number and safe in a file."""
-        if not _TAG.fullmatch(tag):
-            raise UsageError(
-                f"{tag!r} is not usable as a tag",
-                hint="use letters, digits, '.', '_' and '-', and at least one letter",
-            )
+        if tag == "basic" or not _TAG.fullmatch(tag):  # JUDGE:basic is the prompt that one started with
+            hint = "use letters, digits, '.', '_' and '-', at least one letter, and not 'basic'"
+            raise UsageError(f"{tag!r} is not usable as a tag", hint=hint)
         with self._writing():
             self._move(tag, version)
 

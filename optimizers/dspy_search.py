@@ -47,7 +47,10 @@ _MINIBATCH, _SMALL = 35, 50  # dev cases from which MIPROv2 scores on mini-batch
 _REMEMBERED = 4  # GEPA's metric calls to a paid one, at most: what was asked before costs nothing here
 # settings that stand in for DSPy's ``auto``
 _LENGTHS = {"max_metric_calls", "max_full_evals", "num_trials", "num_candidates"}
-_NO_PROMPT = ("BootstrapFinetune", "BetterTogether", "KNNFewShot", "Ensemble", "GRPO", "AvatarOptimizer")
+_NOT_OFFERED = {
+    *("BootstrapFinetune", "BetterTogether", "KNNFewShot", "Ensemble", "GRPO", "AvatarOptimizer"),
+    *("BootstrapFewShotWithOptuna", "Teleprompter"),  # has no seed; is what the others are made of
+}
 _DEFECTS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
     *(AdapterParseError, LMError, Unanswered),
@@ -199,7 +202,11 @@ class DspyOptimizer:
 def _fits(name: str) -> bool:
     """Say whether DSPy has an optimizer of that name that makes a prompt out of a student and cases."""
     kind = getattr(dspy.teleprompt, name, None)
-    if name in _NO_PROMPT or not isinstance(kind, type) or not issubclass(kind, dspy.teleprompt.Teleprompter):
+    if (
+        name in _NOT_OFFERED
+        or not isinstance(kind, type)
+        or not issubclass(kind, dspy.teleprompt.Teleprompter)
+    ):
         return False
     takes = inspect.signature(getattr(dspy.teleprompt, name).compile).parameters
     return {"student", "trainset"} <= takes.keys()

@@ -93,7 +93,7 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "fect@2: program.json", "artifacts verify"),
     (1, "no compiled artifact of judge 'cognibench'", "artifacts show cognibench"),
     (2, "does not name an artifact", "artifacts show fect@@1"),
-    (2, "is not usable as a tag", "artifacts tag fect@1 7"),
+    *((2, "is not usable as a tag", f"artifacts tag fect@1 {tag}") for tag in ("7", "basic")),
     (2, "no export target is called 'pdf'; use one of messages, markdown", "export fect@1 --to pdf"),
     (2, "promptfoo takes a file of Python", "export fect@1 --to promptfoo -o p.yaml"),
     (1, "gold.jsonl is not a folder", "artifacts list --store gold.jsonl"),
