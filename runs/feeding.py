@@ -107,13 +107,11 @@ class Feed(Generic[Item]):
 @contextmanager
 def seldom_collected() -> Iterator[None]:
     """Look for cycles of garbage less often: what is in flight is in use, and finding that again costs time."""
-    before, own = gc.get_threshold(), not gc.get_freeze_count()  # who has frozen some before thaws them, too
-    if own:
-        gc.freeze()  # modules stay
+    before = gc.get_threshold()
+    gc.freeze()  # modules stay
     gc.set_threshold(*_THRESHOLD)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        if own:
-            gc.unfreeze()
+        gc.unfreeze()

@@ -33,11 +33,6 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
-def pytest_collection_finish() -> None:
-    """Let no collection of garbage look at modules and tests again, which all stay."""
-    gc.freeze()
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _swift() -> Iterator[None]:
     """Leave out what takes time and shows nothing."""
