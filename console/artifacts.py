@@ -190,11 +190,16 @@ def tag(options: TagOptions) -> Result:
 
 def forget_rows(options: ForgetOptions) -> Result:
     """Withdraw rows from a version."""
-    made = forget(options.artifact, options.rows, store_named(options))
+    store, rows = store_named(options), set(options.rows)
+    made = forget(options.artifact, options.rows, store)
+    kept = [one for one in store.list(made.judge) if not one.problem and rows & set(one.about.gold.seen)]
+    without = f"{made.ref} is {options.artifact} without {plural(len(rows), 'row')}; nothing is proven of it"
     return Result(
         data={"artifact": made.ref, "parent": options.artifact, "path": str(made.path)},
-        body=[
-            f"{made.ref} is {options.artifact} without {plural(len(set(options.rows)), 'row')}; nothing is proven of it"
+        body=[without, f"next: jurist prove {made.ref} --rows new.jsonl"],
+        notes=[
+            f"{one.ref} was made with what is withdrawn: delete {one.path} once nobody runs it"
+            for one in kept
         ],
     )
 
