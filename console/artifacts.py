@@ -144,11 +144,8 @@ def diff(options: DiffOptions) -> Result:
     """Return what differs from one judge to another."""
     store = store_named(options)
     first, second = _sides(store, options.first, options.second)
-    changed, settings, scores = (
-        prompt_difference(first, second),
-        setting_rows(first, second),
-        score_rows(first, second),
-    )
+    changed, settings = prompt_difference(first, second), setting_rows(first, second)
+    scores = score_rows(first, second)
     data = {
         "first": first.name,
         "second": second.name,
@@ -208,12 +205,7 @@ def verify(options: VerifyOptions) -> Result:
     """Check every byte; exit code 1 if anything is wrong."""
     store, reference = store_named(options), options.artifact
     problems = store.verify(reference)
-    data = {
-        "problems": [
-            {"ref": problem.ref, "path": str(problem.path), "problem": problem.message}
-            for problem in problems
-        ]
-    }
+    data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
     number = 1 if reference and "@" in reference else len(store.list(reference))

@@ -104,10 +104,6 @@ def _complete(output: Path) -> Result | None:
 
 def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
     loaded, source, settings = rows_of(options)
-
-    def begin(plan: RunPlan) -> None:
-        bar.begin(f"reading what has come for {loaded.name}", plan.rows)
-
     return BatchRun(
         store=store,
         service=_service(store, options),
@@ -115,7 +111,7 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
         source=source,
         output=Path(options.output),
         settings=settings,
-        on_begin=begin,
+        on_begin=lambda plan: bar.begin(f"reading what has come for {loaded.name}", plan.rows),
         on_row=bar.step,
     )
 

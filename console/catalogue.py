@@ -79,13 +79,11 @@ def export_(options: ExportOptions) -> Result:
     remark(loaded.standing)
     shown = options.output in (None, "-")
     text, limits = exported(loaded, options.target, None if shown else options.output)
-    about = {"judge": loaded.name, "target": options.target, "output": options.output}
+    data = {"judge": loaded.name, "target": options.target, "output": options.output, "limits": limits}
     if shown:
-        return Result(data={**about, "limits": limits, "text": text}, body=[Verbatim(text)], notes=limits)
+        return Result(data={**data, "text": text}, body=[Verbatim(text)], notes=limits)
     write_text(text, options.output)
-    return Result(
-        data={**about, "limits": limits}, body=[f"{loaded.name} written to {options.output}"], notes=limits
-    )
+    return Result(data=data, body=[f"{loaded.name} written to {options.output}"], notes=limits)
 
 
 def new(options: NewOptions) -> Result:
@@ -210,11 +208,8 @@ def training(options: TrainingOptions) -> Result:
     said = ", ".join(f"{labels[name]} {name}" for name in sorted(labels))
     counts = f"{len(made.examples)} examples of {groups} groups ({options.part})"
     line = f"{loaded.name}: {counts}; {said}; rows left out: {left}"
-    notes = (
-        ["nothing is held back: score the tuned model on rows that are not in this file"]
-        if options.part == "all"
-        else []
-    )
+    none_kept = "nothing is held back: score the tuned model on rows that are not in this file"
+    notes = [none_kept] if options.part == "all" else []
     if options.output == "-":  # standard output has the examples, and nothing else
         return Result(data={}, notes=[line, *notes])
     about = {"judge": loaded.name, "output": options.output, "part": options.part, "groups": groups}
