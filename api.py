@@ -30,8 +30,8 @@ def evaluate(
     Raises:
         What :func:`compare` raises.
     """
-    found: Evaluation = _measured(Evaluating, [judge], model, gold, asking)
-    return found
+    evaluation: Evaluation = _measured(Evaluating, [judge], model, gold, asking)
+    return evaluation
 
 
 def _measured(
@@ -77,8 +77,8 @@ def harden(
         What :func:`compare` raises; UsageError: the field cannot be attacked.
     """
     how: dict[str, Any] = {"only": tuple(only), "most": cases, "field": field}
-    found: Robustness = _measured(Hardening, [judge], model, gold, asking, **how)
-    return found
+    robustness: Robustness = _measured(Hardening, [judge], model, gold, asking, **how)
+    return robustness
 
 
 @checked
@@ -111,8 +111,8 @@ def compare(
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
     how: dict[str, Any] = {"repeats": repeats, "seed": seed}
-    found: Comparison = _measured(Comparing, judges, models, gold, asking, title="comparing", **how)
-    return found
+    comparison: Comparison = _measured(Comparing, judges, models, gold, asking, title="comparing", **how)
+    return comparison
 
 
 @checked
@@ -145,8 +145,8 @@ def cascade(
         What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
     """
     how: dict[str, Any] = {"load": in_order, "agree": agree, "risk": risk, "seed": seed}
-    found: Cascade = _measured(Cascading, judges, models, gold, asking, title="asking", **how)
-    return found
+    chosen: Cascade = _measured(Cascading, judges, models, gold, asking, title="asking", **how)
+    return chosen
 
 
 @checked
@@ -183,8 +183,8 @@ def gate(
     criteria = Criteria(limits=limits, sure=sure, margin=margin, max_unusable=max_unusable)
     judges = [judge] if not_worse_than is None else [judge, not_worse_than]
     how: dict[str, Any] = {"criteria": criteria, "seed": seed}
-    found: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)
-    return found
+    decided: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)
+    return decided
 
 
 def assert_judge(judge: JudgeLike, gold: GoldLike, **criteria: Any) -> Gate:
@@ -195,7 +195,7 @@ def assert_judge(judge: JudgeLike, gold: GoldLike, **criteria: Any) -> Gate:
         What :func:`gate` raises.
     """
     __tracebackhide__ = True  # pytest shows the test, not this
-    found = gate(judge, gold, **criteria)
-    if not found.passed:
-        raise AssertionError(found.words)
-    return found
+    decided = gate(judge, gold, **criteria)
+    if not decided.passed:
+        raise AssertionError(decided.words)
+    return decided

@@ -179,9 +179,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def check_types(of: Any, given: Mapping[str, Any]) -> None:
+def check_types(of: Any, values: Mapping[str, Any]) -> None:
     """Refuse values that are not of the types that a function or a class names."""
-    for name, value in given.items():
+    for name, value in values.items():
         kind = _annotated(of).get(name, Any)
         if not _fits(value, kind):
             hint = f"give {re.sub(r'[a-z_]+[.]', '', inspect.formatannotation(kind))}"

@@ -136,8 +136,8 @@ def show(options: ShowOptions) -> Result:
 
 def _cascade(artifact: Artifact) -> dict[str, Any]:
     """Return what was found when a cascade was chosen; empty of other versions."""
-    found = (artifact.card.get("cascade") or {}).get("found") or {}
-    return {**found, "artifact": artifact.ref} if found else {}
+    choice = (artifact.card.get("cascade") or {}).get("found") or {}
+    return {**choice, "artifact": artifact.ref} if choice else {}
 
 
 def diff(options: DiffOptions) -> Result:

@@ -77,16 +77,16 @@ class Bar:
         self._stack.callback(ended.set)
 
         def watching() -> None:
-            told, pause = "", self.quiet
+            shown, pause = "", self.quiet
             due = time.monotonic() + pause
             while not ended.wait(min(_LOOKS, pause)):
                 look()
                 if time.monotonic() < due:
                     continue
                 now = tell()
-                if now != told:
+                if now != shown:
                     remark(now)
-                    told, pause = now, 2 * pause
+                    shown, pause = now, 2 * pause
                 due = time.monotonic() + pause
 
         threading.Thread(target=watching, name="jurist-watch", daemon=True).start()

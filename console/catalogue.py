@@ -46,7 +46,7 @@ def judges(options: Form) -> Result:
     )
 
 
-def _entries(found: Mapping[str, Judge]) -> list[dict[str, Any]]:
+def _entries(listed: Mapping[str, Judge]) -> list[dict[str, Any]]:
     return [
         {
             "name": judge.name,
@@ -56,14 +56,14 @@ def _entries(found: Mapping[str, Judge]) -> list[dict[str, Any]]:
             **judge.answer.scale.identity(),
             "metric": _metric(judge),
         }
-        for judge in found.values()
+        for judge in listed.values()
     ]
 
 
-def _rows(found: Mapping[str, Judge]) -> list[list[str]]:
+def _rows(listed: Mapping[str, Judge]) -> list[list[str]]:
     """Return a row for each judge, with what it can answer and a remark on each answer that has one."""
     rows = []
-    for judge in found.values():
+    for judge in listed.values():
         answers = (f"{name} ({note})" if note else name for name, note in judge.answer.scale.listing())
         rows.append([judge.name, judge.description, ", ".join(answers), _metric(judge)])
     return rows
@@ -97,8 +97,8 @@ def new(options: NewOptions) -> Result:
     if output.exists():
         raise UsageError(f"{output} exists", hint="name another file with --output, or remove it")
     if not options.output and find_spec(output.stem):
-        said = f"{output} would stand before the module {output.stem} in every program that is started here"
-        raise UsageError(said, hint="give the judge another name, or the file with --output")
+        why = f"{output} would stand before the module {output.stem} in every program that is started here"
+        raise UsageError(why, hint="give the judge another name, or the file with --output")
     with TemporaryDirectory() as folder:
         draft = Path(folder) / "judge.py"
         draft.write_text(text, "utf-8")
@@ -205,13 +205,13 @@ def training(options: TrainingOptions) -> Result:
     groups = len({case.group for case, _ in made.examples})
     text = loaded.judge.answer.scale.text
     labels = Counter(text(value) for case, _ in made.examples for value in case.known)
-    said = ", ".join(f"{labels[name]} {name}" for name in sorted(labels))
+    by_label = ", ".join(f"{labels[name]} {name}" for name in sorted(labels))
     counts = f"{len(made.examples)} examples of {groups} groups ({options.part})"
-    line = f"{loaded.name}: {counts}; {said}; rows left out: {left}"
+    line = f"{loaded.name}: {counts}; {by_label}; rows left out: {left}"
     none_kept = "nothing is held back: score the tuned model on rows that are not in this file"
     notes = [none_kept] if options.part == "all" else []
     if options.output == "-":  # standard output has the examples, and nothing else
         return Result(data={}, notes=[line, *notes])
     about = {"judge": loaded.name, "output": options.output, "part": options.part, "groups": groups}
-    found = {"examples": len(made.examples), "labels": dict(sorted(labels.items())), "left_out": counted}
-    return Result(data={**about, **found}, body=[line], notes=notes)
+    written = {"examples": len(made.examples), "labels": dict(sorted(labels.items())), "left_out": counted}
+    return Result(data={**about, **written}, body=[line], notes=notes)

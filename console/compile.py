@@ -228,11 +228,11 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
     """Return the verdict card that ends in ``then``, below the ``whole`` evidence where it is asked for."""
     card, decision = made.artifact.card, made.proof.decision
     metric, cases = decision.metric, decision.counts.cases.labelled
-    found: list[Part] = []
+    above: list[Part] = []
     if whole:
-        found += [scores_table(f"sealed test, {cases} cases", card["scores"], metric)]
-        found += reference_tables(card.get("references"), metric, " on the same cases")
-        found += [f"decision: {decision.words}", Card.model_validate(card).price_words]
+        above += [scores_table(f"sealed test, {cases} cases", card["scores"], metric)]
+        above += reference_tables(card.get("references"), metric, " on the same cases")
+        above += [f"decision: {decision.words}", Card.model_validate(card).price_words]
     answered = [
         counts_line(name, counts)
         for name, counts in card["counts"].items()
@@ -253,7 +253,7 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
             *then,
         ],
     )
-    return [*found, verdict]
+    return [*above, verdict]
 
 
 def _kept_line(artifact: Artifact, *, latest: bool, same: bool = False) -> str:
@@ -277,8 +277,8 @@ def prove(options: ProveOptions) -> Result:
             raise UsageError(f"the plan of {ref} is decided", hint=f"this was decided before: {again}")
         return _proved(plan, f"this was decided before: {again}")
     if options.answers is not None:
-        told = Gold.load(options.answers, judge, labelled=False)
-        plan, latest, words = decided(store, artifact, plan, judge, told)
+        returned = Gold.load(options.answers, judge, labelled=False)
+        plan, latest, words = decided(store, artifact, plan, judge, returned)
         return _proved(plan, words, latest=latest)
     if options.sheet is not None:
         path, gold = Path(options.sheet), plan.gold(judge)

@@ -140,7 +140,7 @@ def haluagent(options: HaluAgentOptions) -> Result:
     cases = Gold.load(options.input, loaded.judge).cases[: options.limit]
     job = Generation(loaded=loaded, cases=cases, budget=Budget.of(options))
     documents = read_documents(options.input, "knowledge")
-    topics = {one.id: str(one.topic or one.extra.get("label") or "") for one in documents}
+    topics = {document.id: str(document.topic or document.extra.get("label") or "") for document in documents}
 
     def describe(verified: Path) -> tuple[dict[str, Any], list[Part]]:
         card = write_benchmark(job, verified, topics=topics, seed=options.seed)

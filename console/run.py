@@ -84,7 +84,7 @@ def _on_ray(
         "--output -": options.output == "-",
         "--canary": options.canary,
     }
-    if name := next((name for name, given in wrong.items() if given), ""):
+    if name := next((name for name, is_given in wrong.items() if is_given), ""):
         raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
     output = Path(options.output)
     with (
@@ -94,7 +94,7 @@ def _on_ray(
         check_no_batches(output, forget=options.fresh)
         folder = _folder(options, cpus)
         number = int(folder.name)
-        shards = [_part(options, Shard(place, number), folder) for place in range(1, number + 1)]
+        shards = [_part(options, Shard(nth, number), folder) for nth in range(1, number + 1)]
         paths = [Path(shard.output) for shard in shards]
         begin([path for path in (output, *paths) if path.is_file()])
         with _kept(folder, paths):
@@ -149,8 +149,8 @@ def _folder(options: RunOptions, cpus: int) -> Path:
     if options.workers not in (None, of):
         raise UsageError(f"this run was begun with {of} workers", hint=f"name --workers {of}")
     if of > cpus:
-        said = f"{of} workers take a CPU each, and the cluster has {cpus}"
-        raise UsageError(said, hint=f"start one of {of} CPUs" if begun else f"name --workers {cpus}")
+        problem = f"{of} workers take a CPU each, and the cluster has {cpus}"
+        raise UsageError(problem, hint=f"start one of {of} CPUs" if begun else f"name --workers {cpus}")
     return root / str(of)
 
 
@@ -159,8 +159,8 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
 
     def share(name: str, limit: int | None) -> int | None:
         if limit is not None and limit < shard.of:
-            said = f"--{name} {limit} is less than one for each of {shard.of} workers"
-            raise UsageError(said, hint=f"allow {shard.of} or more, or name fewer --workers")
+            problem = f"--{name} {limit} is less than one for each of {shard.of} workers"
+            raise UsageError(problem, hint=f"allow {shard.of} or more, or name fewer --workers")
         return None if limit is None else limit // shard.of + (shard.number <= limit % shard.of)
 
     output = Path(options.output)
@@ -270,7 +270,7 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
         f"{plural(counts['rows'], 'row')} ({counts['resumed']} done before{abstained})",
         f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
-        *(one.words for one in shares[:1]),
+        *(share.words for share in shares[:1]),
         *summary.lines,
         taken_words(spend),
         *([f"{summary.seconds_per_row:.2f} seconds a row"] if summary.seconds_per_row else []),
@@ -279,8 +279,8 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     if options.output == "-":  # standard output has the rows, and nothing else
         return Result(data={}, notes=[line, *notes], code=code)
     about = {"judge": loaded.name, "output": options.output, "note": loaded.note}
-    found = {"shares": [asdict(one) for one in shares]} if shares else {}
-    data = {**about, **counts, **found, "rejects": summary.rejects, "spend": spend}
+    shown = {"shares": [asdict(share) for share in shares]} if shares else {}
+    data = {**about, **counts, **shown, "rejects": summary.rejects, "spend": spend}
     return Result(data=data, body=[line], notes=notes, code=code)
 
 

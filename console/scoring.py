@@ -70,18 +70,18 @@ class _Scoring(Terminal):
 
     def notes(self, work: Experiment) -> Sequence[str]:
         """Return what a user should know before it is asked, and what the gold can show at all."""
-        notes = list(dict.fromkeys(one.note for one in work.contenders if one.note))
+        notes = list(dict.fromkeys(contender.note for contender in work.contenders if contender.note))
         if isinstance(work, Hardening):
             return notes
         many, groups = len(work.contenders), len({case.group for case in work.cases})
         # of repeats, no unit is simply right or wrong
         tests = many - 1 if self._compares and work.repeats == 1 else 0
         limits = [wide(groups)] if many == 1 else work.look.limits(work.cases, work.scored.comparison, tests)
-        return [said for said in (*notes, work.look.words, *limits) if said]
+        return [line for line in (*notes, work.look.words, *limits) if line]
 
-    def keep(self, job: PaidJob, work: Experiment, found: Any, answers: Sequence[Answers]) -> None:
+    def keep(self, job: PaidJob, work: Experiment, result: Any, answers: Sequence[Answers]) -> None:
         """Write what ``--output`` asks for, with what is said beside the result."""
-        self.data = {**found.to_json(), "forecast": self.forecast}
+        self.data = {**result.to_json(), "forecast": self.forecast}
         if isinstance(work, Hardening):
             self.data["spend"], self.artifact = job.spend(), work.judge.artifact
         if self._compares:
@@ -141,13 +141,13 @@ def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None
 def _same(options: EvaluateOptions | GateOptions) -> str:
     """Return the options by which another command reads the same rows, and asks the same model."""
     model = None if options.model == OFFLINE_MODEL else options.model
-    given = [
+    options_given = [
         *(("--gold", options.gold), ("--rejects", options.rejects)),
         *(("--column", "=".join(pair)) for pair in options.columns),
         *(("--map", "=".join(pair)) for pair in options.labels),
         *(("--model", model), ("--api-base", options.api_base), ("--api-key-env", options.key_env)),
     ]
-    return " ".join(f"{name} {shlex.quote(value)}" for name, value in given if value)
+    return " ".join(f"{name} {shlex.quote(value)}" for name, value in options_given if value)
 
 
 def compare(options: CompareOptions) -> Result:
@@ -171,7 +171,7 @@ def cascade(options: CascadeOptions) -> Result:
     """Choose a cascade on gold; exit code 3 if none was shown to agree enough."""
     terminal = _Scoring(options)
     loaded = [judge_of(name, options, terminal.store, OFFLINE_MODEL, load) for name in options.judges]
-    found = choose_cascade(
+    cascaded = choose_cascade(
         with_models(
             loaded,
             [Model.of(options, name=name) for name in options.models],
@@ -185,26 +185,26 @@ def cascade(options: CascadeOptions) -> Result:
         seed=options.seed,
     )
     data, parts = terminal.data, cascade_parts(terminal.data)
-    gold, ref = shlex.quote(options.gold), found.artifact.ref if found.artifact else ""
+    gold, ref = shlex.quote(options.gold), cascaded.artifact.ref if cascaded.artifact else ""
     logs = [name for name in options.judges if name.startswith("recorded:")]
     then = f"next: jurist run {ref} --input new.csv --output judged.jsonl" if ref else ""
-    if logs and found.chosen:
+    if logs and cascaded.chosen:
         then = f"{logs[0]} answers no new row: name that judge in its place, and the cascade is kept"
-    elif not found.chosen:
+    elif not cascaded.chosen:
         then = "next: label more rows, or ask for less: --agree, --risk"
-        if found.opening:
+        if cascaded.opening:
             then += f"; rows that nobody opened yet tell more than {gold}, whose test was opened before"
     card = VerdictCard(
-        tone="good" if found.chosen else "open",
-        decision=f"{ref}: {found.words}" if ref else found.words,
+        tone="good" if cascaded.chosen else "open",
+        decision=f"{ref}: {cascaded.words}" if ref else cascaded.words,
         parts=[
             *(parts if options.whole else [*parts[:1], *cascade_price(data)]),
             joint_spend_line(data["spends"]),
             then,
-            OFFLINE if all(one["model"] == OFFLINE_MODEL for one in data["judges"]) else "",
+            OFFLINE if all(judge["model"] == OFFLINE_MODEL for judge in data["judges"]) else "",
         ],
     )
-    return Result(data=data, body=[card], code=0 if found.chosen else 3)
+    return Result(data=data, body=[card], code=0 if cascaded.chosen else 3)
 
 
 def gate(options: GateOptions) -> Result:
@@ -212,7 +212,7 @@ def gate(options: GateOptions) -> Result:
     terminal, other = _Scoring(options), options.not_worse_than
     if other is not None and other.startswith(("@", ":")):
         other = options.judge.partition("@")[0].removesuffix(":basic") + other
-    found = gate_judge(
+    gated = gate_judge(
         options.judge,
         model=Model.of(options, name=options.model),
         minimum=options.minimum,
@@ -224,26 +224,26 @@ def gate(options: GateOptions) -> Result:
         seed=options.seed,
         **_asking(options, terminal),
     )
-    rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
+    rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in gated.checks]
     then = f"next: jurist evaluate {shlex.quote(options.judge)} {_same(options)} --verbose"
     card = VerdictCard(
-        tone="good" if found.passed else "bad",
-        decision=found.decision,
+        tone="good" if gated.passed else "bad",
+        decision=gated.decision,
         parts=[
             table("", ["", "check", "found"], rows),
             rows_words(terminal.data["comparison"]),
-            "" if found.passed else f"{then} (what it gets wrong)",
-            OFFLINE if all(one.model == OFFLINE_MODEL for one in found.comparison.contenders) else "",
+            "" if gated.passed else f"{then} (what it gets wrong)",
+            OFFLINE if all(one.model == OFFLINE_MODEL for one in gated.comparison.contenders) else "",
         ],
     )
     detailed = comparison_parts(terminal.data["comparison"]) if options.whole else []
-    return Result(data=terminal.data, body=[*detailed, card], code=0 if found.passed else 3)
+    return Result(data=terminal.data, body=[*detailed, card], code=0 if gated.passed else 3)
 
 
 def harden(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     terminal = _Scoring(options)
-    found = harden_judge(
+    held = harden_judge(
         options.judge,
         only=options.only,
         cases=options.cases,
@@ -251,18 +251,18 @@ def harden(options: HardenOptions) -> Result:
         model=Model.of(options, name=options.model),
         **_asking(options, terminal),
     )
-    kept, measured, worst = terminal.artifact, found.to_json(), found.worst
+    kept, measured, worst = terminal.artifact, held.to_json(), held.worst
     if kept is None:
-        remark(f"{found.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
+        remark(f"{held.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
     else:
         remark(f"kept beside the card of {kept.ref}")
-    finds = next(one.finds for one in suite() if one.name == worst.name)
+    finds = next(attack.finds for attack in suite() if attack.name == worst.name)
     moved = f"; a judge that it moves {finds}" if worst.flips.flipped and finds else ""
     body: list[Part] = [
-        robustness_table(measured, f"{found.judge}, {robustness_about(measured)}"),
-        f"worst: {worst.words}{moved}; the control, which is no attack: {found.found[0].words}",
+        robustness_table(measured, f"{held.judge}, {robustness_about(measured)}"),
+        f"worst: {worst.words}{moved}; the control, which is no attack: {held.found[0].words}",
         spend_line(terminal.data["spend"]),
-        *([OFFLINE] if found.model == "offline" else []),
+        *([OFFLINE] if held.model == "offline" else []),
     ]
     return Result(data=terminal.data, body=body)
 
@@ -283,7 +283,7 @@ def three(options: DetectorOptions) -> Result:
     gold = gold_of(options.gold, COGNIBENCH, options)
     names = options.detectors or _DETECTORS
     work = Detectors(
-        contenders=tuple(one for name in names for one in _contenders(options, name, gold)),
+        contenders=tuple(contender for name in names for contender in _contenders(options, name, gold)),
         gold=gold,
         strictness=options.strictness or STRICTNESS,
         budget=Budget.of(options),

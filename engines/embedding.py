@@ -48,8 +48,8 @@ class EmbeddingEndpoint(Endpoint):
             async with asyncio.timeout(self._timeout):
                 reply = await self._direct.embedded(texts)
         try:
-            data = sorted(reply["data"], key=lambda given: given.get("index", 0))
-            vectors = [given["embedding"] for given in data]
+            data = sorted(reply["data"], key=lambda entry: entry.get("index", 0))
+            vectors = [entry["embedding"] for entry in data]
             usable = [bool(vector) and all(map(math.isfinite, vector)) for vector in vectors]
             if usable != [True] * len(texts):
                 raise ValueError("a vector is missing, empty, or holds what is no number")

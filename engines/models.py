@@ -138,11 +138,11 @@ class Model(EndpointSettings):
         return self.name.startswith(RECORDED)
 
 
-def same_model(one: str, other: str) -> bool:
+def same_model(first: str, other: str) -> bool:
     """Whether two model strings name one model: providers, through which it is reached, do not count."""
     # ``openai/gpt-4.1-mini``, ``azure/gpt-4.1-mini`` and ``openrouter/openai/gpt-4.1-mini`` do; addresses are no part.
-    names = [name.lower().rpartition("/") for name in (one, other)]
-    return one == other or (all(name[1] for name in names) and names[0][2] == names[1][2])
+    names = [name.lower().rpartition("/") for name in (first, other)]
+    return first == other or (all(name[1] for name in names) and names[0][2] == names[1][2])
 
 
 def reached(model: Model) -> Inner:

@@ -175,12 +175,12 @@ def _encoded(
     """Return all values in their order, and the place of each rating among them (N, R)."""
     values = comparison.domain if comparison is not None else ()
     if not values:  # numbers by size, labels by their letters
-        seen = {value for given in ratings.values() for value in given if value is not None}
+        seen = {value for own in ratings.values() for value in own if value is not None}
         values = tuple(
             sorted(seen, key=lambda value: value if isinstance(value, int | float) else str(value))
         )
     code_of: dict[Value | None, int] = {None: MISSING, **{value: code for code, value in enumerate(values)}}
-    codes = np.array([[code_of[value] for value in given] for given in ratings.values()], dtype=np.int64).T
+    codes = np.array([[code_of[value] for value in own] for own in ratings.values()], dtype=np.int64).T
     if not ((codes != MISSING).sum(axis=1) >= 2).any():
         hint = "let two raters label the same units"
         raise JuristError(f"none of the {len(codes)} units is labelled by two raters", hint=hint)
@@ -240,7 +240,7 @@ def _rows(
     """Return the units of a rater, held against what the others stand for."""
     rows = []
     for unit, (value, group) in enumerate(zip(ratings[rater], groups, strict=True)):
-        others = [given[unit] for name, given in ratings.items() if name != rater]
+        others = [own[unit] for name, own in ratings.items() if name != rater]
         rest = [other for other in others if other is not None]
         # without one, as in a tie, each of the others speaks: units on which they differ are what the ceiling is about
         agreed = comparison.consensus(rest)

@@ -38,21 +38,21 @@ class Trust:
     slope: float  # on the logit of how sure it is
     labels: Mapping[str, float]  # label -> what is added where the judge says it
 
-    def of(self, said: SureAnswer) -> float:
+    def of(self, answer: SureAnswer) -> float:
         """Return the probability, 0 without an answer."""
-        if said is None:
+        if answer is None:
             return 0.0
-        label, share = said
+        label, share = answer
         sure = float(logit(min(1 - _SURE, max(_SURE, share))))
         return float(expit(self.intercept + self.slope * sure + self.labels.get(label, 0.0)))
 
 
-def trust_in(said: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
+def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     """Return what answers and whether people gave the same teach of a judge."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    known = [(*answer, good) for answer, good in zip(said, right, strict=True) if answer is not None]
+    known = [(*answer, good) for answer, good in zip(answers, right, strict=True) if answer is not None]
     labels = sorted({label for label, _, _ in known})
     sure = logit(np.clip([share for _, share, _ in known], _SURE, 1 - _SURE))
     named = [[float(label == own) for own in labels] for label, _, _ in known]
@@ -69,18 +69,18 @@ def trust_in(said: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
 
 
 def crossed(
-    said: Sequence[SureAnswer], right: Sequence[bool], groups: Sequence[str], seed: int = 0
+    answers: Sequence[SureAnswer], right: Sequence[bool], groups: Sequence[str], seed: int = 0
 ) -> list[float]:
     """Return how probable it is, of each row, that the judge agrees, by rows of other groups alone."""
     names = sorted(set(groups))
     fold = dict(zip(names, np.random.default_rng(seed).permutation(len(names)) % FOLDS, strict=True))
-    probable = [0.0] * len(said)
+    probable = [0.0] * len(answers)
     for number in range(FOLDS):
         others = [place for place, group in enumerate(groups) if fold[group] != number]
-        trust = trust_in([said[place] for place in others], [right[place] for place in others])
+        trust = trust_in([answers[place] for place in others], [right[place] for place in others])
         for place, group in enumerate(groups):
             if fold[group] == number:
-                probable[place] = trust.of(said[place])
+                probable[place] = trust.of(answers[place])
     return probable
 
 

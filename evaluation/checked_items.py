@@ -39,17 +39,17 @@ class Check(pydantic.BaseModel, frozen=True):
     reason: str = ""
 
     @classmethod
-    def of(cls, given: Any) -> "Check":
+    def of(cls, written: Any) -> "Check":
         """Return what a check gave: a check, a bool, one of the words, or what has ``verdict`` and ``reason``."""
-        if isinstance(given, cls):
-            return given
+        if isinstance(written, cls):
+            return written
         reason = ""
-        if hasattr(given, "get"):  # a mapping or a prediction
-            given, reason = given.get("verdict"), str(given.get("reason") or "")[:SHOWN]
-        word = ("no", "yes")[given] if isinstance(given, bool) else str(given).strip().lower()
+        if hasattr(written, "get"):  # a mapping or a prediction
+            written, reason = written.get("verdict"), str(written.get("reason") or "")[:SHOWN]
+        word = ("no", "yes")[written] if isinstance(written, bool) else str(written).strip().lower()
         if word in _WORDS:
             return cls.model_validate({"verdict": word, "reason": reason})
-        return cls(verdict="unusable", reason=reason or f"the verdict was {given!r}"[:SHOWN])
+        return cls(verdict="unusable", reason=reason or f"the verdict was {written!r}"[:SHOWN])
 
 
 @dataclass(frozen=True)
@@ -148,16 +148,16 @@ class CheckedItems(Scale):
         items = items_of(value)
         return sum(item.passed for item in items) / max(self.items, len(items))
 
-    def cell(self, given: str) -> Any:
+    def cell(self, written: str) -> Any:
         return None
 
-    def item(self, data: Any, said: Any) -> CheckedItem:
+    def item(self, data: Any, verdicts: Any) -> CheckedItem:
         """Make an item of JSON values and what each check says of it. Raises ``ValueError`` for other checks."""
-        if not isinstance(said, Mapping) or set(said) != set(self.checks):
-            names = list(said) if isinstance(said, Mapping) else said
+        if not isinstance(verdicts, Mapping) or set(verdicts) != set(self.checks):
+            names = list(verdicts) if isinstance(verdicts, Mapping) else verdicts
             raise ValueError(f"an item came with the checks {names}, not {list(self.checks)}")
         content = json.dumps(data, ensure_ascii=False)
-        return CheckedItem(content=content, checks=tuple(Check.of(said[name]) for name in self.checks))
+        return CheckedItem(content=content, checks=tuple(Check.of(verdicts[name]) for name in self.checks))
 
     def of_json(self, data: Any) -> Value:
         try:

@@ -112,13 +112,13 @@ class ClosedLabels(Scale):
     def expects(self) -> str:
         return "one of: " + ", ".join(self.labels)
 
-    def cell(self, given: str) -> Any:
+    def cell(self, written: str) -> Any:
         """The label that a cell names; capitals do not matter where labels differ without them, and y is yes."""
-        if given in self.labels:
-            return given
-        said = given.casefold()
-        same = [label for label in self.labels if label.casefold() == said]
-        same = same or [label for label in self.labels if label.casefold() == SHORT.get(said)]
+        if written in self.labels:
+            return written
+        folded = written.casefold()
+        same = [label for label in self.labels if label.casefold() == folded]
+        same = same or [label for label in self.labels if label.casefold() == SHORT.get(folded)]
         return same[0] if len(same) == 1 else None
 
     def of_json(self, data: Any) -> Value:
@@ -206,8 +206,8 @@ def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0
     def parts(sums: Floats) -> tuple[Floats, Floats]:
         return of.parts(sums.reshape(*sums.shape[:-1], size, size), positive)
 
-    def cell(gold: Label, said: Label) -> Sequence[float]:
-        return cells[place[gold] * size + place[said]]
+    def cell(gold: Label, answered: Label) -> Sequence[float]:
+        return cells[place[gold] * size + place[answered]]
 
     return Metric(name=name, statistics=pair_sums(cell, replace(of, parts=parts), size * size), low=low)
 
@@ -216,8 +216,8 @@ def _of_positive(side: Ratio) -> Ratio:
     """Turn a quotient of hits, gold and found into one of confusion matrices (..., K, K) and positive labels (K,)."""
 
     def parts(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-        gold, said = counts[..., positive, :].sum(axis=-2), counts[..., positive].sum(axis=(-2, -1))
-        return side.parts(np.stack([gold[..., positive].sum(axis=-1), gold.sum(axis=-1), said], axis=-1))
+        gold, answered = counts[..., positive, :].sum(axis=-2), counts[..., positive].sum(axis=(-2, -1))
+        return side.parts(np.stack([gold[..., positive].sum(axis=-1), gold.sum(axis=-1), answered], axis=-1))
 
     return Ratio(parts)
 

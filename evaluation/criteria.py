@@ -99,9 +99,9 @@ class CriteriaScale(Scale):
     def expects(self) -> str:
         return "; ".join(f"{name}: {scale.expects}" for name, scale in self.scales.items())
 
-    def cell(self, given: str) -> Any:
+    def cell(self, written: str) -> Any:
         """What a text such as ``grounded: true`` says, as a row has it."""
-        name, _, text = given.partition(":")
+        name, _, text = written.partition(":")
         value = self.scales[name].cell(text.strip()) if name in self.scales else None
         return None if value is None else {name: value}
 

@@ -253,10 +253,10 @@ def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callabl
 
     def statistics_of(units: Units) -> Statistics:
         pairs = units.pairs[1]
-        gold, said = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        gold, answered = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
         def value(sums: Floats) -> Floats:
-            return of(np.atleast_2d(sums), gold, said).reshape(sums.shape[:-1])
+            return of(np.atleast_2d(sums), gold, answered).reshape(sums.shape[:-1])
 
         return Statistics(_pair_tables(units), value)
 
@@ -267,9 +267,9 @@ def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
     """Return the metric of a user's function, which must not depend on the order of the units."""
     name = getattr(function, "__name__", type(function).__name__)
 
-    def value_of(gold: list[Any], said: list[Any]) -> float:
+    def value_of(gold: list[Any], answered: list[Any]) -> float:
         try:
-            value = function(gold, said)
+            value = function(gold, answered)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bug:
             raise JuristError(
                 f"the metric {name!r} raised {type(bug).__name__}: {bug}", hint="correct the function"
@@ -279,11 +279,11 @@ def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
             raise JuristError(f"the metric {name!r} returned {value!r} for {len(gold)} units", hint=hint)
         return float(value)
 
-    def values(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
+    def values(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
         each = []
         for row in counts:
             pairs = np.repeat(np.arange(len(gold)), np.rint(row).astype(np.int64)).tolist()
-            each.append(value_of([gold[i] for i in pairs], [said[i] for i in pairs]) if pairs else 0.0)
+            each.append(value_of([gold[i] for i in pairs], [answered[i] for i in pairs]) if pairs else 0.0)
         return np.array(each)
 
     return Metric(

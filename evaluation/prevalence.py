@@ -54,16 +54,16 @@ def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
 def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
     """Correct the share that a judge found."""
     # the shares found: of all units, of positive ones, and what was left out of others
-    found, right, spared = _Rate(apparent), _Rate(sensitivity), _Rate(specificity)
+    seen, right, spared = _Rate(apparent), _Rate(sensitivity), _Rate(specificity)
     measured = Prevalence(
-        raw=found.value,
+        raw=seen.value,
         sensitivity=right.value,
         specificity=spared.value,
         positives=right.size,
         negatives=spared.size,
-        units=found.size,
+        units=seen.size,
     )
-    if found.value is None:
+    if seen.value is None:
         return replace(measured, problem="there is no unit")
     if right.value is None or spared.value is None:
         which = "positive" if right.value is None else "negative"
@@ -71,13 +71,13 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
     if right.value + spared.value <= 1:
         chance = f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance"
         return replace(measured, problem=chance)
-    value = (found.value + spared.value - 1) / (right.value + spared.value - 1)
-    held = _interval(found, right, spared)
+    value = (seen.value + spared.value - 1) / (right.value + spared.value - 1)
+    held = _interval(seen, right, spared)
     if held is None:
         side = "fewer" if value < 0 else "more"
         return replace(
             measured,
-            problem=f"the judge finds {side} here than its errors on the calibration allow ({found.value:.3f}, where "
+            problem=f"the judge finds {side} here than its errors on the calibration allow ({seen.value:.3f}, where "
             f"it would find {1 - spared.value:.3f} without a positive unit and {right.value:.3f} with nothing else): "
             "the calibration is of another kind",
         )
@@ -106,13 +106,13 @@ class _Rate:
         return share, share * (1 - share) / size
 
 
-def _interval(found: _Rate, right: _Rate, spared: _Rate) -> tuple[float, float] | None:
+def _interval(seen: _Rate, right: _Rate, spared: _Rate) -> tuple[float, float] | None:
     """Return the hull of all p in [0, 1] that the data do not reject, ``None`` where they reject every one."""
-    least = min(found.groups, max(right.groups, spared.groups))
+    least = min(seen.groups, max(right.groups, spared.groups))
     if least < 2:
         return 0.0, 1.0
     t2 = t_quantile(0.5 + LEVEL / 2, least - 1) ** 2
-    q, var_q = found.adjusted(_Z2 / 2, _Z2)
+    q, var_q = seen.adjusted(_Z2 / 2, _Z2)
     se, var_se = right.adjusted(1, 2)
     sp, var_sp = spared.adjusted(1, 2)
     shares = np.linspace(0.0, 1.0, 10_001)

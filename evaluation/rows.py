@@ -106,5 +106,5 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
 
 def majority(labels: Iterable[Label | None]) -> Label | None:
     """Return the label that more than half of the given labels are; ``None`` entries are not given."""
-    given = Counter(label for label in labels if label is not None)
-    return next((label for label, votes in given.items() if 2 * votes > given.total()), None)
+    counts = Counter(label for label in labels if label is not None)
+    return next((label for label, votes in counts.items() if 2 * votes > counts.total()), None)

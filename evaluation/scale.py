@@ -118,7 +118,7 @@ class Scale(Kind):
         """What people may say of a unit, in words: ``one of: send, hold``."""
 
     @abstractmethod
-    def cell(self, given: str) -> Any:
+    def cell(self, written: str) -> Any:
         """What a cell of a sheet says of one unit as a row's field has it, ``None`` if it is unusable."""
 
     def of_json(self, data: Any) -> Value:

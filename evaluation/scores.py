@@ -129,8 +129,8 @@ class Scores(Scale):
     def expects(self) -> str:
         return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
 
-    def cell(self, given: str) -> Any:
-        return number_within(self.low, self.high, self.whole, pointed(given))
+    def cell(self, written: str) -> Any:
+        return number_within(self.low, self.high, self.whole, pointed(written))
 
     def of_json(self, data: Any) -> Value:
         number = number_within(self.low, self.high, self.whole, data)
@@ -221,18 +221,18 @@ def _quadratic_kappa(sums: Floats) -> tuple[Floats, Floats]:
     return np.where(small, 0.0, chance - error), np.where(small, 0.0, chance)
 
 
-def _within_deviation(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
+def _within_deviation(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
     """The share of deviations within one of their standard deviations of their mean (FAITHQA, Figure 3)."""
-    deviations, total = np.subtract(said, gold), counts.sum(axis=-1, keepdims=True)
+    deviations, total = np.subtract(answered, gold), counts.sum(axis=-1, keepdims=True)
     away = deviations - quotient(counts @ deviations[:, None], total)
     spread = np.sqrt(quotient((counts * away**2).sum(axis=-1, keepdims=True), total))
     return quotient((counts * (np.abs(away) <= spread + 1e-9)).sum(axis=-1), total[:, 0])
 
 
-def _spearman(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
+def _spearman(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
     """Pearson's correlation of mid-ranks, under counts (B, P) of pairs."""
     total = counts.sum(axis=-1, keepdims=True)
-    own, other = (_ranks(counts, values) - (total + 1.0) / 2.0 for values in (gold, said))
+    own, other = (_ranks(counts, values) - (total + 1.0) / 2.0 for values in (gold, answered))
     above = (counts * own * other).sum(axis=-1)
     below = np.sqrt((counts * own**2).sum(axis=-1) * (counts * other**2).sum(axis=-1))
     return np.clip(quotient(above, np.where(below > 1e-9, below, 0.0)), -1.0, 1.0)

@@ -105,8 +105,8 @@ class LabelSets(Members):
     def expects(self) -> str:
         return f"any of: {', '.join(self.labels)}; several with a semicolon between them, or {_NONE}"
 
-    def cell(self, given: str) -> Any:
-        text = given.strip()
+    def cell(self, written: str) -> Any:
+        text = written.strip()
         names = _listed(text) if text.startswith("[") else [part.strip() for part in text.split(";")]
         names = [] if names == [_NONE] and _NONE not in self.labels else names
         return names if all(name in self.labels for name in names) else None
@@ -182,9 +182,9 @@ def _macro_f1(sums: Floats) -> tuple[Floats, Floats]:
 @Ratios
 def _balanced_accuracy(sums: Floats) -> tuple[Floats, Floats]:
     """Of sums of (in both, in gold, in the answer) of each label, and how many units there are."""
-    both, gold, said = np.moveaxis(sums[..., :-1].reshape(*sums.shape[:-1], -1, 3), -1, 0)
+    both, gold, answered = np.moveaxis(sums[..., :-1].reshape(*sums.shape[:-1], -1, 3), -1, 0)
     without = sums[..., -1:] - gold
-    above = np.concatenate([both, without - said + both], axis=-1)
+    above = np.concatenate([both, without - answered + both], axis=-1)
     sided = np.minimum(gold, without) > _ROUNDING * sums[..., -1:]
     below = np.concatenate([np.where(sided, side, 0.0) for side in (gold, without)], axis=-1)
     return mean_parts(above, below)
@@ -285,9 +285,9 @@ class ObjectSets(Members):
     def expects(self) -> str:
         return f"a JSON list of objects with {', '.join(self.names)}"
 
-    def cell(self, given: str) -> Any:
+    def cell(self, written: str) -> Any:
         try:
-            return self.to_json(self.of_json(json.loads(given)))
+            return self.to_json(self.of_json(json.loads(written)))
         except (RecursionError, ValueError):
             return None
 
@@ -340,13 +340,13 @@ class ObjectSets(Members):
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         """The set that more than half of the samples give, else the one most similar to all; ``None`` of too few."""
-        given, needed = list(Counter(votes).elements()), more_than_half(sampling.samples)
-        if len(given) < needed:
+        drawn, needed = list(Counter(votes).elements()), more_than_half(sampling.samples)
+        if len(drawn) < needed:
             return None
         whole = next((value for value, count in votes.items() if count >= needed), None)
         if whole is not None:
             return whole
-        return max(given, key=lambda value: sum(self.similarity(value, other) for other in given))
+        return max(drawn, key=lambda value: sum(self.similarity(value, other) for other in drawn))
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}

@@ -113,13 +113,13 @@ def decide(
     if weights is not None:
         shares = {label: votes.get(label, 0) * weights.get(label, 1) for label in order}
         return max(order, key=shares.__getitem__) if any(shares.values()) else None
-    found, other = sides_of(votes, positive, order)
+    positives, other = sides_of(votes, positive, order)
     against = samples - threshold + 1
     if threshold < 1:
-        threshold, against = threshold * (found + other), 0.0
-    if not found + other:
+        threshold, against = threshold * (positives + other), 0.0
+    if not positives + other:
         return None
-    if found >= threshold:
+    if positives >= threshold:
         side = [label for label in order if label in positive]
     elif other >= against:
         side = [label for label in order if label not in positive]
@@ -128,12 +128,12 @@ def decide(
     return max(side, key=lambda label: votes.get(label, 0))
 
 
-def number_within(low: float, high: float, whole: bool, given: Any) -> int | float | None:
+def number_within(low: float, high: float, whole: bool, value: Any) -> int | float | None:
     """Return what is given as a number from ``low`` to ``high``; ``None`` for anything else."""
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        number = float(given)
+        number = float(value)
     except (OverflowError, ValueError):  # a whole number may be larger than any float
         return None
     if not low <= number <= high or (whole and not number.is_integer()):
@@ -143,8 +143,8 @@ def number_within(low: float, high: float, whole: bool, given: Any) -> int | flo
 
 def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
     """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
-    given = sorted(value for value, count in votes.items() for _ in range(count))
-    return given[(len(given) - 1) // 2] if len(given) >= more_than_half(samples) else None
+    drawn = sorted(value for value, count in votes.items() for _ in range(count))
+    return drawn[(len(drawn) - 1) // 2] if len(drawn) >= more_than_half(samples) else None
 
 
 def most_preferred(votes: Mapping[Any, int], labels: Sequence[Any], samples: int, undecided: Any) -> Any:
@@ -174,5 +174,5 @@ def sides_of(
     votes: Mapping[Label, float], positive: Collection[Label], order: Sequence[Label]
 ) -> tuple[float, float]:
     """Return the positive and the other votes; a vote for a label that is not in ``order`` is none."""
-    found = sum(votes.get(label, 0) for label in order if label in positive)
-    return found, sum(votes.get(label, 0) for label in order) - found
+    positives = sum(votes.get(label, 0) for label in order if label in positive)
+    return positives, sum(votes.get(label, 0) for label in order) - positives

@@ -57,14 +57,14 @@ def _sent(subject: Subject, predictor: dspy.Predict, name: str) -> list[str]:
     about = {
         "demonstrations": len(predictor.demos),
         "shown with each row": remembered.words if remembered else "",
-        "words": sum(len(one["content"].split()) for one in sent),
+        "words": sum(len(message["content"].split()) for message in sent),
         "samples": subject.samples,
     }
-    return [_items(about), *(f"### {one['role']}\n\n{_fence(one['content'])}" for one in sent)]
+    return [_items(about), *(f"### {message['role']}\n\n{_fence(message['content'])}" for message in sent)]
 
 
 def _items(values: Mapping[str, Any]) -> str:
-    return "\n".join(f"- {key}: {_span(str(one))}" for key, one in values.items() if one not in (None, ""))
+    return "\n".join(f"- {key}: {_span(str(cell))}" for key, cell in values.items() if cell not in (None, ""))
 
 
 def _span(text: str) -> str:

@@ -72,7 +72,7 @@ def inputs_of(judge: Judge) -> list[dict[str, Any]]:
             "name": name,
             "render": rules[name],
             "type": "text" if info.annotation is str or rules[name] in RENDERERS else "json",
-            "filled": any(getattr(one, "min_length", 0) for one in (column.metadata if column else ())),
+            "filled": any(getattr(rule, "min_length", 0) for rule in (column.metadata if column else ())),
         }
         for name, column in columns.items()
         for info in [judge.signature.input_fields[name]]

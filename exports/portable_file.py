@@ -68,7 +68,7 @@ class PortableFile:
                 f"{subject.ref} chooses by vectors which rows it shows, and this target has no client to ask for them",
                 hint="export it to python, or run it with jurist",
             )
-        names = [one["name"] for one in spec["inputs"]]
+        names = [column["name"] for column in spec["inputs"]]
         words = {
             "inputs": ", ".join(names),
             "call": ", ".join(f"{name}=..." for name in names),

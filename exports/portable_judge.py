@@ -48,7 +48,7 @@ class PortableJudge:
         """Return the chat messages of a step."""
         texts = {name: _text(value) for name, value in values.items()}
         *before, last = filled(self.spec["steps"][step], texts)
-        return [*before, *(one for shown in self.near(step, values) for one in shown), last]
+        return [*before, *(message for shown in self.near(step, values) for message in shown), last]
 
     def near(self, step: str, values: Mapping[str, Any]) -> list[Any]:
         """Return of the rows that a step remembers those to show with these values, the most alike last."""
@@ -57,7 +57,7 @@ class PortableJudge:
             return []
         likeness = self._likeness(step, kept["embedder"], values) if kept["embedder"] else None
         near = self._rankings[step].nearest(values, kept["shown"], kept["tokens"], likeness=likeness)
-        return [kept["shown_as"][place] for place in sorted(near, key=lambda one: one not in kept["partial"])]
+        return [kept["shown_as"][place] for place in sorted(near, key=lambda row: row not in kept["partial"])]
 
     def _likeness(self, step: str, model: str, values: Mapping[str, Any]) -> list[float]:
         """Return how alike the vector of these values and that of each row are that a step remembers."""
@@ -78,7 +78,7 @@ class PortableJudge:
     def values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
         """Return the inputs as the prompt shows them: defused, and rendered; of a list those at ``places``."""
         inputs = self._complete(inputs)
-        safe = {one["name"]: defuse(inputs[one["name"]]) for one in self.spec["inputs"]}
+        safe = {column["name"]: defuse(inputs[column["name"]]) for column in self.spec["inputs"]}
         for name, rule in self._lists.items():
             chosen = range(len(safe[name])) if places is None else places
             safe[name] = RENDERERS[rule](safe[name], chosen, self.spec["labels"])
@@ -101,25 +101,25 @@ class PortableJudge:
         outputs = self.spec["steps"][step]["outputs"]
         short = [name for name, schema in outputs.items() if schema != {"type": "string"}]
         chat, text = self.spec["adapter"] != "json", without_drafts(reply, outputs)
-        said = chat_fields(text, outputs, short) if chat else json_fields(text, outputs)
-        if chat and said and said[-1][0] in short and not (is_whole(ended) or _END in text):
+        fields = chat_fields(text, outputs, short) if chat else json_fields(text, outputs)
+        if chat and fields and fields[-1][0] in short and not (is_whole(ended) or _END in text):
             raise ValueError(
-                f"{said[-1][0]} may be half of what it was to be: the reply ended with {ended!r}"
+                f"{fields[-1][0]} may be half of what it was to be: the reply ended with {ended!r}"
             )
-        found = said_once((name, typed(outputs[name], value)) for name, value in said)
-        missing = [name for name in outputs if name not in found]
+        values = said_once((name, typed(outputs[name], value)) for name, value in fields)
+        missing = [name for name in outputs if name not in values]
         if missing:
             raise ValueError(f"no {', '.join(missing)} in the reply")
-        return found
+        return values
 
     def values_of(
-        self, said: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
+        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
     ) -> list[Any]:
         """Return a value for each unit of the row from the output fields, ``None`` where none is usable."""
         texts = self.texts(inputs)
         asked = range(len(texts)) if places is None else places
-        rules = [one["parser"]["answer"] for one in self.answers.values()]
-        return [value for rule in rules for value in READERS[rule["reader"]](rule, said, texts, asked)]
+        rules = [answer["parser"]["answer"] for answer in self.answers.values()]
+        return [value for rule in rules for value in READERS[rule["reader"]](rule, reply, texts, asked)]
 
     @cached_property
     def answers(self) -> Mapping[str, Mapping[str, Any]]:
@@ -135,18 +135,18 @@ class PortableJudge:
             answers[name] = {**self.spec["criteria"][name], "parser": {"answer": reading}, "weights": own}
         return answers
 
-    def inputs_of(self, given: Mapping[str, Any], output: Any = None) -> dict[str, Any]:
+    def inputs_of(self, row: Mapping[str, Any], output: Any = None) -> dict[str, Any]:
         """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged."""
         names = [field["name"] for field in self.spec["inputs"]]
-        inputs = {name: given[name] for name in names if given.get(name) is not None}
+        inputs = {name: row[name] for name in names if row.get(name) is not None}
         if output is not None and self.spec["judged"]:
             inputs.setdefault(self.spec["judged"], output)
         return self._complete(inputs)
 
-    def _complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row with chats and numbers as texts; refuse one without an input, or with one of another kind."""
         plain = {one["name"] for one in self.spec["inputs"] if one["type"] == "text"} - self._lists.keys()
-        inputs = {name: as_text(value) if name in plain else value for name, value in given.items()}
+        inputs = {name: as_text(value) if name in plain else value for name, value in row.items()}
         missing = [field["name"] for field in self.spec["inputs"] if field["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
@@ -165,7 +165,7 @@ class PortableJudge:
 
         def embed(model: str, texts: list[str]) -> list[Any]:
             data = client.embeddings.create(model=model, input=texts).data
-            return [one.embedding for one in sorted(data, key=lambda one: one.index)]
+            return [entry.embedding for entry in sorted(data, key=lambda entry: entry.index)]
 
         self._embed = embed
 
@@ -206,17 +206,17 @@ class PortableJudge:
         """Yield what a request takes, is sent a reply and why it ended, and return the verdict."""
         walk = self.walk(inputs)
         go_on: Callable[[Any], Any] = walk.send
-        said: Any = None
+        reply_read: Any = None
         while True:
             try:
-                step, values = go_on(said)
+                step, values = go_on(reply_read)
             except StopIteration as done:
                 return done.value
             reply = yield self.asked(step, values), self.spec["steps"][step]["settings"]
             try:
-                go_on, said = walk.send, self.read(step, *reply)
+                go_on, reply_read = walk.send, self.read(step, *reply)
             except (RecursionError, ValueError) as error:
-                go_on, said = walk.throw, error
+                go_on, reply_read = walk.throw, error
 
     def orders(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Return the inputs as each sample is asked about them: a pair also with its two exchanged."""
@@ -250,16 +250,16 @@ class PortableJudge:
         missing = [place for place, value in enumerate(read) if value is None]
         if self.spec["repeatable"] and 0 < len(missing) < len(read):
             try:
-                said = yield from flow(self.values(inputs, missing), **settings)
-                again = self.values_of(said, inputs, missing)
+                reply = yield from flow(self.values(inputs, missing), **settings)
+                again = self.values_of(reply, inputs, missing)
             except (RecursionError, ValueError):
                 return read
             read = [again[place] if place in missing else value for place, value in enumerate(read)]
         return read
 
-    def _preferred(self, said: list[Any], exchanged: list[Any]) -> list[Any]:
+    def _preferred(self, first: list[Any], exchanged: list[Any]) -> list[Any]:
         again = {"first": "second", "second": "first"}.get(exchanged[0], exchanged[0])
-        return said if said[0] == again else [self.spec["parser"]["answer"]["undecided"]]
+        return first if first[0] == again else [self.spec["parser"]["answer"]["undecided"]]
 
     def verdict(self, samples: Sequence[Sequence[Any]], errors: Sequence[str], units: int) -> dict[str, Any]:
         """Return what usable samples (a value a unit each) and unusable ones (why) give together."""

@@ -138,7 +138,7 @@ class Prompt:
 
 
 def _messages(formatted: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    return [{"role": str(one["role"]), "content": one["content"]} for one in formatted]
+    return [{"role": str(message["role"]), "content": message["content"]} for message in formatted]
 
 
 def shown_rows(prompt: Prompt) -> list[list[dict[str, str]]]:
@@ -175,7 +175,7 @@ def prompt_of(
         marks = {field: mark(f"{field}{ending}") for field in predictor.signature.input_fields}
         messages = adapter.format(predictor.signature, predictor.demos, marks)
         whole = "\0".join(message["content"] for message in messages)
-        if all(whole.count(one) == 1 for one in marks.values()):
+        if all(whole.count(placeholder) == 1 for placeholder in marks.values()):
             return Prompt(
                 messages=tuple(_messages(messages)),
                 placeholders=marks,

@@ -127,7 +127,7 @@ def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
 def _near_in(cases: Sequence[Case], fields: Sequence[str]) -> list[list[Case]]:
     """Return the cases that are near in a field, where they are of several groups, but not of most."""
     most = max(2, len({case.group for case in cases}) // 4)
-    found = []
+    near = []
     for name in fields:
         texts = [(case, " ".join(strings(case.inputs.get(name)))) for case in cases]
         held = [(case, text) for case, text in texts if len(folded(text)) >= _LONG]
@@ -135,8 +135,8 @@ def _near_in(cases: Sequence[Case], fields: Sequence[str]) -> list[list[Case]]:
         places = clusters(sketches([text for _, text in held])).tolist()
         for (case, _), cluster in zip(held, places, strict=True):
             by_cluster.setdefault(cluster, []).append(case)
-        found += [some for some in by_cluster.values() if 1 < len({case.group for case in some}) <= most]
-    return found
+        near += [some for some in by_cluster.values() if 1 < len({case.group for case in some}) <= most]
+    return near
 
 
 def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:

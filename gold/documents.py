@@ -78,8 +78,8 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
         more = f" and {len(empty) - 8} more" if len(empty) > 8 else ""
         raise GoldError(message, path=str(path), hint=f"remove {', '.join(empty[:8])}{more}")
     root = path if path not in texts else path.parent
-    found = [_plain(file, text, root) for file, text in texts.items()]
-    for document in found or (_document(row, keys, place) for place, row in read(path).rows):
+    plain_texts = [_plain(file, text, root) for file, text in texts.items()]
+    for document in plain_texts or (_document(row, keys, place) for place, row in read(path).rows):
         if document.text not in documents:
             if document.id in ids:  # conversations may be on several references
                 document = replace(document, id=f"{document.id}-{text_hash(document.text)[:8]}")

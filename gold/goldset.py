@@ -62,7 +62,7 @@ class Gold(GoldData):
         sources: list[Any] = (
             [source] if isinstance(source, str | Path | Mapping) or is_table(source) else list(source)
         )
-        if not all(isinstance(one, str | Path) for one in sources):  # rows, or a table of them
+        if not all(isinstance(source_, str | Path) for source_ in sources):  # rows, or a table of them
             rows = source if is_table(source) else sources  # which hold what a generator gave
             return cls.of(rows, judge, labelled=labelled, mapping=mapping, rejects=rejects)
         bad = Rejects() if rejects is None else rejects

@@ -133,7 +133,7 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     label = labels.get(text.casefold(), labels.get(str(value).casefold()))  # 1.0 is called 1, too
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None
-    names = sorted(scale.text(one).casefold() for one in scale.domain)
+    names = sorted(scale.text(alone).casefold() for alone in scale.domain)
     if label is None and names in (["no", "yes"], ["false", "true"]) and text.casefold() in _SAID:
         label = names[_SAID[text.casefold()]]
     if label is None and not isinstance(value, str):

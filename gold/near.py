@@ -70,11 +70,11 @@ def _filled(bins: NDArray[np.uint32]) -> Sketches:
     return ((values + far * np.uint32(0x9E3779B1)) >> np.uint32(7)).astype(np.uint16)
 
 
-def clusters(found: Sketches) -> NDArray[np.int64]:
+def clusters(sketches: Sketches) -> NDArray[np.int64]:
     """Return the cluster of each sketched text, shape (N,): texts that a chain of near copies connects share one."""
-    if not len(found):
+    if not len(sketches):
         return np.zeros(0, dtype=np.int64)
-    unique, place = np.unique(found, axis=0, return_inverse=True)
+    unique, place = np.unique(sketches, axis=0, return_inverse=True)
     first, second = np.concatenate([_edges(unique, start) for start in range(0, _BINS, _BAND)], axis=1)
     size = len(unique)
     graph = coo_array((np.ones(len(first), dtype=np.bool_), (first, second)), shape=(size, size))

@@ -65,24 +65,22 @@ class Source:
     def rows(self) -> Iterator[StreamedRow]:
         """Return the rows, in their order."""
         judged = {*input_columns(self.judge), "id"} | ({"group"} & self.judge.row_model.model_fields.keys())
-        for number, (place, found) in enumerate(self._placed(), 1):
-            if isinstance(found, GoldError):
-                yield BadRow(row=number, error=found, content=None)
+        for number, (place, read) in enumerate(self._placed(), 1):
+            if isinstance(read, GoldError):
+                yield BadRow(row=number, error=read, content=None)
                 continue
             try:
-                items = [self.mapping.row(self.judge, item) for item in self.mapping.items(self.judge, found)]
+                items = [self.mapping.row(self.judge, item) for item in self.mapping.items(self.judge, read)]
                 cases = [(case, item) for item in items for case, _ in normalise(self.judge, item, place)]
                 if any(len(case.inputs) == len(empty_inputs([case])) > 1 for case, _ in cases):
                     raise place.wrong("all inputs are empty", hint="fill them in, or remove the row")
             except GoldError as error:
-                yield BadRow(row=number, error=error, content=found)
+                yield BadRow(row=number, error=error, content=read)
                 continue
             for part, (case, item) in enumerate(cases, 1):
                 columns = {name: value for name, value in item.items() if name not in judged}
                 case = grouped(self.judge, case)
-                yield NewRow(
-                    row=number, part=part, case=case, id=item.get("id"), columns=columns, given=found
-                )
+                yield NewRow(row=number, part=part, case=case, id=item.get("id"), columns=columns, given=read)
             if not cases:
                 yield None
 

@@ -40,18 +40,18 @@ class Shape:
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
 
 
-def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]) -> Shape:
-    """Find the columns of a prompt by their names; ``given`` is column -> input, ``label`` or ``group``."""
+def shape_of(source: str | Path, inputs: Sequence[str], named: Mapping[str, str]) -> Shape:
+    """Find the columns of a prompt by their names; ``named`` is column -> input, ``label`` or ``group``."""
     reading = read(source)
-    items = [item for _, row in reading.rows for item in rows_within(row, given)]
+    items = [item for _, row in reading.rows for item in rows_within(row, named)]
     rows = [dict(flat(item)) for item in items]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    have = {*given.values(), *map(plain, names)}
+    have = {*named.values(), *map(plain, names)}
     wanted = (*inputs, "label", "group")
     pair = [name for name in inputs if not have & {name, plain(name)}] if have.issuperset(_CHOICE) else []
     if pair and len(pair) == len(_CHOICE):
         wanted = (*(name for name in inputs if name not in pair), *_CHOICE, "group")
-    for column, name in given.items():
+    for column, name in named.items():
         hint = choices(column, names) if name in wanted else choices(name, wanted)
         if name == "rater" or is_rating(name):
             hint = _MERGE
@@ -59,7 +59,7 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
         if not any(has_column(item, column) for item in items):
             raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
-    columns, unclear = dict(given), list[str]()
+    columns, unclear = dict(named), list[str]()
     last = {name: plain(name.rpartition(".")[2]) for name in names}
     for name in wanted:
         free = [column for column in names if column not in columns]
@@ -84,8 +84,8 @@ def shape_of(source: str | Path, inputs: Sequence[str], given: Mapping[str, str]
             hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
         raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
     labels = [column for column, name in columns.items() if name == "label"][:1]
-    said = [row.get(label) for label in labels for row in rows]
-    values = Counter(str(as_text(value)).strip() for value in said if value is not None)
+    labels_read = [row.get(label) for label in labels for row in rows]
+    values = Counter(str(as_text(value)).strip() for value in labels_read if value is not None)
     silent = sorted(text for text in values if text and is_silent(text))
     return Shape(columns=columns, labels=_spelled(values), silent=silent, pair=pair)
 
@@ -104,12 +104,12 @@ def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
 
 def _spelled(values: Mapping[str, int]) -> list[str]:
     """Return the labels among values, each as it is mostly spelled, the rarest last; y is yes where both occur."""
-    said = {text.casefold() for text in values}
+    folded = {text.casefold() for text in values}
     kinds: dict[str, Counter[str]] = {}
     for text, count in values.items():
         if not is_silent(text):
             kind = SHORT.get(text.casefold())
-            kinds.setdefault(kind if kind and kind in said else text.casefold(), Counter())[text] += count
+            kinds.setdefault(kind if kind and kind in folded else text.casefold(), Counter())[text] += count
     return [
         max(kind, key=lambda text: (len(text) > 1, kind[text], text.islower()))
         for kind in sorted(kinds.values(), key=lambda kind: -kind.total())
@@ -127,15 +127,15 @@ def scale_of(labels: Sequence[str]) -> str:
     return f"{min(1, int(min(numbers)))}-{high}"
 
 
-def sides(shape: Shape, pair: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return what labels of a file say of a pair: its inputs' names, A and B, or both; ``given`` goes before."""
+def sides(shape: Shape, pair: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
+    """Return what labels of a file say of a pair: its inputs' names, A and B, or both; ``named`` goes before."""
     words = {plain(pair[0]): "first", plain(pair[1]): "second", "a": "first", "b": "second", "both": "tie"}
-    known = {*map(str.casefold, given), "first", "second", "tie"}
+    known = {*map(str.casefold, named), "first", "second", "tie"}
     own = [label for label in shape.labels if label.casefold() not in known]
     # Chatbot Arena has model_a, tie (bothbad) and the like
     texts = {label: _SIDE.sub("", plain(label)) for label in own}
-    said = {label: words[text] for label, text in texts.items() if text in words}
-    if unread := [label for label in own if label not in said]:
+    meanings = {label: words[text] for label, text in texts.items() if text in words}
+    if unread := [label for label in own if label not in meanings]:
         hint = f"say what each means: --map {quote(unread[0])}=first (or second, or tie; nothing after =: no label)"
         raise UsageError(f"the labels {', '.join(unread)} do not say which of the two is better", hint=hint)
-    return said
+    return meanings

@@ -201,9 +201,9 @@ def _of_unit(judge: Judge, case: Case, row: Row, unit: int, filled: Mapping[str,
         if not cell.strip():
             continue
         if key.startswith(RATER):
-            said = meant.get(cell.strip().casefold(), cell.strip())
-            label = answer.cell(said, unit - 1)
-            if label is None and is_silent(said):
+            written = meant.get(cell.strip().casefold(), cell.strip())
+            label = answer.cell(written, unit - 1)
+            if label is None and is_silent(written):
                 continue
             if label is None:
                 hint = f"use {answer.scale_of(unit - 1).expects}; or leave it empty"

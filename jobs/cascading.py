@@ -91,7 +91,7 @@ class Cascade:
                 else f"{plural(few, 'group')} are needed, and there are {self.groups}"
             )
             return f"not shown: no level of sureness keeps an agreement of {self.agree:g} with people; {why}"
-        shares = [f"{one.judge} {one.answered / self.cases:.0%}" for one in self.judges]
+        shares = [f"{judge.judge} {judge.answered / self.cases:.0%}" for judge in self.judges]
         people = 1 - self.chosen.answered / self.cases
         return (
             f"answers {self.chosen.answered / self.cases:.0%} of the rows, and agrees with people on at least "
@@ -128,14 +128,14 @@ class Cascading(Experiment):
             if not 0 < value < 1:
                 hint = "give a number above 0 and below 1, such as 0.9"
                 raise UsageError(f"--{name} {value:g} is no share", hint=hint)
-        members = tuple(as_member(one) for one in self.contenders)
+        members = tuple(as_member(member) for member in self.contenders)
         object.__setattr__(self, "contenders", members)
         super().__post_init__()
-        first, *others = (one.judge.answer.scale.identity() for one in members)
+        first, *others = (member.judge.answer.scale.identity() for member in members)
         if any(other != first for other in others):
             hint = "name judges of the same labels"
             raise UsageError("the judges of a cascade give other labels", hint=hint)
-        if any(len(one.judge.answer.units(case.inputs)) != 1 for one in members for case in self.cases):
+        if any(len(member.judge.answer.units(case.inputs)) != 1 for member in members for case in self.cases):
             raise UsageError(
                 f"{self.scored.name} gives several answers a row, and a cascade passes on whole rows",
                 hint="name judges that give one answer a row",
@@ -147,12 +147,12 @@ class Cascading(Experiment):
         groups = [self.cases[row].group for row in rows]
         # of each judge: its labels and how sure it is of them, and whether people say the same
         askers = [own.judge.asker() for own in answers]
-        said = [
+        sure = [
             [said_by(asker, own.verdicts[row]) for row in rows]
             for asker, own in zip(askers, answers, strict=True)
         ]
         right = [[self._agrees(own.repeats[0][row]) for row in rows] for own in answers]
-        probable = [crossed(*pair, groups, self.seed) for pair in zip(said, right, strict=True)]
+        probable = [crossed(*pair, groups, self.seed) for pair in zip(sure, right, strict=True)]
         level = level_of(self.risk, self.look.opening) if self.look.opening else self.risk
         tested = tuple(steps(probable, right, groups, agree=self.agree, risk=level))
         best = chosen(tested, self.agree)
@@ -164,12 +164,12 @@ class Cascading(Experiment):
                 alone=sum(right[judge]) / len(rows),
                 answered=best.by[judge] if best else 0,
                 right=best.right[judge] if best else 0,
-                trust=trust_in(said[judge], right[judge]),
+                trust=trust_in(sure[judge], right[judge]),
             )
             for judge, own in enumerate(answers)
         )
         prices = self._prices(answers, rows, probable, best)
-        found = Cascade(
+        cascade = Cascade(
             gold=self.gold.name,
             cases=len(rows),
             groups=len(set(groups)),
@@ -181,11 +181,11 @@ class Cascading(Experiment):
             chosen=best,
             steps=tested,
             judges=judges,
-            tokens={name: one.input_tokens + one.output_tokens for name, one in prices.items()},
-            dollars={name: 1000 * one.cost for name, one in prices.items() if one.cost is not None},
-            spends=tuple(one.spend.to_json() for one in answers),
+            tokens={name: part.input_tokens + part.output_tokens for name, part in prices.items()},
+            dollars={name: 1000 * part.cost for name, part in prices.items() if part.cost is not None},
+            spends=tuple(part.spend.to_json() for part in answers),
         )
-        return found if best is None else self._kept(found, answers, job.ledger.spend())
+        return cascade if best is None else self._kept(cascade, answers, job.ledger.spend())
 
     def _agrees(self, row: Row) -> bool:
         gold, value = row.gold[0], row.predicted[0]
@@ -211,15 +211,15 @@ class Cascading(Experiment):
             taken.append(total)
         return {"cascade": spent(taken), "last": spent([answers[-1].verdicts[row].usage for row in rows])}
 
-    def _kept(self, found: Cascade, answers: Sequence[Answers], spend: Spend) -> Cascade:
+    def _kept(self, cascade: Cascade, answers: Sequence[Answers], spend: Spend) -> Cascade:
         """Keep it as the next version of its last judge, unless a log is one of its judges: that answers no new row."""
         contenders = [one.judge for one in answers]
         if (
-            found.chosen is None
+            cascade.chosen is None
             or any(isinstance(one, RecordedJudge) for one in contenders)
             or not self.store
         ):
-            return found
+            return cascade
         last, seen = contenders[-1], {case.id: case for case in self.gold.cases}
         compiled = {id_ for one in contenders if one.artifact for id_ in one.artifact.about.gold.seen}
         about = next((one.artifact.about for one in reversed(contenders) if one.artifact), None)
@@ -228,19 +228,19 @@ class Cascading(Experiment):
             "adapter": last.adapter,
             "thresholds": last.sampling.to_card(),
             "gold": {
-                "name": found.gold,
+                "name": cascade.gold,
                 "source": self.gold.source,
                 "sha256": self.gold.sha256,
                 "seen": sorted({*seen, *compiled}),
             },
-            "decision": {"words": found.words},
+            "decision": {"words": cascade.words},
             "tokens_per_row": {},
             "cascade": {
-                "level": found.chosen.level,
+                "level": cascade.chosen.level,
                 "members": [
-                    self._member(one, own) for one, own in zip(contenders, found.judges, strict=True)
+                    self._member(one, own) for one, own in zip(contenders, cascade.judges, strict=True)
                 ],
-                "found": {name: value for name, value in found.to_json().items() if name != "spends"},
+                "found": {name: value for name, value in cascade.to_json().items() if name != "spends"},
             },
             "spend": spend.to_json(),
         }
@@ -250,7 +250,7 @@ class Cascading(Experiment):
             rows += [row for row in earlier if row["case"] not in seen]
         records = {SEEN: rows}
         artifact = self.store.save(last.judge, last.state, card, [], make_latest=False, records=records)
-        return replace(found, artifact=artifact)
+        return replace(cascade, artifact=artifact)
 
     def _member(self, judge: LoadedJudge, own: Answering) -> dict[str, Any]:
         """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""

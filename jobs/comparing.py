@@ -91,7 +91,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Name the judges with the score that is tested."""
-        scores = ", ".join(f"{one.name} {one.scores[self.metric].value:.3f}" for one in self.contenders)
+        scores = ", ".join(f"{judge.name} {judge.scores[self.metric].value:.3f}" for judge in self.contenders)
         return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {scores}>"
 
     def _repr_html_(self) -> str:
@@ -114,7 +114,7 @@ class Comparing(Experiment):
     def compared(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
         """Return all scores, and the tests, corrected together."""
         tested = resolve(self.scored.metric, self.scored.comparison).name
-        contenders = tuple(_contender(one, self.scored) for one in answers)
+        contenders = tuple(_contender(answer, self.scored) for answer in answers)
         shown = (tested, *self.scored.comparison.compared)
         return Comparison(
             metric=tested,
@@ -124,7 +124,7 @@ class Comparing(Experiment):
             repeats=self.repeats,
             contenders=contenders,
             tests=corrected([test for other in answers[1:] for test in self._tests(answers[0], other)]),
-            warnings=tuple(f"{one.name}: {one.other_form}" for one in answers if one.other_form),
+            warnings=tuple(f"{answer.name}: {answer.other_form}" for answer in answers if answer.other_form),
             opening=self.look.opening,
             references=references.to_card() if references else {},
             metrics=tuple(name for name in dict.fromkeys(shown) if name in contenders[0].scores),

@@ -265,7 +265,7 @@ def _keep_best(work: PaidJob, result: Result, before: str = "") -> str:
 def _card(plan: Plan, result: Result) -> dict[str, Any]:
     """Return what the card says of the job and its search."""
     split, gold, holdout = plan.split, plan.gold, plan.holdout
-    rules = rules_in(result.best.state, [one.params for one in result.board.candidates.values()])
+    rules = rules_in(result.best.state, [candidate.params for candidate in result.board.candidates.values()])
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
         "optimizer": {

@@ -149,7 +149,7 @@ def proven(
         "tokens_per_row": {name: usage.per_row() for name, usage in took.items()},
         "seconds_per_row": {name: round(usage.seconds, 3) for name, usage in took.items() if usage.seconds},
         "inconsistent": {
-            name: sum(one.inconsistent for one in verdicts) for name, verdicts in systems.items()
+            name: sum(each.inconsistent for each in verdicts) for name, verdicts in systems.items()
         },
         "references": beside.to_card(),
         "warnings": [*warnings, *_as_good(beside, proof, judge)],

@@ -145,7 +145,7 @@ class Estimate:
     def unpriced(self, *, hosted: bool = False) -> tuple[str, ...]:
         """Return the models whose price is not known, all or those that are ``hosted`` at their provider's address."""
         models = [model for ask in self.asks for model in ask.models if ask.size.price(model) is None]
-        return tuple(dict.fromkeys(one.name for one in models if not (hosted and one.api_base)))
+        return tuple(dict.fromkeys(each.name for each in models if not (hosted and each.api_base)))
 
     @property
     def whole(self) -> "Estimate":

@@ -61,7 +61,7 @@ class Experiment:
     @property
     def scored(self) -> Judge:
         """Whose metric is tested: that of the first version, which has the metric that it was compiled for."""
-        compiled = [one.judge for one in self.contenders if one.artifact]
+        compiled = [contender.judge for contender in self.contenders if contender.artifact]
         return (compiled or [self.contenders[0].judge])[0]
 
     def _check_alike(self) -> None:
@@ -94,10 +94,10 @@ class Experiment:
     @cached_property
     def roles(self) -> tuple[str, ...]:
         """One a contender, told apart by model where there are several, and by number where need be."""
-        several = len({one.model.name for one in self.contenders if not one.named}) > 1
+        several = len({contender.model.name for contender in self.contenders if not contender.named}) > 1
         names = [
-            one.name if one.named or not several else f"{one.name} / {one.model.name}"
-            for one in self.contenders
+            contender.name if contender.named or not several else f"{contender.name} / {contender.model.name}"
+            for contender in self.contenders
         ]
         return tuple(
             f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
@@ -118,7 +118,7 @@ class Experiment:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a user should know before it is asked."""
-        return (*(one.note for one in self.contenders), self.left_out_words, self.look.words)
+        return (*(contender.note for contender in self.contenders), self.left_out_words, self.look.words)
 
     @property
     def size(self) -> str:
@@ -126,11 +126,11 @@ class Experiment:
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
         return " x ".join(plural(size, name) for name, size in sizes.items())
 
-    def questions(self, one: LoadedJudge) -> int:
+    def questions(self, contender: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x cases x repeats."""
-        if isinstance(one, RecordedJudge):
+        if isinstance(contender, RecordedJudge):
             return 0
-        return one.questions[1] * len(self.cases) * self.repeats
+        return contender.questions[1] * len(self.cases) * self.repeats
 
     @property
     def rows(self) -> int:
@@ -140,9 +140,9 @@ class Experiment:
     def foresee(self) -> Estimate:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
         asks = []
-        for name, one in zip(self.roles, self.contenders, strict=True):
-            number, asker = self.questions(one), one.asker()
-            asks.append(ask_of(name, asker, one.models, self.cases, (number, number)))
+        for name, contender in zip(self.roles, self.contenders, strict=True):
+            number, asker = self.questions(contender), contender.asker()
+            asks.append(ask_of(name, asker, contender.models, self.cases, (number, number)))
             asks += embedding(name, asker, len(self.cases), self.cases)
         return Estimate(what=self.size, asks=tuple(asks), budget=self.budget)
 
@@ -150,13 +150,13 @@ class Experiment:
         """Ask every contender about every row, as often as there are repeats."""
         look = self.look
         judges = [
-            dataclasses.replace(one, context=job.contexts[name])
-            for name, one in zip(self.roles, self.contenders, strict=True)
+            dataclasses.replace(judge, context=job.contexts[name])
+            for name, judge in zip(self.roles, self.contenders, strict=True)
         ]
-        for one in judges:
-            one.asker()
+        for judge in judges:
+            judge.asker()
         # What cannot be asked at all, or not read, is said before all the rows of another one are paid.
-        first = [_verdicts(one, self.cases[:1], 0, on_case) for one in judges]
+        first = [_verdicts(judge, self.cases[:1], 0, on_case) for judge in judges]
         readable = [self._readable(*known, on_case) for known in zip(judges, first, strict=True)]
         answers = [
             self._answers(name, *known, on_case) for name, known in zip(self.roles, readable, strict=True)
@@ -165,20 +165,20 @@ class Experiment:
         return answers
 
     def _readable(
-        self, judge: LoadedJudge, said: tuple[Verdict, ...], on_case: Callable[[], None]
+        self, judge: LoadedJudge, verdicts: tuple[Verdict, ...], on_case: Callable[[], None]
     ) -> tuple[LoadedJudge, tuple[Verdict, ...], str]:
         """Return a judge whose replies can be read, its first verdicts, and why it is asked in another form."""
         if not judge.finds_form:
-            return judge, said, ""
+            return judge, verdicts, ""
 
         def ask(tried: LoadedJudge) -> tuple[Verdict, ...]:
-            nonlocal said
-            known = said if tried is judge else ()
-            said = (*known, *_verdicts(tried, self.cases[len(known) : FIRST], 0, on_case))
-            return said
+            nonlocal verdicts
+            known = verdicts if tried is judge else ()
+            verdicts = (*known, *_verdicts(tried, self.cases[len(known) : FIRST], 0, on_case))
+            return verdicts
 
         readable, why = in_readable_form((judge, judge.with_adapter("json")), ask)
-        return readable, said, why
+        return readable, verdicts, why
 
     def _answers(
         self,
@@ -212,7 +212,7 @@ class Experiment:
             "experiment": self.kind,
             "gold": self.gold.sha256,
             "repeats": self.repeats,
-            "contenders": [one.fingerprint() for one in self.contenders],
+            "contenders": [contender.fingerprint() for contender in self.contenders],
         }
 
 

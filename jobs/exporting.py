@@ -60,12 +60,12 @@ def exported(
     loaded: LoadedJudge, target: str, output: str | os.PathLike[str] | None
 ) -> tuple[str, list[str]]:
     """Return the text of the file that is to be written, and what it cannot hold, in words."""
-    found = exporter(target)
-    if output is not None and found.suffix == ".py" != Path(output).suffix:
+    chosen = exporter(target)
+    if output is not None and chosen.suffix == ".py" != Path(output).suffix:
         hint = f"--output {Path(output).with_suffix('.py')}"
         raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
-    return found.render(subject), [*getattr(found, "limits", ()), *subject.limits]
+    return chosen.render(subject), [*getattr(chosen, "limits", ()), *subject.limits]
 
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:

@@ -93,11 +93,11 @@ class Gating(Comparing):
     itself: bool = False  # whether that one is the judge itself, which is asked once
 
     @classmethod
-    def of(cls, contenders: Sequence[LoadedJudge], **told: Any) -> Self:
+    def of(cls, contenders: Sequence[LoadedJudge], **settings: Any) -> Self:
         """Return the gate of a judge, and of the one that it must not be worse than."""
-        told["criteria"].check(other=len(contenders) > 1)
+        settings["criteria"].check(other=len(contenders) > 1)
         itself = any(contenders[0].is_same(one) for one in contenders[1:])
-        return cls(contenders=tuple(contenders[:1] if itself else contenders), itself=itself, **told)
+        return cls(contenders=tuple(contenders[:1] if itself else contenders), itself=itself, **settings)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,20 +159,20 @@ class Gate:
     @property
     def passed(self) -> bool:
         """Whether all checks hold."""
-        return all(one.passed for one in self.checks)
+        return all(check.passed for check in self.checks)
 
     @property
     def decision(self) -> str:
         """The decision, without what decides it."""
-        failing = sum(not one.passed for one in self.checks)
+        failing = sum(not check.passed for check in self.checks)
         decided = f"fails {failing} of {len(self.checks)} checks" if failing else "passes"
         return f"{self.judge} on {self.gold}, {plural(self.cases, 'case')}, {decided}"
 
     @property
     def words(self) -> str:
         """One line: the decision, and what decides it."""
-        said = [f"{one.name} ({one.words})" for one in self.checks if one.passed == self.passed]
-        return f"{self.decision}: {'; '.join(said)}"
+        shown = [f"{check.name} ({check.words})" for check in self.checks if check.passed == self.passed]
+        return f"{self.decision}: {'; '.join(shown)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -180,7 +180,7 @@ class Gate:
 
 
 def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
-    found = []
+    checks = []
     several = len({test.metric for test in tests}) > 1
     for test in tests:
         sign = 1.0 if test.higher_is_better else -1.0
@@ -191,5 +191,5 @@ def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
         words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
         if margin is None and test.groups < fewest_groups(test.tested):
             words += f"; {plural(test.groups, 'group')} cannot show that it is worse"
-        found.append(Check(name=name, passed=passed, words=words))
-    return found
+        checks.append(Check(name=name, passed=passed, words=words))
+    return checks

@@ -134,7 +134,7 @@ class Hardening(Experiment):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return tuple(one.note for one in self.contenders)
+        return tuple(contender.note for contender in self.contenders)
 
     @property
     def size(self) -> str:
@@ -142,8 +142,8 @@ class Hardening(Experiment):
             f"{len(self.chosen)} cases x {len(self.attacks)} attacks and probes, as they are, and once more"
         )
 
-    def questions(self, one: LoadedJudge) -> int:
-        return one.sampling.samples * self.rows
+    def questions(self, contender: LoadedJudge) -> int:
+        return contender.sampling.samples * self.rows
 
     @property
     def rows(self) -> int:
@@ -168,12 +168,12 @@ class Hardening(Experiment):
             pairs = zip(self.chosen, verdicts, strict=True)
             cases = [_attacked(attack, self, case, verdict) for case, verdict in pairs]
             asked.append((attack.name, attack.kind, cases))
-        asker, kind, found = judge.asker(), judge.judge, []
+        asker, kind, results = judge.asker(), judge.judge, []
         for name, what, cases in asked:
-            said = asker.ask_all(cases, lambda index, verdict: on_case())
-            rows = [_row(kind, *four) for four in zip(self.chosen, verdicts, cases, said, strict=True)]
+            answered = asker.ask_all(cases, lambda index, verdict: on_case())
+            rows = [_row(kind, *four) for four in zip(self.chosen, verdicts, cases, answered, strict=True)]
             flipped = flips(rows, kind.comparison, kind.answer.scale.category)
-            found.append(AttackResult(name=name, kind=what, flips=flipped))
+            results.append(AttackResult(name=name, kind=what, flips=flipped))
         robustness = Robustness(
             judge=judge.name,
             model=judge.model.name,
@@ -181,9 +181,9 @@ class Hardening(Experiment):
             field=self.attacked,
             cases=len(self.chosen),
             suite=_print(self.attacks),
-            found=tuple(found),
+            found=tuple(results),
         )
-        job.unfinished = any(one.flips.failed for one in found)
+        job.unfinished = any(result.flips.failed for result in results)
         if self.judge.artifact is not None and self.store is not None:
             self.store.keep_added(self.judge.artifact, ROBUSTNESS, robustness.to_json())
         return robustness
@@ -224,14 +224,14 @@ class Robustness:
     @property
     def worst(self) -> AttackResult:
         """The attack or probe that changes most answers; the control is neither."""
-        return max(self.found[1:], key=lambda one: one.flips.rate.value)
+        return max(self.found[1:], key=lambda result: result.flips.rate.value)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types; ``flips`` is by name."""
         return {
             **plain_fields(self, "found"),
             "worst": self.worst.flips.rate.value,
-            "flips": {one.name: one.to_json() for one in self.found},
+            "flips": {result.name: result.to_json() for result in self.found},
         }
 
 
@@ -272,13 +272,13 @@ def _row(judge: Judge, case: Case, before: Verdict, changed: Case, after: Verdic
     kept: Values = tuple(
         None if place is None else value for place, value in zip(places, before.values, strict=True)
     )
-    said = tuple(None if place is None else after.values[place] for place in places)
+    own = tuple(None if place is None else after.values[place] for place in places)
     failed = "failed" in (before.status, after.status)
     return Row(
         id=case.id,
         group=case.group,
         gold=kept,
-        predicted=(None,) * len(said) if failed else said,
+        predicted=(None,) * len(own) if failed else own,
         failed=failed,
     )
 
@@ -286,14 +286,14 @@ def _row(judge: Judge, case: Case, before: Verdict, changed: Case, after: Verdic
 def _places(texts: Sequence[str], now: Sequence[str]) -> list[int | None]:
     """Return for each unit where its text stands after the change; ``None`` where it does not stand there."""
     seen: Counter[str] = Counter()
-    found: list[int | None] = []
+    matched: list[int | None] = []
     for text in texts:
-        places = [place for place, one in enumerate(now) if one == text]
-        found.append(places[seen[text]] if seen[text] < len(places) else None)
+        places = [place for place, other in enumerate(now) if other == text]
+        matched.append(places[seen[text]] if seen[text] < len(places) else None)
         seen[text] += 1
-    return found
+    return matched
 
 
 def _print(attacks: Sequence[Attack]) -> str:
-    data: Mapping[str, str] = {one.name: one.template for one in attacks}
+    data: Mapping[str, str] = {attack.name: attack.template for attack in attacks}
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

@@ -70,9 +70,9 @@ def _messages(content: Any, path: Path) -> list[tuple[str, str]]:
     """Return role and template of each message."""
     listed = content.get("messages") if isinstance(content, Mapping) else content
     listed = [{"role": "user", "content": listed}] if isinstance(listed, str) else listed
-    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(message, Mapping) for message in listed):
         listed = []
-    pairs = [(one.get("role"), one.get("content")) for one in listed]
+    pairs = [(message.get("role"), message.get("content")) for message in listed]
     if not pairs or not all(isinstance(role, str) and isinstance(text, str) for role, text in pairs):
         raise UsageError(
             f"{path} holds no prompt that is known", hint="give text, or messages with role and content"
@@ -134,10 +134,10 @@ def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
 
 def score_asked(scale: str) -> Asked:
     """Return a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not."""
-    found = _SCALE.fullmatch(scale.strip())
-    if not found:
+    bounds = _SCALE.fullmatch(scale.strip())
+    if not bounds:
         raise UsageError(f"{scale!r} is no scale", hint="give its ends, as --score 1-5 or --score 0.0-1.0")
-    low, high = found[1], found[2]
+    low, high = bounds[1], bounds[2]
     kind = "float" if "." in low + high else "int"
     return Asked(
         names=("score", "rating", "grade", "judged_score"),
@@ -206,6 +206,6 @@ def _docstring(text: str) -> str:
     """Return a text for a docstring of a class, whose dedenting gives it back; tabs are spaces."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs()
     safe = plain.replace("\\", "\\\\")
-    safe = re.sub(r'"{3,}|"+\Z', lambda found: found[0].replace('"', '\\"'), safe)
+    safe = re.sub(r'"{3,}|"+\Z', lambda quotes: quotes[0].replace('"', '\\"'), safe)
     lines = safe.split("\n")
     return "\n".join([lines[0], *(f"    {line}" if line.strip() else "" for line in lines[1:])])

@@ -117,16 +117,16 @@ def judges_of(
     draws: int = 1,
 ) -> tuple[LoadedJudge, ...]:
     """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own."""
-    given = [one.judge if isinstance(one, Compiled) else one for one in _listed(judges)]
-    ready = [one for one in given if isinstance(one, LoadedJudge)]
+    listed = [one.judge if isinstance(one, Compiled) else one for one in _listed(judges)]
+    ready = [one for one in listed if isinstance(one, LoadedJudge)]
     changed = [name for name, value in options.items() if value is not None]
-    changed += ["model"] * (models is not None and len(ready) == len(given))
+    changed += ["model"] * (models is not None and len(ready) == len(listed))
     if ready and changed:
-        said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
-        raise UsageError(said, hint="give that to jurist.load, or name the judge here")
+        problem = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
+        raise UsageError(problem, hint="give that to jurist.load, or name the judge here")
     asked = [model_of(one) for one in _listed(models) or [OFFLINE]]
     contenders: list[LoadedJudge] = []
-    for one in given:
+    for one in listed:
         if isinstance(one, LoadedJudge):
             contenders.append(one)
         else:
@@ -142,15 +142,15 @@ def in_order(
     draws: int = 1,
 ) -> tuple[LoadedJudge, ...]:
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
-    keep = [isinstance(one, LoadedJudge | Compiled) for one in _listed(judges)]
+    keep = [isinstance(judge, LoadedJudge | Compiled) for judge in _listed(judges)]
     ready = judges_of(judges, None, store, options, draws)
-    return with_models(ready, [model_of(one) for one in _listed(models)], keep=keep)
+    return with_models(ready, [model_of(judge) for judge in _listed(models)], keep=keep)
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed(values: Any) -> list[Any]:
     """Return several judges or models as a list; a name alone, which Python takes for letters, is one of them."""
-    alone = isinstance(given, str | Judge | LoadedJudge | Compiled | Model | dspy.LM)
-    return [given] if alone else list(given or ())
+    alone = isinstance(values, str | Judge | LoadedJudge | Compiled | Model | dspy.LM)
+    return [values] if alone else list(values or ())
 
 
 @checked
@@ -193,13 +193,13 @@ def run(
     """
     (loaded,) = judges_of([judge], model, store_of(store), options)
     warn(loaded.note)
-    found = mapping_of(mapping)
-    found.check(loaded.judge)
+    columns = mapping_of(mapping)
+    columns.check(loaded.judge)
     named = isinstance(rows, str | os.PathLike)
     source = Source(
         name=os.fspath(rows) if named else "<rows>",
         judge=loaded.judge,
-        mapping=found,
+        mapping=columns,
         given=None if named else rows,
     )
     settings = RunSettings(

@@ -107,11 +107,11 @@ def by_neighbours(units: Units, known: Places, asked: Places) -> list[Value]:
     index.index([units.tokens[place] or [""] for place in known], **quiet)
     most = min(_NEIGHBOURS, len(known))
     texts = [units.tokens[place] or [" "] for place in asked]  # no text holds that word, and none is refused
-    found, scores = index.retrieve(texts, k=most, backend_selection="numpy", **quiet)
+    nearest, scores = index.retrieve(texts, k=most, backend_selection="numpy", **quiet)
     gold = [units.gold[place] for place in known]
     usual = units.judge.answer.scale.usual(gold)[0]
     answers = []
-    for near, score in zip(found.tolist(), scores.tolist(), strict=True):
+    for near, score in zip(nearest.tolist(), scores.tolist(), strict=True):
         values = [gold[number] for number, reached in zip(near, score, strict=True) if reached > 0]
         agreed = comparison.consensus(values) if values else usual
         answers.append(values[0] if agreed is None else agreed)
@@ -174,7 +174,7 @@ _LEARNERS: Final[Mapping[str, _Predict]] = {"label": _labels, "members": _member
 
 def _grams(text: str) -> list[str]:
     words = _words(text)
-    return [*words, *(f"{one} {two}" for one, two in pairwise(words))]
+    return [*words, *(f"{word} {following}" for word, following in pairwise(words))]
 
 
 def _overlap(

@@ -101,8 +101,8 @@ class Plan(SearchOptions):
     @property
     def params(self) -> dict[str, str]:
         """The optimizer's settings, as far as they were given."""
-        given = self.options if isinstance(self.optimizer, str) else settings_of(self.optimizer)
-        return {name: str(value) for name, value in given.items()}
+        settings = self.options if isinstance(self.optimizer, str) else settings_of(self.optimizer)
+        return {name: str(value) for name, value in settings.items()}
 
     @property
     def frozen_model(self) -> Model | None:

@@ -183,8 +183,8 @@ def _column(rows: Sequence[Row], wanted: str, names: Sequence[str], path: str, h
     alike = [name for name in have if name.lower() not in (*IDS, *_ABOUT) and _is_label(rows, name)]
     if len(alike) == 1:
         return alike[0]
-    said = f"which column holds the answers is not clear: it has {', '.join(have)}"
-    raise GoldError(said, path=path, hint=hint)
+    problem = f"which column holds the answers is not clear: it has {', '.join(have)}"
+    raise GoldError(problem, path=path, hint=hint)
 
 
 def _is_label(rows: Sequence[Row], name: str) -> bool:
@@ -344,7 +344,7 @@ def _reading(
         return None
     number = None if isinstance(value, bool) else _number(_text(value))
     if number is not None and scale.has_probabilities and 0 < number < 1:
-        *others, positive = sorted(scale.domain, key=lambda one: scale.probability({one: 1.0}) or 0)
+        *others, positive = sorted(scale.domain, key=lambda label: scale.probability({label: 1.0}) or 0)
         if len(others) == 1 and scale.probability({positive: 1.0}):
             likelier = positive if number >= 0.5 else others[0]
             shares = {positive: number, others[0]: 1 - number}
@@ -353,20 +353,20 @@ def _reading(
     return None if not values or None in values else Reading(values=values)
 
 
-def _values(judge: Judge, mapping: RowMapping, case: Case, said: Row) -> Values:
+def _values(judge: Judge, mapping: RowMapping, case: Case, recorded: Row) -> Values:
     """Return the values that output fields say, as gold has them; none if they cannot be read."""
     try:
-        row = RowMapping(labels=mapping.labels).row(judge, {**case.inputs, **said})
-        row = {name: row[name] for name in (*case.inputs, *said) if name in row}
+        row = RowMapping(labels=mapping.labels).row(judge, {**case.inputs, **recorded})
+        row = {name: row[name] for name in (*case.inputs, *recorded) if name in row}
         return judge.case(judge.answer.gathered(row)).gold or ()
     except GoldError:
         return ()
 
 
-def _shares(judge: Judge, told: Mapping[str, Any]) -> Reading | None:
+def _shares(judge: Judge, logged: Mapping[str, Any]) -> Reading | None:
     """Return the reading of a probability for each label."""
     scale = judge.answer.scale
-    known = {label.strip().casefold(): share for label, share in told.items()}
+    known = {label.strip().casefold(): share for label, share in logged.items()}
     shares: dict[Value, Any] = {value: known.get(scale.text(value).casefold()) for value in scale.domain}
     if not shares or not all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values()):
         return None

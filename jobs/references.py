@@ -63,8 +63,8 @@ class References:
     def to_card(self) -> dict[str, dict[str, Any] | None]:
         """Return name -> what answers, score and its interval, as JSON values; ``None`` where there is no such."""
         card: dict[str, dict[str, Any] | None] = dict.fromkeys((*NAMES, "people"))
-        for name, one in self.found.items():
-            card[name] = _entry(one.answer, one.score.value, one.score.interval)
+        for name, reference in self.found.items():
+            card[name] = _entry(reference.answer, reference.score.value, reference.score.interval)
         if self.people is not None:
             mean = self.people.mean[self.metric]
             raters = f"{len(self.people.raters)} raters, each against the others"

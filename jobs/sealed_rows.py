@@ -234,8 +234,8 @@ class Look:
         labelled = np.array(list(units.values()), dtype=np.int64)
         few = limits(len({case.group for case in cases}), level)
         able = len(labelled) >= fewest_groups(level)  # else ``few`` says it
-        told = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
-        return tuple(said for said in (told, few) if said)
+        powers = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
+        return tuple(words for words in (powers, few) if words)
 
     def done(self, what: str) -> None:
         """Count it, before anything is shown."""

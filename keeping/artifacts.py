@@ -62,7 +62,7 @@ class Store:
     def checkpoints(self) -> Path:
         """Where unfinished work is kept: here, where no judge can have the name, or with the user's own files."""
         folder = self.root.resolve() / ".checkpoints"
-        nearest = next(one for one in (folder, *folder.parents) if one.exists())
+        nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
         if os.access(nearest, os.W_OK):
             return self.root / ".checkpoints"
         return data_file("checkpoints") / text_hash(str(folder))  # a store that is only read, such as CI's

@@ -166,9 +166,9 @@ class Board:
         # is not the best of many. Where nothing passes, all cases alone speak for it: it is fitted across folds, so
         # that train is as honest as dev. Those ``without`` may not be chosen; what is known of them counts for the
         # others.
-        open_ = (one for one in self.candidates.copy().values() if one.id not in without)
-        met = [one for one in open_ if self.met(one, dev)]
-        unchanged = [one for one in met if one.asked_id == self.basic.asked_id]
+        open_ = (candidate for candidate in self.candidates.copy().values() if candidate.id not in without)
+        met = [candidate for candidate in open_ if self.met(candidate, dev)]
+        unchanged = [candidate for candidate in met if candidate.asked_id == self.basic.asked_id]
         simple = self._best_over(self.basic, unchanged, dev) or self.basic
         best = self._best_over(simple, met, dev)
         return self._best_over(self.basic, unchanged, ()) if best is self.basic else best
@@ -187,12 +187,12 @@ class Board:
         return best
 
     def _cheapest(
-        self, able: Sequence[Candidate], other: Candidate, found: Mapping[str, Standing], dev: Sequence[Case]
+        self, able: Sequence[Candidate], other: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]
     ) -> Candidate:
         """Return the one with the highest bound, or the cheapest a row of those that are as good by it."""
-        bounds = {one.id: round(found[one.id].bound(found[other.id]), 9) for one in able}
+        bounds = {one.id: round(stands[one.id].bound(stands[other.id]), 9) for one in able}
         best = max(able, key=lambda one: bounds[one.id])
-        least = bounds[best.id] - ALIKE * found[best.id].doubt(found[other.id])
+        least = bounds[best.id] - ALIKE * stands[best.id].doubt(stands[other.id])
         near = [best, *(one for one in able if one.id != best.id and bounds[one.id] >= least)]
         taken = [self.spent(one, dev) for one in near]
         known = prices([one for one in taken if one is not None])

@@ -153,7 +153,7 @@ class DspyOptimizer:
         )
         proposer = job.proposer_lm.copy(engine=_Proposer(job.proposer_lm.engine))
         constructor, compile_ = _parameters(kind)
-        given = {
+        options = {
             "metric": recorder.feedback if "reflection_lm" in constructor else recorder.metric,
             "prompt_model": proposer,
             "reflection_lm": proposer.copy(temperature=1.0),
@@ -173,12 +173,12 @@ class DspyOptimizer:
             **self.settings,
         }
         if "num_rules" in constructor:  # of the rules; the judge teaches demonstrations whatever is said here
-            given["teacher_settings"] = {"lm": proposer}
+            options["teacher_settings"] = {"lm": proposer}
         if "reflection_lm" in constructor:
-            del given["teacher"]  # GEPA takes none
+            del options["teacher"]  # GEPA takes none
         left = job.context.meter.left()
-        if "max_metric_calls" in constructor and given["auto"] == "light" and left is not None:
-            given |= {"auto": None, "max_metric_calls": _REMEMBERED * max(1, left // job.calls_per_case)}
+        if "max_metric_calls" in constructor and options["auto"] == "light" and left is not None:
+            options |= {"auto": None, "max_metric_calls": _REMEMBERED * max(1, left // job.calls_per_case)}
         context = {
             "lm": job.judge_lm,
             "adapter": adapter,
@@ -192,8 +192,8 @@ class DspyOptimizer:
         drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
         try:
             with dspy.context(**context):
-                optimizer = kind(**{name: value for name, value in given.items() if name in constructor})
-                of_run = {name: value for name, value in given.items() if name in compile_}
+                optimizer = kind(**{name: value for name, value in options.items() if name in constructor})
+                of_run = {name: value for name, value in options.items() if name in compile_}
                 recorder.candidate(optimizer.compile(recorder.program(), **of_run))
         finally:
             current_draw.reset(drawn)

@@ -54,8 +54,8 @@ class Track:
         """Return the best few prompts with their values, the earlier first among equals."""
         board, first = self.board, self.order[: self.block]
         if self.by_wholes:
-            scored = [one for one in board.candidates.values() if board.scored(one, first)]
-            pairs = [(one, board.value(one, first)) for one in scored]
+            scored = [candidate for candidate in board.candidates.values() if board.scored(candidate, first)]
+            pairs = [(candidate, board.value(candidate, first)) for candidate in scored]
         else:
             pairs = [(board.candidates[id_], stands.mean) for id_, stands in self.standings().items()]
         return sorted(pairs, key=lambda pair: -round(pair[1], 9))[:count]
@@ -96,8 +96,8 @@ class Track:
         taken, basic = 0.0, self._tokens(self.board.basic)
         while taken < count:
             stands = self.standings()
-            known = [one for one in self.board.candidates.values() if one.id in stands]
-            if not (able := [one for one in known if self.open(one)]):
+            known = [candidate for candidate in self.board.candidates.values() if candidate.id in stands]
+            if not (able := [candidate for candidate in known if self.open(candidate)]):
                 return
             chosen = self._leader(able, self.reach)
             taken += max(1.0, self._tokens(chosen) / basic)
@@ -201,7 +201,7 @@ class Turns:
                 self._ask(track, [arm])
         if late:
             self._ask(track, self.untried)
-        return [one for _, made in reversed(self._made) for one in made]
+        return [candidate for _, made in reversed(self._made) for candidate in made]
 
     def _ask(self, track: Track, arms: Sequence[Arm]) -> None:
         for arm in arms:
@@ -213,11 +213,11 @@ class Turns:
     def note(self, leader: Candidate) -> None:
         """Note who leads after the last turns."""
         for arm, made in self._made:
-            found = any(one.id == leader.id for one in made)
-            self._fruitless[arm.name] = 0 if found else self._fruitless[arm.name] + 1
-            if found or self._fruitless[arm.name] == _FRUITLESS:
+            leads = any(candidate.id == leader.id for candidate in made)
+            self._fruitless[arm.name] = 0 if leads else self._fruitless[arm.name] + 1
+            if leads or self._fruitless[arm.name] == _FRUITLESS:
                 self._row.remove(arm)
-                self._row.insert(0 if found else len(self._row), arm)
+                self._row.insert(0 if leads else len(self._row), arm)
                 self._fruitless[arm.name] = 0
 
 
@@ -237,7 +237,7 @@ class Finalists:
     def keep(self) -> None:
         """Keep back what the finalists still need: those that would be it now, and others for the places left."""
         board, dev, first = self._board, self._job.dev, self._first()
-        open_ = sum(len(dev) - board.met(one, dev) for one in [board.basic, *first])
+        open_ = sum(len(dev) - board.met(candidate, dev) for candidate in [board.basic, *first])
         open_ += (self._count - len(first)) * len(dev)
         wanted = max(self._pass, open_ * self._job.calls_per_case)
         self._job.context.meter.hold(self._before + min(self._most, wanted))
@@ -266,8 +266,8 @@ class Finalists:
             self._job.context.meter.hold(self._before)
         board, dev = self._board, self._job.dev
         board.score(board.basic, dev)  # by which the gains are known better
-        for one in self._first():
-            board.score(one, dev)
+        for candidate in self._first():
+            board.score(candidate, dev)
         while (best := board.best(dev)) is not None and not board.scored(best, dev):
             board.score(best, dev)
         if ended is not None:

@@ -69,8 +69,8 @@ OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
 def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Optimizer:
     """Return the optimizer called ``name`` with its settings."""
     if not isinstance(name, str):
-        given: Any = name  # whatever somebody takes for one
-        if isinstance(given, type) or not dataclasses.is_dataclass(given):
+        named: Any = name  # whatever somebody takes for one
+        if isinstance(named, type) or not dataclasses.is_dataclass(named):
             hint = "give an instance of a frozen dataclass with name, minimum and run, as docs/optimizers.md has one"
             raise OptimizerError(f"{name!r:.80} is no optimizer", hint=hint)
         if options:

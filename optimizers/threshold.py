@@ -181,8 +181,8 @@ def _by_probability(kept: _Kept) -> Best | None:
     # of each labelled unit its case, the probability, gold, and the values if it is positive, and if not
     units: list[tuple[int, float, Value, list[Value | None]]] = []
     for at, (case, verdict) in enumerate(zip(kept.cases, kept.verdicts, strict=True)):
-        found, clear = always.revote(case, verdict), never.revote(case, verdict)
-        sides = zip(case.gold or (), found.probabilities, found.values, clear.values, strict=False)
+        marked, clear = always.revote(case, verdict), never.revote(case, verdict)
+        sides = zip(case.gold or (), marked.probabilities, marked.values, clear.values, strict=False)
         for gold, shares, *values in sides:
             if gold is not None and (share := probability(shares)) is not None:
                 units.append((at, share, gold, values))

@@ -277,18 +277,18 @@ class Asker:
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
             plain = type(self.program) is dspy.Predict
-            given = await (predicted if plain else called)(self.program, inputs)
+            prediction = await (predicted if plain else called)(self.program, inputs)
         except _BUGS as bug:
             raise JudgeError(
                 f"the program of judge {self.judge.name} raised {type(bug).__name__}: {redact(str(bug))[:200]}",
                 hint="correct the program",
             ) from bug
-        if not isinstance(given, dspy.Prediction):
+        if not isinstance(prediction, dspy.Prediction):
             raise JudgeError(
-                f"the program of judge {self.judge.name} returned {type(given).__name__}, not a prediction",
+                f"the program of judge {self.judge.name} returned {type(prediction).__name__}, not a prediction",
                 hint=f"return dspy.Prediction({self.judge.answer.field}=...), or what a predictor returned",
             )
-        return given
+        return prediction
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
         """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""

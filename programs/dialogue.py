@@ -178,9 +178,9 @@ class WriteDialogue(Stepwise):
             complaints: list[Fault] = []
             while len(complaints) < ATTEMPTS:
                 last = complaints[-1].complaint if complaints else ""
-                given = defuse({**shown, "dialogue": dialogue(turns), "complaint": last})
+                context = defuse({**shown, "dialogue": dialogue(turns), "complaint": last})
                 try:
-                    reply = yield self.speak, given
+                    reply = yield self.speak, context
                 except AdapterParseError:
                     complaints.append(_UNREADABLE)
                     continue

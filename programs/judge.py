@@ -198,14 +198,14 @@ class Judge:
         self,
         prediction: dspy.Prediction,
         inputs: Mapping[str, Any],
-        said: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
+        tokens: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
         places: Sequence[int] | None = None,
     ) -> Reading:
         """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why."""
-        # ``said`` is output field -> label -> probability, for each label that the field gives, where that is known.
+        # ``tokens`` is output field -> label -> probability, for each label that the field gives, where that is known.
         answer, reply, shown = self.answer, dict(prediction.items()), defuse(dict(inputs))
         reading = answer.read(reply, shown, places)
-        return replace(reading, probabilities=answer.shares(reply, said, shown)) if said else reading
+        return replace(reading, probabilities=answer.shares(reply, tokens, shown)) if tokens else reading
 
     def as_reply(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return output field -> what a reply says in it that gives these values to a row."""
@@ -271,8 +271,8 @@ class Judge:
             case = self.to_case(parsed)
         else:
             inputs = {name: getattr(parsed, name) for name in self.input_fields}
-            given = getattr(parsed, self.answer.field)
-            gold = None if given is None else self.answer.values_of(given)
+            labelled = getattr(parsed, self.answer.field)
+            gold = None if labelled is None else self.answer.values_of(labelled)
             case = Case(inputs=inputs, group=getattr(parsed, "group", ""), gold=gold)
         units = len(self.answer.units(case.inputs))
         if case.gold is not None and len(case.gold) != units:
@@ -319,15 +319,15 @@ def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> G
         column = shlex.quote(f"{theirs}={name}")
         hint = f"the row has {have}; add the field, or say which column it is: --column {column}"
         return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
-    given = fault.get("input")
-    if given is None or (isinstance(given, float) and math.isnan(given)):
+    value = fault.get("input")
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"
         return EmptyInputError("nothing is given", path=path, line=line, field=name, hint=hint)
-    if fault["type"] in ("string_type", "literal_error") and isinstance(given, list | Mapping):
-        inner = next(iter(given), "") if isinstance(given, Mapping) else 0
+    if fault["type"] in ("string_type", "literal_error") and isinstance(value, list | Mapping):
+        inner = next(iter(value), "") if isinstance(value, Mapping) else 0
         hint = f"say what in it is the text: --column {name}.{inner}={name}"
-        what = f"it must be text, got {'an object' if isinstance(given, Mapping) else 'a list'}"
+        what = f"it must be text, got {'an object' if isinstance(value, Mapping) else 'a list'}"
         return GoldError(what, path=path, line=line, field=name, hint=hint)
-    shown = inspect.cleandoc(repr(given))[:80]
+    shown = inspect.cleandoc(repr(value))[:80]
     hint = "correct the value or remove the row"
     return GoldError(f"{fault['msg']}, got {shown}", path=path, line=line, field=name, hint=hint)

@@ -76,7 +76,7 @@ def by_sentence(
     rows = []
     for place, sentence in enumerate(response.sentences):
         gold = response.labels[place] if response.labels else None
-        ratings = {rater: given[place] for rater, given in response.ratings.items() if given[place]}
+        ratings = {rater: marks[place] for rater, marks in response.ratings.items() if marks[place]}
         own_ratings = {rater: labels[label] for rater, label in ratings.items() if label and label in labels}
         concerned = gold in labels if gold else own_ratings or not ratings
         if not sentence.strip() or not concerned:

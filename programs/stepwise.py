@@ -67,29 +67,29 @@ class Stepwise(dspy.Module):
     async def _asked(self, inputs: Mapping[str, Any], call: Call) -> dspy.Prediction:
         steps, before = self.steps(**inputs), list[tuple[dspy.Module, Mapping[str, Any]]]()
         go_on: Callable[[Any], Step] = steps.send
-        said: Any = None
+        reply: Any = None
         while True:
             try:
-                named, given = go_on(said)
+                named, sent = go_on(reply)
             except StopIteration as done:
                 prediction: dspy.Prediction = done.value
                 return prediction
             module = attrgetter(named)(self) if isinstance(named, str) else named
-            times = sum(asked is module and earlier == given for asked, earlier in before)
-            before.append((module, given))
+            times = sum(asked is module and earlier == sent for asked, earlier in before)
+            before.append((module, sent))
             try:
-                go_on, said = steps.send, await call(module, _drawn_apart(module, given, times))
+                go_on, reply = steps.send, await call(module, _drawn_apart(module, sent, times))
             except BaseException as bad:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
-                go_on, said = steps.throw, bad
+                go_on, reply = steps.throw, bad
 
 
-def _drawn_apart(module: dspy.Module, given: Mapping[str, Any], times: int) -> Mapping[str, Any]:
+def _drawn_apart(module: dspy.Module, inputs: Mapping[str, Any], times: int) -> Mapping[str, Any]:
     """Return the inputs of a question; what was asked before in this run is another draw for DSPy's cache."""
     settings = getattr(dspy.settings.lm, "kwargs", {})
     if not times or not isinstance(module, dspy.Predict) or settings.get("temperature") == 0:
-        return given  # at a temperature of 0 all draws are one, as DSPy says too
+        return inputs  # at a temperature of 0 all draws are one, as DSPy says too
     run = settings.get("rollout_id") or 0  # whoever asks for other runs
-    return {**given, "config": {"rollout_id": run * _RUNS + times + 1}}
+    return {**inputs, "config": {"rollout_id": run * _RUNS + times + 1}}
 
 
 async def _blocking(module: dspy.Module, inputs: Mapping[str, Any]) -> Any:

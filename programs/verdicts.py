@@ -73,10 +73,10 @@ class Verdict:
         """Say what was decided and how many votes were cast, or why nothing was."""
         if self.status != "verdict":
             return f"<Verdict {self.status}: {self.error[:120]}>"
-        said = ", ".join(map(str, self.values))
+        shown = ", ".join(map(str, self.values))
         agreed = min((share for share in self.agreement if share is not None), default=1.0)
         agreeing = f", agreement {agreed:.2f}" if self.drawn > 1 else ""
-        return f"<Verdict {said[:120]}: {plural(self.drawn, 'sample')}{agreeing}>"
+        return f"<Verdict {shown[:120]}: {plural(self.drawn, 'sample')}{agreeing}>"
 
     def _repr_html_(self) -> str:
         """Show it in a notebook, with the reasoning."""

@@ -142,7 +142,7 @@ class ArtifactReport:
             "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
             "with people as well as they agree with each other."
         )
-        attacks = [robustness_table(one, robustness_about(one)) for one in artifact.robustness]
+        attacks = [robustness_table(measured, robustness_about(measured)) for measured in artifact.robustness]
         flips = (
             "How often the answer changed when the judged text was changed in a way that must not change it. The "
             "control is the same text asked again: what changes there changes by itself."
@@ -214,10 +214,10 @@ class ArtifactReport:
         if self._card["decision"].get("c") is not None:
             yield f"{right:,} of {plural(labelled, 'unit')} are right."
         if confused(self.judge.answer.scale, self._rows("compiled")):
-            for (gold, said), count in wrong.most_common(_ERRORS):
-                if gold != said:
-                    filters = {"gold": gold, "by": "compiled", "said": said}
-                    yield Link(f"{count:,} judged {said}, people said {gold}", filters)
+            for (gold, judged), count in wrong.most_common(_ERRORS):
+                if gold != judged:
+                    filters = {"gold": gold, "by": "compiled", "said": judged}
+                    yield Link(f"{count:,} judged {judged}, people said {gold}", filters)
         for name, _, words in self._cases.kinds:
             if name not in ("right", "unlabelled") and (units_of := self._cases.units.get(name)):
                 yield Link(f"{units_of:,} {name}: {words}", {"kind": name})
@@ -230,8 +230,8 @@ class ArtifactReport:
             f"{decision['cases']} sealed cases that no optimizer had seen."
         )
         # the verdict and its counts stand elsewhere; luck and the constant answer only here
-        said = (decision.get("words") or "").split("; ")[1:3]
-        yield " ".join(f"{words[0].upper()}{words[1:]}." for words in said)
+        sentences = (decision.get("words") or "").split("; ")[1:3]
+        yield " ".join(f"{words[0].upper()}{words[1:]}." for words in sentences)
 
     def _remarks(self, decision: dict[str, Any]) -> Iterator[str]:
         """Yield what has to be known of the decision, and of prices."""
@@ -283,8 +283,8 @@ class ArtifactReport:
         # units without an answer are never found, and missed if they are positive
         scale, truth, shares = self.judge.answer.scale, list[bool](), list[float]()
         for row, line in zip(self._rows("compiled"), self._proof, strict=True):
-            said = line["compiled"]
-            probabilities = said.get("probability") or map(scale.probability, said["votes"])
+            compiled = line["compiled"]
+            probabilities = compiled.get("probability") or map(scale.probability, compiled["votes"])
             for gold, probability in zip(row.gold, probabilities, strict=True):
                 if gold is not None:
                     truth.append(scale.probability({gold: 1.0}) == 1)

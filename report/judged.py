@@ -57,7 +57,7 @@ def _paired_case(
     sure = [_sure(answer, line[system]) for system in SYSTEMS]
     units = []
     for place, text in enumerate(texts):
-        gold, said = after.gold[place], (before.predicted[place], after.predicted[place])
+        gold, both = after.gold[place], (before.predicted[place], after.predicted[place])
         # what is wanted of a generator is the same for every document, and nobody said it
         people = None if answer.scale.row_type is type(None) else gold
         units.append(
@@ -65,10 +65,10 @@ def _paired_case(
                 # a single unit's text is one of the inputs, and stands there
                 "text": text if len(texts) > 1 else "",
                 "gold": _text(answer, people),
-                "said": [_text(answer, value) for value in said],
-                "names": [_name(answer, people, ""), *(_name(answer, value, UNANSWERED) for value in said)],
+                "said": [_text(answer, value) for value in both],
+                "names": [_name(answer, people, ""), *(_name(answer, value, UNANSWERED) for value in both)],
                 "sure": [shares[place] for shares in sure],
-                "became": _became(answer, gold, *said),
+                "became": _became(answer, gold, *both),
             }
         )
     kinds = {unit["became"] for unit in units} | {line[system]["status"] for system in SYSTEMS}
@@ -97,8 +97,8 @@ def _sure(answer: Answer, line: Mapping[str, Any]) -> list[float | None]:
     if not line.get("probability"):
         return list(line["agreement"]) if line["drawn"] > 1 else [None] * len(line["values"])
     scale, sure = answer.scale, list[float | None]()
-    for said, probability in zip(line["values"], line["probability"], strict=True):
-        value = None if said is None else scale.of_json(said)
+    for label, probability in zip(line["values"], line["probability"], strict=True):
+        value = None if label is None else scale.of_json(label)
         positive = value is not None and scale.probability({value: 1.0}) == 1
         sure.append(None if probability is None else round(probability if positive else 1 - probability, 3))
     return sure
@@ -164,11 +164,11 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     inputs = _inputs_of(rows)
     judge, cases = str(rows[0]["judge"]), [_judged(row, inputs) for row in rows]
     ended = Counter(str(row["status"]) for row in rows)
-    said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
+    answers = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
     usages, usable = [row.get("usage") or {} for row in rows], ended["verdict"]
-    tokens = sum(one.get("input_tokens", 0) + one.get("output_tokens", 0) for one in usages) / len(rows)
-    dollars = f"1,000 rows cost {1000 * sum(one.get('cost', 0.0) for one in usages) / len(rows):.3g} USD"
-    unknown = any(one.get("unpriced") for one in usages)
+    tokens = sum(usage.get("input_tokens", 0) + usage.get("output_tokens", 0) for usage in usages) / len(rows)
+    dollars = f"1,000 rows cost {1000 * sum(usage.get('cost', 0.0) for usage in usages) / len(rows):.3g} USD"
+    unknown = any(usage.get("unpriced") for usage in usages)
     price = f"a row takes {tokens:,.0f} tokens; {'its price is not known' if unknown else dollars}"
     others = [f"{count} {status}" for status, count in ended.items() if status != "verdict"]
     return Document(
@@ -178,7 +178,7 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
         tone="good" if usable == len(rows) else "open",
         lead=[f"{', '.join(others)}."] if others else (),
         sections=[
-            Section("verdicts", "Verdicts", [table("", ["verdict", "units"], said.most_common(30))]),
+            Section("verdicts", "Verdicts", [table("", ["verdict", "units"], answers.most_common(30))]),
             Section("cases", "The rows", [Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases)]),
             Section("cost", "What it cost", [joint_spend_line(usages), price]),
         ],
@@ -187,14 +187,14 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
 
 def _inputs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Return the rows of the input by the source that lines name, of files that are still there."""
-    found: dict[str, Mapping[str, Any]] = {}
+    inputs: dict[str, Mapping[str, Any]] = {}
     for name in {str(row.get("source") or "").rpartition(":")[0] for row in rows}:
         if name and Path(name).is_file():
             with Path(name).open("rb") as file:
                 for place, row in scan(file, name):
                     if isinstance(row, Mapping):
-                        found[f"{name}:{place.line}"] = row
-    return found
+                        inputs[f"{name}:{place.line}"] = row
+    return inputs
 
 
 def _judged(row: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

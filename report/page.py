@@ -20,7 +20,7 @@ from .table import Table
 
 def as_page(document: Document) -> str:
     """Return a report as a page."""
-    front, sections = ([one for one in some if one.parts] for some in (document.front, document.sections))
+    front, sections = ([part for part in some if part.parts] for some in (document.front, document.sections))
     values = {"document": document, "front": front, "sections": sections}
     return rendered("page", ("page.css",), **values, shown=_shown, pack=pack)
 
@@ -101,9 +101,9 @@ def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
 def _cut(value: Any, limit: int) -> Any:
     """Return JSON values with long texts cut."""
     if isinstance(value, Mapping):
-        return {key: _cut(one, limit) for key, one in value.items()}
+        return {key: _cut(part, limit) for key, part in value.items()}
     if isinstance(value, list):
-        return [_cut(one, limit) for one in value]
+        return [_cut(part, limit) for part in value]
     if not isinstance(value, str) or len(value) <= limit:
         return value
     return f"{value[:limit]}\n[{len(value) - limit} more letters: see the gold]"

@@ -113,7 +113,7 @@ def _records(table: Table, width: int | None) -> Iterator[str]:
 
 def escape_markdown(text: str) -> str:
     """Return a text of one line that Markdown shows as it is, in a table too."""
-    return _MARKUP.sub(lambda found: "&amp;" if found[0] == "&" else "\\" + found[0], text)
+    return _MARKUP.sub(lambda mark: "&amp;" if mark[0] == "&" else "\\" + mark[0], text)
 
 
 def _html_cell(tag: str, column: Column, cell: str) -> str:

@@ -158,7 +158,7 @@ class Review:
             raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        given = Label(
+        new = Label(
             case=line.case.id,
             unit=line.unit + 1,
             rater=name,
@@ -168,7 +168,7 @@ class Review:
             skipped=bool(step.get("skipped")),
             request=request,
         )
-        return self.journal.add(given, sheet_row(self.gold, line.case), line.case.group)
+        return self.journal.add(new, sheet_row(self.gold, line.case), line.case.group)
 
 
 def application(review: Review) -> Starlette:

@@ -59,13 +59,13 @@ def criteria_table(decision: Mapping[str, Any]) -> list[Table]:
     """Return basic against compiled of each criterion, as a card's decision has them; nothing without any."""
     rows = [
         [
-            f"{name}.{one['metric']}",
-            f"{one['basic']:.3f} -> {one['compiled']:.3f}",
-            f"{one['difference']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]",
-            one["shown"] or "not shown to differ",
-            one["units"],
+            f"{name}.{criterion['metric']}",
+            f"{criterion['basic']:.3f} -> {criterion['compiled']:.3f}",
+            f"{criterion['difference']:+.3f} [{criterion['low']:+.3f}, {criterion['high']:+.3f}]",
+            criterion["shown"] or "not shown to differ",
+            criterion["units"],
         ]
-        for name, one in (decision.get("criteria") or {}).items()
+        for name, criterion in (decision.get("criteria") or {}).items()
     ]
     columns = ["criterion", "basic -> compiled", "difference", "shown (Holm)", "units"]
     return [table("", columns, rows)] if rows else []
@@ -74,8 +74,8 @@ def criteria_table(decision: Mapping[str, Any]) -> list[Table]:
 def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]:
     """Return the scores of each class, given as JSON values; nothing where there are no classes."""
     rows = [
-        [one["label"], one["gold"], *(metric_cell(one[name]) for name in ("precision", "recall", "f1"))]
-        for one in classes
+        [row["label"], row["gold"], *(metric_cell(row[name]) for name in ("precision", "recall", "f1"))]
+        for row in classes
     ]
     columns = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
     return [table(title, columns, rows)] if rows else []
@@ -84,9 +84,9 @@ def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]
 def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "") -> list[Table]:
     """Return what answers without a language model reach, and people; nothing where there is none of them."""
     rows = [
-        [name, one["answer"], metric_cell({**one, "value": one["score"]})]
-        for name, one in (card or {}).items()
-        if one
+        [name, reference["answer"], metric_cell({**reference, "value": reference["score"]})]
+        for name, reference in (card or {}).items()
+        if reference
     ]
     title = f"references{where}: what costs no call reaches, and people where several rated"
     return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
@@ -112,7 +112,7 @@ def rows_words(data: Mapping[str, Any], whose: str = "the judge") -> str:
 
 def warning_lines(*results: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the warnings of results, each once."""
-    return tuple(dict.fromkeys(f"warning: {text}" for one in results for text in one.get("warnings") or ()))
+    return tuple(dict.fromkeys(f"warning: {text}" for data in results for text in data.get("warnings") or ()))
 
 
 def taken_words(spend: Mapping[str, Any]) -> str:
@@ -128,7 +128,7 @@ def taken_words(spend: Mapping[str, Any]) -> str:
 def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
     """Return what several have spent together, as :func:`spend_line` says it."""
     names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
-    return spend_line({name: sum(one.get(name, 0) for one in spends) for name in names})
+    return spend_line({name: sum(spend.get(name, 0) for spend in spends) for name in names})
 
 
 def spend_line(spend: Mapping[str, Any]) -> str:
@@ -154,14 +154,14 @@ def robustness_table(measured: Mapping[str, Any], title: str) -> Table:
     rows = [
         [
             name,
-            one["kind"],
-            f"{one['rate']:.3f} [{one['low']:.3f}, {one['high']:.3f}]",
-            f"{one['flipped']} of {one['cases']}",
-            one["silenced"],
-            one["failed"],
-            _most(one["answers"]),
+            attack["kind"],
+            f"{attack['rate']:.3f} [{attack['low']:.3f}, {attack['high']:.3f}]",
+            f"{attack['flipped']} of {attack['cases']}",
+            attack["silenced"],
+            attack["failed"],
+            _most(attack["answers"]),
         ]
-        for name, one in measured["flips"].items()
+        for name, attack in measured["flips"].items()
     ]
     columns = ["change of the text", "kind", "flip rate [95 % interval]", "flipped", "no answer", "failed"]
     return table(title, [*columns, "most flipped answer"], rows)
@@ -175,7 +175,7 @@ def _most(answers: Mapping[str, Any]) -> str:
 
 def disagreement_words(shown: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the decision, and the gain, a line each."""
-    found, gain = shown["surveyed"], shown["gain"]
+    seen, gain = shown["surveyed"], shown["gain"]
     untold = f" ({shown['untold']} could not be told)" if shown["untold"] else ""
     labels = plural(shown["wins"] + shown["losses"] + shown["ties"], "labelled unit")
     return (
@@ -183,8 +183,8 @@ def disagreement_words(shown: Mapping[str, Any]) -> tuple[str, ...]:
         f"{shown['losses']} lost, {shown['ties']} tied{untold}, p = {shown['p']:.3g} (one-sided sign test, "
         f"level {shown['level']:.3g})",
         f"gain {gain['value']:+.3f} of {shown['gain_in']}, {100 * (1 - 2 * shown['level']):.4g} % interval "
-        f"{gain['low']:+.3f} to {gain['high']:+.3f}: they differ on {100 * found['rate']:.1f} % of {found['units']} "
-        f"units in {found['groups']} groups of {shown['rows']['name']}, model {shown['model']}",
+        f"{gain['low']:+.3f} to {gain['high']:+.3f}: they differ on {100 * seen['rate']:.1f} % of {seen['units']} "
+        f"units in {seen['groups']} groups of {shown['rows']['name']}, model {shown['model']}",
     )
 
 
@@ -193,49 +193,49 @@ def disagreement_cell(proofs: object) -> str:
     shown = list(proofs) if isinstance(proofs, list | tuple) else []
     if not shown:
         return ""
-    last = max(shown, key=lambda one: str(one["decided"]))
+    last = max(shown, key=lambda proof: str(proof["decided"]))
     return f"{last['verdict']} by {last['wins'] + last['losses'] + last['ties']} labels where it differs"
 
 
-def agreement_tables(found: Agreement) -> list[Table]:
+def agreement_tables(agreement: Agreement) -> list[Table]:
     """Return one table of all raters, one of the pairs and one of the labels."""
     rows = [
-        ["raw agreement", found.raw, f"{found.units} units with two ratings or more"],
-        ["Krippendorff's alpha", found.alpha, f"{found.units} units"],
+        ["raw agreement", agreement.raw, f"{agreement.units} units with two ratings or more"],
+        ["Krippendorff's alpha", agreement.alpha, f"{agreement.units} units"],
     ]
-    least = sorted(found.pairs, key=lambda pair: pair.raw.value)[:_PAIRS]
+    least = sorted(agreement.pairs, key=lambda pair: pair.raw.value)[:_PAIRS]
     pairs = [
         [f"{pair.first} and {pair.second}", pair.units, pair.raw, "-" if pair.kappa is None else pair.kappa]
         for pair in least
     ]
-    labels = [[one.label, *one.given.values(), one.specific, one.alpha] for one in found.table]
-    columns = ["label", *found.raters, "specific agreement", "Krippendorff's alpha"]
+    labels = [[row.label, *row.given.values(), row.specific, row.alpha] for row in agreement.table]
+    columns = ["label", *agreement.raters, "specific agreement", "Krippendorff's alpha"]
     return [
         table("All raters", ["measure", "value [95 % interval]", "over"], rows),
         table("Pairs that agree least", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
-        *([table("Each label against the rest", columns, labels)] if found.table else []),
+        *([table("Each label against the rest", columns, labels)] if agreement.table else []),
     ]
 
 
-def ceiling_card(found: Ceiling) -> dict[str, Any]:
+def ceiling_card(ceiling: Ceiling) -> dict[str, Any]:
     """Return the ceiling as plain JSON types."""
     return {
-        "metric": found.metric,
-        "mean": plain(found.mean),
+        "metric": ceiling.metric,
+        "mean": plain(ceiling.mean),
         "raters": {
             one.rater: {"units": one.units, "left_out": one.left_out, "scores": plain(one.measured.scores)}
-            for one in found.raters
+            for one in ceiling.raters
         },
     }
 
 
-def ceiling_table(found: Ceiling) -> Table:
+def ceiling_table(ceiling: Ceiling) -> Table:
     """Return one row a metric: the mean over raters with its interval, and each rater's value."""
     rows = []
-    for name, mean in found.mean.items():
-        values = [f"{rater.measured[name].value:.3f}" for rater in found.raters]
-        rows.append([f"{name} *" if name == found.metric else name, mean, *values])
-    columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
+    for name, mean in ceiling.mean.items():
+        values = [f"{rater.measured[name].value:.3f}" for rater in ceiling.raters]
+        rows.append([f"{name} *" if name == ceiling.metric else name, mean, *values])
+    columns = [f"{rater.rater} ({rater.units} units)" for rater in ceiling.raters]
     title = "Human ceiling: each rater against the others, on all units they rated"
     return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 
@@ -243,33 +243,33 @@ def ceiling_table(found: Ceiling) -> Table:
 def rules_table(merged: Mapping[Any, Strata]) -> Table:
     """Return one row a rule: units with a label, and without one, by category."""
     # why units are ambiguous is known where people filled in the column for it
-    named = [name for name in CATEGORIES if any(one.ambiguous[name] for one in merged.values())]
+    named = [name for name in CATEGORIES if any(own.ambiguous[name] for own in merged.values())]
     named = [] if named == ["unknown"] else named
     rows = [
-        [rule, one.labelled, sum(one.ambiguous.values()), *(one.ambiguous[name] for name in named)]
-        for rule, one in merged.items()
+        [rule, own.labelled, sum(own.ambiguous.values()), *(own.ambiguous[name] for name in named)]
+        for rule, own in merged.items()
     ]
     columns = ["rule", "units with a label", "ambiguous", *(f"of these {name}" for name in named)]
     return table("Merging rules", columns, rows)
 
 
-def strata_line(found: Strata) -> str:
+def strata_line(counts: Strata) -> str:
     """Return how many units raters agree on, and how many not; empty where nobody differed."""
-    why = ", ".join(f"{name} {count}" for name, count in found.ambiguous.items() if count)
-    if not (why or found.contested):
+    why = ", ".join(f"{name} {count}" for name, count in counts.ambiguous.items() if count)
+    if not (why or counts.contested):
         return ""
     return (
-        f"raters: {found.agreed} units agreed on, {found.contested} labelled though raters differ, "
-        f"{sum(found.ambiguous.values())} ambiguous and in no score" + (f" ({why})" if why else "")
+        f"raters: {counts.agreed} units agreed on, {counts.contested} labelled though raters differ, "
+        f"{sum(counts.ambiguous.values())} ambiguous and in no score" + (f" ({why})" if why else "")
     )
 
 
-def ceiling_line(found: Ceiling | None) -> str:
+def ceiling_line(ceiling: Ceiling | None) -> str:
     """Return the line on the human ceiling, empty where there is none."""
-    if found is None:
+    if ceiling is None:
         return ""
-    units = ", ".join(f"{one.rater} {one.units}" for one in found.raters)
+    units = ", ".join(f"{rater.rater} {rater.units}" for rater in ceiling.raters)
     return (
-        f"human ceiling: {found.metric} {found.mean[found.metric]}, "
+        f"human ceiling: {ceiling.metric} {ceiling.mean[ceiling.metric]}, "
         f"each rater against the others, on all they rated (units: {units})"
     )

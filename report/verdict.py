@@ -55,9 +55,9 @@ def standing_table(
         price = [number_cell(taken or None, form) for taken, form in forms]
         rows.append([name, metric_cell(own[metric]), *price])
     rows[1:1] = [
-        [f"{name}: {one['answer']}", metric_cell({**one, "value": one["score"]}), *"---"]
-        for name, one in (references or {}).items()
-        if one and (name in shown or name.startswith("recorded:"))
+        [f"{name}: {reference['answer']}", metric_cell({**reference, "value": reference["score"]}), *"---"]
+        for name, reference in (references or {}).items()
+        if reference and (name in shown or name.startswith("recorded:"))
     ]
     columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows", "seconds a row"]
     kept = [place for place in range(5) if place < 2 or any(row[place] != "-" for row in rows)]
@@ -81,9 +81,9 @@ def proof_table(content: Mapping[str, Any], metric: str, shown: Sequence[str] = 
 
 def needless(card: Mapping[str, Any]) -> bool:
     """Whether something that learned from the same labels, without a language model, does as well as compiled."""
-    decision, found = card["decision"], card.get("references") or {}
+    decision, references = card["decision"], card.get("references") or {}
     sign = 1 if decision.get("higher_is_better", True) else -1
-    learned = [one["score"] for name in ("words", "neighbours") if (one := found.get(name))]
+    learned = [reference["score"] for name in ("words", "neighbours") if (reference := references.get(name))]
     return any(sign * score >= sign * decision["compiled"] for score in learned)
 
 
@@ -103,18 +103,18 @@ def evaluation_card(
     labelled = units["total"] - units["unlabelled"]
     missing = f"{units['abstained']} units abstained, {units['failed']} failed of {labelled}"
     scores, tone = {judge: data["scores"]}, tone_of("")
-    said = f"{judge} on {data['gold']}: {metric} {metric_cell(score)}"
+    sentence = f"{judge} on {data['gold']}: {metric} {metric_cell(score)}"
     if too_few(data):
         scores, tone = {}, "bad"
         few = f"{units['answered']} of {labelled} labelled units have an answer"
-        said = f"{judge} on {data['gold']} is not scored: {few}"
+        sentence = f"{judge} on {data['gold']} is not scored: {few}"
     elif constant:
         above, below = score["low"] > constant["score"], score["high"] < constant["score"]
         tone = tone_of(
             "better" if (above and rises) or (below and not rises) else "worse" if above or below else ""
         )
         than = {"good": "better than", "bad": "worse than", "open": "not told apart from"}[tone]
-        said += f", {than} the constant answer's {constant['score']:.3f}"
+        sentence += f", {than} the constant answer's {constant['score']:.3f}"
     shown = standing_table(
         metric, scores, {judge: spent_price(data["spend"], data["cases"])}, data["references"]
     )
@@ -122,7 +122,7 @@ def evaluation_card(
     by = ", ".join(f"{name} {rows / sum(who.values()):.0%}" for name, rows in who.items())
     return VerdictCard(
         tone=tone,
-        decision=said,
+        decision=sentence,
         parts=[
             shown if scores else "",
             missing if units["answered"] < labelled else "",

@@ -49,14 +49,14 @@ def evaluation_parts(data: Mapping[str, Any]) -> list[Table | str]:
 def _disagreements(wrong: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
     rows = [
         [
-            one["source"] or one["id"],
-            shorten(text_of(one["wrong"], None), _SHOWN),
-            shorten(one["reasoning"] or one["error"], _SHOWN) or "-",
+            case["source"] or case["id"],
+            shorten(text_of(case["wrong"], None), _SHOWN),
+            shorten(case["reasoning"] or case["error"], _SHOWN) or "-",
             "; ".join(
-                f"{name}: {shorten(text_of(value, None), _SHOWN)}" for name, value in one["inputs"].items()
+                f"{name}: {shorten(text_of(value, None), _SHOWN)}" for name, value in case["inputs"].items()
             ),
         ]
-        for one in wrong[:_WORST]
+        for case in wrong[:_WORST]
     ]
     title = f"the worst disagreements, {len(rows)} of {len(wrong)}"
     columns = ["row", "difference", "reasoning", "inputs"]
@@ -72,10 +72,10 @@ def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:
         _answer_table(data),
         *([_test_table(data)] if tests else []),
         *notes,
-        *(one["words"] for one in tests),
+        *(part["words"] for part in tests),
         *warning_lines(data, *tests),
-        joint_spend_line([one["spend"] for one in judges]),
-        *([OFFLINE] if all(one["model"] == "offline" for one in judges) else []),
+        joint_spend_line([part["spend"] for part in judges]),
+        *([OFFLINE] if all(part["model"] == "offline" for part in judges) else []),
     ]
 
 
@@ -111,13 +111,13 @@ def cascade_levels(data: Mapping[str, Any]) -> list[Table]:
     cases = data["cases"]
     levels = [
         [
-            f"{one['level']:g}",
-            f"{one['answered'] / cases:.1%}",
-            f"{one['agreement']:.1%}",
-            f"{one['bound']:.1%}",
+            f"{step['level']:g}",
+            f"{step['answered'] / cases:.1%}",
+            f"{step['agreement']:.1%}",
+            f"{step['bound']:.1%}",
         ]
-        for place, one in enumerate(data["steps"])
-        if place + 1 == len(data["steps"]) or one["by"] != data["steps"][place + 1]["by"]
+        for place, step in enumerate(data["steps"])
+        if place + 1 == len(data["steps"]) or step["by"] != data["steps"][place + 1]["by"]
     ]
     names = ["sure from", "answered", "agree with people", "at least"]
     title = f"levels of sureness, tested until one is not shown to agree to {data['agree']:.0%}"
@@ -130,10 +130,10 @@ def cascade_price(data: Mapping[str, Any]) -> tuple[str, ...]:
     if not tokens.get("last"):
         return ()
     last = data["judges"][-1]["judge"]
-    said = f"tokens a row: {tokens['cascade']:,.0f}, and {tokens['last']:,.0f} of {last} alone"
+    words = f"tokens a row: {tokens['cascade']:,.0f}, and {tokens['last']:,.0f} of {last} alone"
     if any(dollars.values()):
-        said += f"; USD per 1,000 rows: {dollars['cascade']:.3g}, and {dollars['last']:.3g}"
-    return (said,)
+        words += f"; USD per 1,000 rows: {dollars['cascade']:.3g}, and {dollars['last']:.3g}"
+    return (words,)
 
 
 def _share(count: int, of: int) -> str:
@@ -143,12 +143,12 @@ def _share(count: int, of: int) -> str:
 def _score_table(data: Mapping[str, Any], metric: str) -> Table:
     """Return a row for each judge and model: the mean over repeats, and how far it may be off for two reasons."""
     judges, several = data["judges"], data["repeats"] > 1
-    missing = any(one["counts"]["coverage"] < 1.0 for one in judges)
+    missing = any(judge["counts"]["coverage"] < 1.0 for judge in judges)
     rows = []
-    for one in judges:
-        score, runs = one["scores"][metric], one["repeats"][metric]
+    for judge in judges:
+        score, runs = judge["scores"][metric], judge["repeats"][metric]
         deviation = "" if runs["sd"] is None else f" ± {runs['sd']:.3f}"
-        row = [one["name"], f"{runs['mean']:.3f}{deviation}", _range(score["low"], score["high"])]
+        row = [judge["name"], f"{runs['mean']:.3f}{deviation}", _range(score["low"], score["high"])]
         if several:
             row.append("-" if runs["low"] is None else _range(runs["low"], runs["high"]))
         if missing:
@@ -167,7 +167,7 @@ def _answer_table(data: Mapping[str, Any]) -> Table:
     rows = [
         [
             one["name"],
-            *(f"{found[name]:.1%}" for name in ("agreement", "unanimous") if (found := one["consistency"])),
+            *(f"{same[name]:.1%}" for name in ("agreement", "unanimous") if (same := one["consistency"])),
             *(one["counts"]["units"][name] for name in ("answered", "abstained", "failed")),
             one["spend"]["calls"],
             one["spend"]["input_tokens"] + one["spend"]["output_tokens"],
@@ -185,7 +185,7 @@ def _answer_table(data: Mapping[str, Any]) -> Table:
 def _test_table(data: Mapping[str, Any]) -> Table:
     """Return who was held against whom, what is shown, both values and their difference, and p."""
     tests = data["tests"]
-    several, counted = len({one["metric"] for one in tests}) > 1, any(one["mcnemar"] for one in tests)
+    several, counted = len({test["metric"] for test in tests}) > 1, any(test["mcnemar"] for test in tests)
     columns = [
         "first",
         "against",
@@ -196,14 +196,14 @@ def _test_table(data: Mapping[str, Any]) -> Table:
     columns += ["of"] if several else []
     columns += ["units only one has right"] if counted else []
     rows = []
-    for one in tests:
-        before, after = one["values"]
-        ends, found = _range(one["low"], one["high"], "+.3f"), one["mcnemar"]
-        row = [one["first"], one["second"], one["verdict"], f"{before:.3f}, {after:.3f}"]
-        row.append(f"{one['difference']:+.3f} {ends} at {100.0 * one['level']:.4g} %")
-        row += [one["metric"]] if several else []
-        row += [f"{found['c']} / {found['b']}" if found else "-"] if counted else []
-        rows.append([*row, f"{one['p']:.3g}", f"{one['p_holm']:.3g}"])
+    for test in tests:
+        before, after = test["values"]
+        ends, units = _range(test["low"], test["high"], "+.3f"), test["mcnemar"]
+        row = [test["first"], test["second"], test["verdict"], f"{before:.3f}, {after:.3f}"]
+        row.append(f"{test['difference']:+.3f} {ends} at {100.0 * test['level']:.4g} %")
+        row += [test["metric"]] if several else []
+        row += [f"{units['c']} / {units['b']}" if units else "-"] if counted else []
+        rows.append([*row, f"{test['p']:.3g}", f"{test['p_holm']:.3g}"])
     title = f"decisions: {tests[0]['test']} on the same cases, {plural(len(tests), 'test')}, Holm"
     return table(f"{title}; unanswered units count as wrong", [*columns, "p", "p after Holm"], rows)
 

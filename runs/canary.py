@@ -81,9 +81,9 @@ class Drift:
         )
 
 
-def _owned(one: int, two: int) -> float:
-    """Return what a bettor owns whose coin is uniform from 0 to 1, after ``one`` falls this way and ``two`` that."""
-    return math.exp((one + two) * math.log(2) + float(betaln(one + 1, two + 1)))
+def _owned(heads: int, tails: int) -> float:
+    """Return what a bettor owns whose coin is uniform from 0 to 1, after so many heads and tails."""
+    return math.exp((heads + tails) * math.log(2) + float(betaln(heads + 1, tails + 1)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -321,8 +321,8 @@ class _Rows:
         answered = self.asking[row.case.id] = asyncio.Event()
         try:
             verdict = await self.asker.judged(row.case)
-            said = said_of(self.asker.judge, row.case, verdict)
-            known = Known(row=row.row, status=verdict.status, said=said, new=True)
+            words = said_of(self.asker.judge, row.case, verdict)
+            known = Known(row=row.row, status=verdict.status, said=words, new=True)
             self.state.keep(row.case.id, known)
         except AnswerPending:
             self.order.give(number, None)

@@ -95,8 +95,8 @@ def application(serving: Serving) -> FastAPI:
         from fastapi.responses import JSONResponse
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-    one = Annotated[Case, _Row(serving)]
-    cases = Annotated[list[one], pydantic.Field(min_length=1, max_length=serving.most)]
+    case_type = Annotated[Case, _Row(serving)]
+    cases = Annotated[list[case_type], pydantic.Field(min_length=1, max_length=serving.most)]
     registry = CollectorRegistry()
     judging = _Judging(serving.loaded, registry)
     fields = [name for name in serving.loaded.judge.row_model.model_fields if name not in serving.hidden]
@@ -123,7 +123,7 @@ def application(serving: Serving) -> FastAPI:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     # The types of a body are those of this judge: they are known here, and not where the functions are written.
-    judge.__annotations__.update(asked=Annotated[one, Body()], request=Request)
+    judge.__annotations__.update(asked=Annotated[case_type, Body()], request=Request)
     batch.__annotations__.update(asked=Annotated[cases, Body()], request=Request)
     guarded = _guarded(serving.token)
     app = FastAPI(title=f"jurist: {serving.loaded.name}", redoc_url=None, max_body_size=serving.largest)

@@ -81,10 +81,10 @@ class RunState(Database):
         """Return what was said of a case, in this start or an earlier one."""
         if case_id in self._kept or not (self._old or self._met[hash(case_id) % len(self._met)]):
             return self._kept.get(case_id)
-        for row, status, said, new in self.all(
+        for row, status, text, new in self.all(
             "SELECT row, status, said, new FROM verdicts WHERE case_id = ?", case_id
         ):
-            return Known(row=row, status=status, said=json.loads(said), new=bool(new))
+            return Known(row=row, status=status, said=json.loads(text), new=bool(new))
         return None
 
     def keep(self, case_id: str, known: Known) -> None:
@@ -157,21 +157,21 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def values_said(judge: Judge, said: Mapping[str, Any]) -> Values:
+def values_said(judge: Judge, line: Mapping[str, Any]) -> Values:
     """Return the values of the units of what was said."""
-    return tuple(judge.answer.unit_value(unit) for unit in said["units"])
+    return tuple(judge.answer.unit_value(unit) for unit in line["units"])
 
 
 def line_of(
     row: NewRow, known: Known, stamp: Mapping[str, Any], keep: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Return the JSON-ready line of one row: what the row is, what was said, by whom, and its other columns."""
-    case, said = row.case, dict(known.said)
+    case, about = row.case, dict(known.said)
     if case.spans:
-        places = zip(said["units"], case.spans, strict=True)
-        said["units"] = [{**unit, "start": start, "end": end} for unit, (start, end) in places]
+        places = zip(about["units"], case.spans, strict=True)
+        about["units"] = [{**unit, "start": start, "end": end} for unit, (start, end) in places]
     if known.row != row.row:
-        said["usage"] = _NOTHING_PAID
+        about["usage"] = _NOTHING_PAID
     line = {
         "id": case.id if row.id in (None, "") else row.id,
         "row": row.row,
@@ -179,7 +179,7 @@ def line_of(
         "case": case.id,
         "source": case.source,
         "group": case.group,
-        **said,
+        **about,
         **stamp,
     }
     columns = row.columns if keep is None else {**row.given, **row.columns}
@@ -199,12 +199,12 @@ def kept_name(column: str) -> str:
 def known_of(line: Mapping[str, Any]) -> tuple[Seen, Known]:
     """Return which row a line is about, and what it says of its case: the inverse of :func:`line_of`."""
     names = list(line)
-    said = {name: line[name] for name in names[len(_ABOUT_ROW) : names.index("judge")]}
-    said["units"] = [
-        {name: value for name, value in unit.items() if name not in _PLACED} for unit in said["units"]
+    about = {name: line[name] for name in names[len(_ABOUT_ROW) : names.index("judge")]}
+    about["units"] = [
+        {name: value for name, value in unit.items() if name not in _PLACED} for unit in about["units"]
     ]
-    case, status = line["case"], said["status"]
-    if not (isinstance(case, str) and isinstance(status, str) and isinstance(said["usage"], dict)):
+    case, status = line["case"], about["status"]
+    if not (isinstance(case, str) and isinstance(status, str) and isinstance(about["usage"], dict)):
         raise TypeError("a value is of another type than a run writes")
     row = int(line["row"])
-    return (row, int(line["part"]), case), Known(row=row, status=status, said=said, new=False)
+    return (row, int(line["part"]), case), Known(row=row, status=status, said=about, new=False)

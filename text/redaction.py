@@ -70,7 +70,7 @@ def _without_values(text: str, secrets: Sequence[str]) -> str:
 
 def _without_keys(text: str) -> str:
     text = _KEYS.sub(HIDDEN, _QUERY_KEY.sub(rf"\1{HIDDEN}", text))
-    return _BEARER.sub(lambda found: (found[1] or found[2]) + HIDDEN, text)
+    return _BEARER.sub(lambda key: (key[1] or key[2]) + HIDDEN, text)
 
 
 def _walk(value: Any, name: str, secrets: Sequence[str]) -> Any:

@@ -16,8 +16,8 @@ def as_text(value: Any) -> Any:
         return str(int(plain) if isinstance(plain, float) and plain.is_integer() else plain)
     if hasattr(plain, "isoformat"):
         return str(plain.isoformat())
-    said = [_spoken(turn) for turn in plain] if isinstance(plain, list) else []
-    return "\n".join(map(str, said)) if said and None not in said else value
+    spoken = [_spoken(turn) for turn in plain] if isinstance(plain, list) else []
+    return "\n".join(map(str, spoken)) if spoken and None not in spoken else value
 
 
 def _spoken(turn: Any) -> str | None:

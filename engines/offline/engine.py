@@ -59,7 +59,7 @@ class OfflineEngine:
         text = typed.adapter.format_assistant_message_content(typed.signature, values).strip()
         wanted = request.config.logprobs is not None
         shares = {
-            name: [{label: round(p, 6) for label, p in one.probabilities.items()} for one in made]
+            name: [{label: round(p, 6) for label, p in decision.probabilities.items()} for decision in made]
             for name, made in decided.items()
         }
         return Response(

@@ -173,12 +173,12 @@ def _turn(values: Inputs, manner: Manner) -> Values:
         return {"assistant_message": _told(lines, sorted(lines, key=lambda line: -worth[line]), low, high)}
     left = [line for line in lines if line not in dialogue]
     start = manner.rng.randrange(min(3, len(left))) if manner.temperature > 0 and left else 0
-    told = _told(lines, [*left[start:], *left[:start]], low, high)
+    reply = _told(lines, [*left[start:], *left[:start]], low, high)
     words, topic = _words(reference), values.get("topic", "")
     question = next((text for text in words["going_on"] if text not in dialogue), "")
     if not dialogue.strip():
         question = words["opening"].format(topic=topic) if topic else words["opening_alone"]
-    return {"user_message": question, "assistant_message": told}
+    return {"user_message": question, "assistant_message": reply}
 
 
 def _told(lines: Sequence[str], best_first: Sequence[str], low: int, high: int) -> str:

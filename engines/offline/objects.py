@@ -123,9 +123,9 @@ def _matched(scene: Scene, items: Sequence[Any], text: str) -> set[int]:
     return matched
 
 
-def _alike(one: str, other: str) -> float:
+def _alike(own: str, other: str) -> float:
     """Return the F1 of the words of two texts, 1 for equal ones."""
-    if one.strip().lower() == other.strip().lower():
+    if own.strip().lower() == other.strip().lower():
         return 1.0
-    first, second = term_set(one), term_set(other)
+    first, second = term_set(own), term_set(other)
     return 2.0 * len(first & second) / max(1, len(first) + len(second))

@@ -203,9 +203,9 @@ class DialogueAssessment(Assessment):
         about = {"gold": self.calibration.name, "rows": len(self.held_out), "left_out": left_out}
         data = {"benchmark": self.benchmark, "prompts": len(self.prompts), "calibration": about}
         answers = (
-            {"model": one.model, **row, "labels": list(labels)}
-            for one in results
-            for row, labels in one.answers
+            {"model": result.model, **row, "labels": list(labels)}
+            for result in results
+            for row, labels in result.answers
         )
         strictness = self.judge.judge.answer.strictness
         below = f"; hallucinated is what falls below {strictness}" if strictness else ""
@@ -219,19 +219,19 @@ class DialogueAssessment(Assessment):
             _calibration(results[0].measures),
             f"{self.judge_words} ({left_out} left out because it was compiled on them or on near copies of "
             f"them){below}",
-            *(line for one in results for line in one.remarks()),
+            *(line for result in results for line in result.remarks()),
         ]
-        return {**data, "models": [one.to_json() for one in results]}, answers, body
+        return {**data, "models": [result.to_json() for result in results]}, answers, body
 
 
 def _shares(title: str, names: Sequence[str], results: Sequence[Assessed]) -> Table:
     rows = []
-    for one in results:
-        counts = one.to_json()
+    for result in results:
+        counts = result.to_json()
         labelled = counts["sentences"] - counts["unlabelled"]
-        measures = [one.measures[name] for name in names]
+        measures = [result.measures[name] for name in names]
         cells = [f"{number_cell(measure.raw.value)}; {measure.corrected}" for measure in measures]
-        rows.append([one.model, counts["answers"], labelled, *cells])
+        rows.append([result.model, counts["answers"], labelled, *cells])
     return table(title, ("model", "answers", "sentences", *map(_words, names)), rows)
 
 
@@ -252,7 +252,7 @@ def _words(name: str) -> str:
 def _measures(
     judge: LoadedJudge, answers: Sequence[tuple[Mapping[str, Any], Labels]], known: Calibrated
 ) -> dict[str, Measure]:
-    said = [(row["group"], label) for row, labels in answers for label in labels if label is not None]
+    tagged = [(row["group"], label) for row, labels in answers for label in labels if label is not None]
     units = [
         (case.group, truth, answer)
         for case, verdict in known
@@ -266,7 +266,7 @@ def _measures(
         kind = name.removeprefix("hallucinated").removeprefix("_of_")
         typed = frozenset(label for label in every if statement_type(label) == kind)
         hit, among = (bad, typed or every) if name.startswith("hallucinated") else (typed, every)
-        apparent = [(group, label in hit) for group, label in said if label in among]
+        apparent = [(group, label in hit) for group, label in tagged if label in among]
         # of the units that are truly so, and truly not, among the judge's answers: whether it says it
         right, spared = (
             tallies(
@@ -277,7 +277,7 @@ def _measures(
             for truly in (True, False)
         )
         measures[name] = Measure(
-            raw=Share.over((group, float(found), 1.0) for group, found in apparent),
+            raw=Share.over((group, float(in_hit), 1.0) for group, in_hit in apparent),
             corrected=prevalence(tallies(apparent), right, spared),
         )
     return measures

@@ -233,7 +233,7 @@ class Detectors(Experiment):
 
     def _check_alike(self) -> None:
         """Refuse judges of something else than the sentences of a response."""
-        for judge in (one.judge for one in self.contenders):
+        for judge in (contender.judge for contender in self.contenders):
             labels = set(judge.answer.scale.choices)
             if judge.input_fields != COGNIBENCH.input_fields or labels not in (set(LABELS), set(_SEVEN)):
                 raise UsageError(

@@ -252,13 +252,13 @@ class QueryAssessment(Assessment):
 
     @property
     def asked(self) -> list[Case]:
-        return [Case(inputs={"query": one.query}, group=one.id) for one in self.questions]
+        return [Case(inputs={"query": question.query}, group=question.id) for question in self.questions]
 
     @property
     def settings(self) -> dict[str, Any]:
         return {
             **super().settings,
-            "questions": [one.model_dump() for one in self.questions],
+            "questions": [question.model_dump() for question in self.questions],
             "facts": self.facts.fingerprint(),
         }
 
@@ -318,9 +318,9 @@ class QueryAssessment(Assessment):
         ]
         return data, answers, body
 
-    def _case(self, one: Question, text: str) -> Case:
-        row = {"query": one.query, "constraints": one.lines, "response": text}
-        return self.judge.judge.case({**row, "group": one.id})
+    def _case(self, question: Question, text: str) -> Case:
+        row = {"query": question.query, "constraints": question.lines, "response": text}
+        return self.judge.judge.case({**row, "group": question.id})
 
 
 def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> tuple[Question, ...]:

@@ -63,23 +63,23 @@ def plan_rows(
 
 @cache
 def _index(documents: tuple[Document, ...]) -> Passages:
-    return Passages([one.text for one in documents])
+    return Passages([document.text for document in documents])
 
 
 def _near(draw: random.Random, documents: tuple[Document, ...]) -> list[Document]:
     """Return a document at random and those nearest to it (appendix A.6.2 finds its reports by retrieval), mixed."""
     first = draw.choice(documents)
-    others = [one for one in documents if one is not first]
+    others = [document for document in documents if document is not first]
     nearest = _index(documents).search(first.text, most=len(documents))
     ranks = {text: rank for rank, text in enumerate(nearest)}
-    others.sort(key=lambda one: ranks.get(one.text, len(ranks)))
+    others.sort(key=lambda document: ranks.get(document.text, len(ranks)))
     return draw.sample([first, *others[: ARTICLES - 1]], ARTICLES)
 
 
 def _about(draw: random.Random, chosen: Sequence[Document], task: str) -> dict[str, Any]:
     first = chosen[0]
     about = {name: getattr(first, name) for name in ("title", "topic", "language", "source")}
-    shared = {**about, "texts": [one.text for one in chosen]}
+    shared = {**about, "texts": [document.text for document in chosen]}
     if task == "fact":
         difficulty = draw.choice(tuple(_CONDITIONS))
         return {**shared, "difficulty": difficulty, "conditions": draw.randint(*_CONDITIONS[difficulty])}
@@ -92,12 +92,12 @@ def _creative(draw: random.Random, languages: Sequence[str], task: str) -> dict[
     difficulty = draw.choice(tuple(_CONDITIONS))
     wanted = draw.randint(*_CONDITIONS[difficulty]) - _FIXED
     pool = [
-        one for one in table(__package__, "requirements")["requirements"] if one.get("form", task) == task
+        need for need in table(__package__, "requirements")["requirements"] if need.get("form", task) == task
     ]
     chosen: dict[str, str] = {}
-    for one in draw.sample(pool, len(pool)):
+    for need in draw.sample(pool, len(pool)):
         if len(chosen) < wanted:
-            chosen.setdefault(one["group"], one[language])
+            chosen.setdefault(need["group"], need[language])
     about = {"language": language, "difficulty": difficulty, "conditions": wanted + _FIXED}
     return {**about, "texts": [], "requirements": list(chosen.values())}
 
@@ -113,8 +113,8 @@ def statistics(path: Path) -> dict[str, Any]:
             for name, found in counts[row["task"]].items():
                 found.update([row[name]] if row[name] else [])
     tasks = {
-        task: {"total": totals[task], **{name: dict(sorted(found.items())) for name, found in one.items()}}
-        for task, one in counts.items()
+        task: {"total": totals[task], **{name: dict(sorted(found.items())) for name, found in parts.items()}}
+        for task, parts in counts.items()
     }
     return {"tasks": tasks, "total": totals.total()}
 
@@ -125,10 +125,10 @@ def statistics_table(counted: Mapping[str, Any]) -> Table:
     rows = [
         [
             task,
-            *(", ".join(f"{name} {count}" for name, count in one[part].items()) for part in names),
-            one["total"],
+            *(", ".join(f"{name} {count}" for name, count in parts[part].items()) for part in names),
+            parts["total"],
         ]
-        for task, one in counted["tasks"].items()
+        for task, parts in counted["tasks"].items()
     ]
     return as_table(
         f"statistics (as FAITHQA Tables 1 and 8): {counted['total']} queries; easy is up to {LIMIT} constraints",

@@ -72,19 +72,19 @@ class Rates:
 
 
 def rates(
-    found: Sequence[Found],
+    answers: Sequence[Found],
     *,
     calibration: tuple[Tallies, Tallies] | None = None,
     unanswered: Unanswered = "apart",
 ) -> Rates:
     """Return the rates of one model."""
-    silent = Counter(one.item.format for one in found if one.hallucinated is None and not one.failed)
+    silent = Counter(one.item.format for one in answers if one.hallucinated is None and not one.failed)
     if unanswered == "wrong":
-        found = [
+        answers = [
             replace(one, hallucinated=True) if one.hallucinated is None and not one.failed else one
-            for one in found
+            for one in answers
         ]
-    answered = [one for one in found if one.hallucinated is not None]
+    answered = [one for one in answers if one.hallucinated is not None]
     free = [(one.group, bool(one.hallucinated)) for one in answered if one.item.format == "generative"]
     tables = breakdown(_cells(answered))
 
@@ -99,7 +99,7 @@ def rates(
         errors=columns("errors", ("false_negative", "false_positive")),
         corrected=prevalence(tallies(free), *calibration) if calibration and free else None,
         unanswered={name: silent[name] for name in FORMATS},
-        failed=sum(one.failed for one in found),
+        failed=sum(one.failed for one in answers),
     )
 
 
@@ -121,9 +121,9 @@ def _overall(answered: Sequence[Found]) -> tuple[float, float, float]:
     for one in answered:
         table[places[one.group], FORMATS.index(one.item.format)] += (float(bool(one.hallucinated)), 1.0)
 
-    found = over_groups(table, Ratios(lambda sums: mean_parts(sums[..., 0], sums[..., 1])))
-    ends = found.within(0.0, 1.0)
-    return found.value, ends.low, ends.high
+    rate = over_groups(table, Ratios(lambda sums: mean_parts(sums[..., 0], sums[..., 1])))
+    ends = rate.within(0.0, 1.0)
+    return rate.value, ends.low, ends.high
 
 
 ANSWERING: Final = answering("answering", AnswerQuestion)
@@ -209,9 +209,9 @@ class ItemAssessment(Assessment):
                 asked = Case(inputs=about, group=item.group or item.id, draw=place)
             cases.append(asked)
         judged = zip(self.items, replies, verdicts(judge, cases, on_step), strict=True)
-        found = tuple(_found(item, text, failed, verdict) for item, (text, failed), verdict in judged)
-        counted = rates(found, calibration=_known(known), unanswered=self.unanswered)
-        return Assessed(model=model, replies=tuple(text for text, _ in replies), found=found, rates=counted)
+        answers = tuple(_found(item, text, failed, verdict) for item, (text, failed), verdict in judged)
+        counted = rates(answers, calibration=_known(known), unanswered=self.unanswered)
+        return Assessed(model=model, replies=tuple(text for text, _ in replies), found=answers, rates=counted)
 
     def view(self, results: list[Assessed]) -> View:
         assert self.calibration is not None
@@ -261,11 +261,11 @@ _COUNTED_AS: Final[Mapping[Unanswered, str]] = {
 
 def _formats(results: Sequence[Assessed], unanswered: Unanswered) -> Table:
     rows = []
-    for one in results:
-        overall = one.rates.overall
+    for result in results:
+        overall = result.rates.overall
         mean = "-" if overall is None else "{:.3f} [{:.3f}, {:.3f}]".format(*overall)
-        cells = [one.rates.formats.get(name, "-") for name in FORMATS]
-        rows.append([one.model, *cells, mean, sum(one.rates.unanswered.values()), one.failed])
+        cells = [result.rates.formats.get(name, "-") for name in FORMATS]
+        rows.append([result.model, *cells, mean, sum(result.rates.unanswered.values()), result.failed])
     return table(
         f"hallucination rates [95 % interval] (C-FAITH Table 5), {_COUNTED_AS[unanswered]}",
         ("model", *FORMATS, "overall", "unanswered", "failed"),
@@ -297,8 +297,8 @@ def _known(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
     ]
     conflicts, others = (
         tallies(
-            (case.group, said == case.gold[0])
-            for case, said in answered
+            (case.group, label == case.gold[0])
+            for case, label in answered
             if case.gold and (case.gold[0] == _CONFLICT) is positive
         )
         for positive in (True, False)
@@ -315,8 +315,8 @@ def _found(item: Item, reply: str, failed: bool, verdict: Verdict | None) -> Fou
     if isinstance(item, TrueFalse):
         truth = read_truth(reply)
         return Found(item, None if truth is None else truth != item.correct)
-    said = verdict.value if verdict else None
-    return Found(item, None if said is None else said == _CONFLICT)
+    label = verdict.value if verdict else None
+    return Found(item, None if label is None else label == _CONFLICT)
 
 
 Letter: TypeAlias = Literal["A", "B", "C", "D"]
@@ -375,8 +375,8 @@ def _agreed(reply: str, read: Callable[[str], T | None]) -> T | None:
     if not texts or texts[0].endswith("?"):
         return None
     whole, *ends = (read(text.rstrip(" .!。！")) for text in texts)
-    said = {one for one in ends if one is not None}
-    return whole if whole is not None else said.pop() if len(said) == 1 else None
+    ends_read = {end for end in ends if end is not None}
+    return whole if whole is not None else ends_read.pop() if len(ends_read) == 1 else None
 
 
 def _texts(reply: str) -> Iterator[str]:

@@ -74,7 +74,7 @@ class Question(_Frozen):
     @property
     def primary(self) -> HallucinationType:
         """The type of most of its hallucinated answers, the first of them if there are several (section 4.1)."""
-        kinds = [one.type for one in self.hallucinated]
+        kinds = [answer.type for answer in self.hallucinated]
         return max(kinds, key=kinds.count)
 
 

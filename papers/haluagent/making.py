@@ -88,9 +88,9 @@ def _items(question: Question, place: int | None, seed: int) -> Iterator[Item]:
 
 def statistics(made: Sequence[Made]) -> dict[str, Any]:
     """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
-    items = [item for one in made for item in one.items]
+    items = [item for question in made for item in question.items]
     formats = Counter(item.format for item in items)
-    first = [one.items[0] for one in made if one.items]
+    first = [question.items[0] for question in made if question.items]
     positions = Counter(str(item.correct) for item in items if isinstance(item, Choice))
     named = {
         f"{name}s": dict(sorted(Counter(str(getattr(item, name)) or "-" for item in first).items()))
@@ -103,7 +103,7 @@ def statistics(made: Sequence[Made]) -> dict[str, Any]:
         "documents": len({item.group for item in first}),
         **named,
         "correct_positions": {letter: positions[letter] for letter in LETTERS},
-        "dropped": sum(bool(one.dropped) for one in made),
+        "dropped": sum(bool(question.dropped) for question in made),
     }
 
 
@@ -170,7 +170,7 @@ def card_tables(card: Mapping[str, Any]) -> list[Table]:
         table(
             "share of written items that pass [95 % interval]",
             tuple(accepted),
-            [[str(Share(**one)) for one in accepted.values()]],
+            [[str(Share(**share)) for share in accepted.values()]],
         ),
         table(
             f"items by format (as C-FAITH Table 4); {counts['dropped']} questions are not there in a format or at all",

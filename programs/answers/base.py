@@ -142,7 +142,7 @@ class Answer(ABC):
         """The output fields whose labels have probabilities."""
         return (self.field,) if self.scale.has_probabilities else ()
 
-    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
+    def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
         """Return the probabilities of each unit, by what the tokens of each field say; empty where they say nothing."""
         return ()
 
@@ -164,9 +164,9 @@ class Answer(ABC):
         """Return a row whose labels stand in one field."""
         return dict(row)
 
-    def values_of(self, given: Any) -> Values:
+    def values_of(self, labelled: Any) -> Values:
         """Return the values that a row's field says."""
-        each = given if self.per_unit else [given]
+        each = labelled if self.per_unit else [labelled]
         return tuple(None if value is None else self.scale.of_json(value) for value in each)
 
     def row_of(self, parts: Sequence[Any]) -> Any:
@@ -187,10 +187,10 @@ class Answer(ABC):
         value = self.scale.row_type
         return list[value | None] if self.per_unit else value  # type: ignore[valid-type]
 
-    def spell(self, given: Any) -> Any:
+    def spell(self, value: Any) -> Any:
         """Return what a file gives as a row's field has it; what it does not know stays as it is."""
-        spelled = self.scale.cell(given) if isinstance(given, str) else None
-        return given if spelled is None else spelled
+        spelled = self.scale.cell(value) if isinstance(value, str) else None
+        return value if spelled is None else spelled
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
         """Return what can be answered without reading a row, by what it is called."""

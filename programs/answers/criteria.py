@@ -78,8 +78,8 @@ class Criteria(Answer):
     def label_fields(self) -> tuple[str, ...]:
         return tuple(name for name, scale in self.criteria.items() if scale.has_probabilities)
 
-    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
-        each = {name: answer.shares(reply, said, inputs) for name, answer in self.answers.items()}
+    def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
+        each = {name: answer.shares(reply, tokens, inputs) for name, answer in self.answers.items()}
         return tuple(
             {Rated(name, label): share for label, share in (own[0] if own else {}).items()}
             for name, own in each.items()
@@ -122,8 +122,8 @@ class Criteria(Answer):
             for name, value in given.items()
         }
 
-    def values_of(self, given: Any) -> Values:
-        by_name = given if isinstance(given, Mapping) else dict(given)
+    def values_of(self, labelled: Any) -> Values:
+        by_name = labelled if isinstance(labelled, Mapping) else dict(labelled)
         values = ((name, by_name.get(name)) for name in self.answers)
         return tuple(
             None if value is None else Rated(name, self.criteria[name].of_json(value))

@@ -95,8 +95,8 @@ def _aligned(spans: Sequence[tuple[str, str]], wanted: Sequence[str]) -> tuple[l
     return labels, extra, len(torn)
 
 
-def _read(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    return list(echoed(said.get(rule["field"]), rule["set"], texts, places)[0])
+def _read(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    return list(echoed(reply.get(rule["field"]), rule["set"], texts, places)[0])
 
 
 READERS["tagged"] = _read

@@ -33,7 +33,7 @@ _RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) *(?:-|–|to) *(\d+(?:\.\d+)?)(?
 def answer_for(
     judge: str,
     signature: Any,
-    given: Answer | str | None,
+    answer_given: Answer | str | None,
     *,
     labels: Sequence[Label] = (),
     positive: Any = (),
@@ -41,7 +41,7 @@ def answer_for(
 ) -> Answer:
     """Return the answer of a judge: what was given, the field that was named, or what its signature says."""
     inputs = tuple(signature.input_fields)
-    answer = _complete(judge, signature, given, unit or inputs[-1])
+    answer = _complete(judge, signature, answer_given, unit or inputs[-1])
     if not isinstance(answer, Criteria):
         if positive or labels:
             answer = _with_labels(judge, answer, labels, positive)
@@ -50,7 +50,7 @@ def answer_for(
             f"judge {judge} has several criteria, {', '.join(answer.fields)}: which one is this about?",
             hint="write positive={'grounded': 'no'}; or judge one field alone, with answer='grounded'",
         )
-    elif given is None:
+    elif answer_given is None:
         if unknown := (positive or {}).keys() - answer.answers.keys():
             raise JudgeError(
                 f"judge {judge}: positive= names {', '.join(sorted(unknown))}, which is no criterion",
@@ -93,21 +93,21 @@ def closed(answer: Answer) -> ClosedLabel:
     return answer
 
 
-def _complete(judge: str, signature: Any, given: Answer | str | None, unit: str) -> Answer:
+def _complete(judge: str, signature: Any, partial: Answer | str | None, unit: str) -> Answer:
     """Return what was given, with what it leaves open as the signature says it."""
-    if isinstance(given, Answer) and given.field:
-        return given
-    if isinstance(given, str) and given not in signature.output_fields:
+    if isinstance(partial, Answer) and partial.field:
+        return partial
+    if isinstance(partial, str) and partial not in signature.output_fields:
         hint = f"name one of {', '.join(signature.output_fields)}"
-        raise JudgeError(f"judge {judge}: answer={given!r} is none of its output fields", hint=hint)
-    read = _of_signature(judge, signature, unit, given if isinstance(given, str) else "")
-    if given is None or isinstance(given, str):
+        raise JudgeError(f"judge {judge}: answer={partial!r} is none of its output fields", hint=hint)
+    read = _of_signature(judge, signature, unit, partial if isinstance(partial, str) else "")
+    if partial is None or isinstance(partial, str):
         return read
-    known: dict[str, Any] = {"field": read.field, "unit": given.unit or unit}
-    if isinstance(given, OneLabel) and isinstance(read, OneLabel):
-        return replace(given, **known, values=given.values or read.values)
-    if isinstance(given, ObjectSet) and isinstance(read, ObjectSet):
-        return replace(given, **known, model=read.model)
+    known: dict[str, Any] = {"field": read.field, "unit": partial.unit or unit}
+    if isinstance(partial, OneLabel) and isinstance(read, OneLabel):
+        return replace(partial, **known, values=partial.values or read.values)
+    if isinstance(partial, ObjectSet) and isinstance(read, ObjectSet):
+        return replace(partial, **known, model=read.model)
     raise JudgeError(
         f"judge {judge}: the output field {read.field} is of another kind than its answer",
         hint="give the answer its field=",

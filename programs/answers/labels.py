@@ -107,17 +107,17 @@ class OneLabel(ClosedLabel):
         """Return the label whose value was answered."""
         return Reading(values=(self._label_of(reply.get(self.field)),), reasoning=reasoning_of(reply))
 
-    def _label_of(self, given: Any) -> Label | None:
+    def _label_of(self, label_given: Any) -> Label | None:
         """Return the label whose value this is; 1 is no True."""
         same_type = (
             (label, value)
             for label, value in self.values.items()
-            if isinstance(value, bool) == isinstance(given, bool)
+            if isinstance(value, bool) == isinstance(label_given, bool)
         )
-        return next((label for label, value in same_type if value == given), None)
+        return next((label for label, value in same_type if value == label_given), None)
 
-    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
-        own = said.get(self.field, ())
+    def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
+        own = tokens.get(self.field, ())
         if len(own) != 1:
             return ()
         return ({label: own[0].get(str(value), 0.0) for label, value in self.values.items()},)
@@ -125,13 +125,13 @@ class OneLabel(ClosedLabel):
     def example(self, values: Values, inputs: Inputs) -> Any:
         return self.values.get(str(values[0]))
 
-    def spell(self, given: Any) -> Any:
+    def spell(self, written: Any) -> Any:
         """Return the label of an answer's value: ``true`` for the label of True, as in JSON."""
-        if isinstance(given, str) and given in self.values:
-            return given
-        meant = _BOOLS.get(given.strip().lower(), given) if isinstance(given, str) else given
+        if isinstance(written, str) and written in self.values:
+            return written
+        meant = _BOOLS.get(written.strip().lower(), written) if isinstance(written, str) else written
         label = self._label_of(meant)
-        return given if label is None else label
+        return written if label is None else label
 
     def parser_rule(self) -> dict[str, Any]:
         reader = {"reader": "label"} if type(self) is OneLabel else {}  # others read by their own code

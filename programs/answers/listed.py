@@ -18,12 +18,12 @@ _LEAST: Final = 4  # letters or digits of a part of a sentence
 
 
 def listed(
-    items: Sequence[Any], sentences: Sequence[str], clear: str, found: str
+    items: Sequence[Any], sentences: Sequence[str], clear: str, named_label: str
 ) -> tuple[tuple[str | None, ...], list[str]]:
     """Return the label of each sentence, and the strings that name none: then only the named ones have a label."""
     named, lost = _Response(sentences).find(items)
     rest = None if lost else clear
-    return tuple(found if place in named else rest for place in range(len(sentences))), lost
+    return tuple(named_label if place in named else rest for place in range(len(sentences))), lost
 
 
 def as_compared(text: str) -> str:
@@ -90,8 +90,8 @@ class _Response:
         return places if len(places) == 1 else set()
 
 
-def _read(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    items = said.get(rule["field"])
+def _read(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    items = reply.get(rule["field"])
     if not isinstance(items, list | tuple):
         raise ValueError(f"{rule['field']} is no list")
     return list(listed(items, texts, rule["not_listed"], rule["listed"])[0])

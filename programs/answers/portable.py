@@ -27,15 +27,15 @@ def shown(sentence: str) -> str:
     return one_line(sentence) or "(blank)"
 
 
-def _label(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    values, given = rule["label_of_value"], said.get(rule["field"])
-    meant = _truth(given) if True in values.values() else choice(given, tuple(values.values()))
+def _label(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    values, written = rule["label_of_value"], reply.get(rule["field"])
+    meant = _truth(written) if True in values.values() else choice(written, tuple(values.values()))
     return [next(label for label, value in values.items() if value is meant)]
 
 
-def _verified(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    check, (label,) = rule["check"], _label(rule, said, texts, places)
-    items = said.get(check["items"])
+def _verified(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    check, (label,) = rule["check"], _label(rule, reply, texts, places)
+    items = reply.get(check["items"])
     verdicts = [item.get("verified") for item in items] if isinstance(items, list) else [None]
     if not all(isinstance(verdict, bool) for verdict in verdicts):
         raise ValueError(f"{check['items']} cannot be read")
@@ -43,36 +43,36 @@ def _verified(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: 
     return [label if label == implied or check["policy"] == "label" else None]
 
 
-def _truth(given: Any) -> bool:
-    value = data(given) if isinstance(given, str) else given
+def _truth(written: Any) -> bool:
+    value = data(written) if isinstance(written, str) else written
     word = str(value).lower() if isinstance(value, bool | str) else ""
     if word not in ("true", "false"):
         raise ValueError(f"{str(value)[:100]!r} is not True or False")
     return word == "true"
 
 
-def _score(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+def _score(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
     low, high, whole = (rule["score"][key] for key in ("low", "high", "whole"))
-    given = said.get(rule["field"])
+    written = reply.get(rule["field"])
     if whole and high - low < _LISTED:
-        return [choice(given, tuple(range(int(low), int(high) + 1)))]
-    number = number_within(low, high, whole, data(given) if isinstance(given, str) else given)
+        return [choice(written, tuple(range(int(low), int(high) + 1)))]
+    number = number_within(low, high, whole, data(written) if isinstance(written, str) else written)
     if number is None:
-        raise ValueError(f"{str(given)[:100]} is not on the scale from {low:g} to {high:g}")
+        raise ValueError(f"{str(written)[:100]} is not on the scale from {low:g} to {high:g}")
     return [number]
 
 
-def _label_set(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    items = _items(said.get(rule["field"]))
+def _label_set(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+    items = _items(reply.get(rule["field"]))
     unknown = [item for item in items if item not in rule["set"]]
     if unknown:
         raise ValueError(f"there is no label {str(unknown[0])[:100]!r}")
     return [tuple(sorted(set(items)))]
 
 
-def _numbered(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
+def _numbered(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
     labels_of: dict[int, set[str]] = {}
-    for item in _items(said.get(rule["field"])):
+    for item in _items(reply.get(rule["field"])):
         number = item.get("n") if isinstance(item, Mapping) else None
         if not isinstance(number, int) or isinstance(number, bool) or item.get("label") not in rule["set"]:
             raise ValueError(f"{str(item)[:100]} is no number with a label")
@@ -81,65 +81,65 @@ def _numbered(rule: Mapping[str, Any], said: Any, texts: Sequence[str], places: 
     return [sure.get(n) for n in range(1, len(texts) + 1)]
 
 
-def _items(given: Any) -> Collection[Any]:
-    items = data(given) if isinstance(given, str) else given
+def _items(written: Any) -> Collection[Any]:
+    items = data(written) if isinstance(written, str) else written
     if not isinstance(items, list):
         raise ValueError(f"{str(items)[:100]!r} is no list")
     return items
 
 
-def typed(schema: Mapping[str, Any], given: Any) -> Any:
+def typed(schema: Mapping[str, Any], written: Any) -> Any:
     """Return what a reply gives in an output field, as the type that its JSON Schema says. Raises ValueError."""
     if schema == {"type": "string"}:
-        return str(given)
+        return str(written)
     if "enum" in schema or "const" in schema:
-        return choice(given, schema.get("enum") or [schema["const"]])
+        return choice(written, schema.get("enum") or [schema["const"]])
     texts = {"type": "string"} in schema.get("anyOf", ())
     return _typed(
-        schema, data(given) if isinstance(given, str) and not texts else given, schema.get("$defs", {})
+        schema, data(written) if isinstance(written, str) and not texts else written, schema.get("$defs", {})
     )
 
 
-def _typed(schema: Mapping[str, Any], given: Any, models: Mapping[str, Any]) -> Any:
+def _typed(schema: Mapping[str, Any], written: Any, models: Mapping[str, Any]) -> Any:
     if "$ref" in schema:
-        return _typed(models[schema["$ref"].rpartition("/")[2]], given, models)
+        return _typed(models[schema["$ref"].rpartition("/")[2]], written, models)
     if "anyOf" in schema:
-        return _first_of(schema["anyOf"], given, models)
+        return _first_of(schema["anyOf"], written, models)
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     kind = schema.get("type")
     if allowed is not None:
-        fits = any(same(value, given) for value in allowed)
+        fits = any(same(value, written) for value in allowed)
     elif kind == "boolean":
-        return _truth(given)
+        return _truth(written)
     elif kind in ("integer", "number"):
-        return _number(schema, given)
-    elif kind == "array" and isinstance(given, list):
-        return [_typed(schema["items"], item, models) for item in given]
-    elif kind == "object" and isinstance(given, Mapping) and given.keys() >= set(schema["required"]):
-        return {name: _typed(part, given[name], models) for name, part in schema["properties"].items()}
+        return _number(schema, written)
+    elif kind == "array" and isinstance(written, list):
+        return [_typed(schema["items"], item, models) for item in written]
+    elif kind == "object" and isinstance(written, Mapping) and written.keys() >= set(schema["required"]):
+        return {name: _typed(part, written[name], models) for name, part in schema["properties"].items()}
     else:
-        fits = isinstance(given, str) if kind == "string" else kind == "null" and given is None
+        fits = isinstance(written, str) if kind == "string" else kind == "null" and written is None
     if not fits:
-        raise ValueError(f"{str(given)[:100]!r} is no {kind} that can be taken")
-    return given
+        raise ValueError(f"{str(written)[:100]!r} is no {kind} that can be taken")
+    return written
 
 
-def _first_of(schemas: Sequence[Mapping[str, Any]], given: Any, models: Mapping[str, Any]) -> Any:
+def _first_of(schemas: Sequence[Mapping[str, Any]], written: Any, models: Mapping[str, Any]) -> Any:
     for schema in schemas[:-1]:
         try:
-            return _typed(schema, given, models)
+            return _typed(schema, written, models)
         except ValueError:
             continue
-    return _typed(schemas[-1], given, models)
+    return _typed(schemas[-1], written, models)
 
 
-def _number(schema: Mapping[str, Any], given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        raise ValueError(f"{str(given)[:100]!r} is no number")
-    number = given if isinstance(given, int) else float(given)
+def _number(schema: Mapping[str, Any], written: Any) -> float:
+    if isinstance(written, bool) or not isinstance(written, int | float | str):
+        raise ValueError(f"{str(written)[:100]!r} is no number")
+    number = written if isinstance(written, int) else float(written)
     if schema["type"] == "integer":
         if number != number or number in (float("inf"), -float("inf")) or number != int(number):
-            raise ValueError(f"{str(given)[:100]!r} is no whole number")
+            raise ValueError(f"{str(written)[:100]!r} is no whole number")
         number = int(number)
     else:
         number = float(number) if abs(number) < _HUGE else float("inf")

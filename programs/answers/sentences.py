@@ -41,17 +41,17 @@ class PerSentence(ClosedLabel):
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the labels of the texts that were asked for; none for a text that was given two."""
         asked, extra = {place + 1 for place in self.asked(inputs, places)}, 0
-        given: dict[int, set[Label]] = {}
+        by_number: dict[int, set[Label]] = {}
         items = _items(reply.get(self.field))
         for item in items:
             number, label = member(item, "n"), member(item, "label")
             if not isinstance(number, int) or label not in self.labels:
                 continue
             if number in asked:
-                given.setdefault(number, set()).add(label)
+                by_number.setdefault(number, set()).add(label)
             else:
                 extra += 1
-        sure = {number: next(iter(labels)) for number, labels in given.items() if len(labels) == 1}
+        sure = {number: next(iter(labels)) for number, labels in by_number.items() if len(labels) == 1}
         evidence = [
             f"{member(item, 'n')}. {member(item, 'label')}: {why}"
             for item in items
@@ -61,14 +61,14 @@ class PerSentence(ClosedLabel):
             values=tuple(sure.get(number) for number in range(1, len(inputs[self.unit]) + 1)),
             reasoning=reasoning_of(reply) or "\n".join(evidence),
             extra=extra,
-            duplicated=len(given) - len(sure),
+            duplicated=len(by_number) - len(sure),
         )
 
-    def shares(self, reply: Reply, said: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
-        items, own = _items(reply.get(self.field)), said.get(self.field, ())
+    def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
+        items, own = _items(reply.get(self.field)), tokens.get(self.field, ())
         if not own or len(items) != len(own):
             return ()
-        shares = {member(item, "n"): one for item, one in zip(items, own, strict=True)}
+        shares = {member(item, "n"): share for item, share in zip(items, own, strict=True)}
         return tuple(shares.get(number, {}) for number in range(1, len(inputs[self.unit]) + 1))
 
     def example(self, values: Values, inputs: Inputs) -> Any:
@@ -86,8 +86,8 @@ class PerSentence(ClosedLabel):
         return {"labels": meaning, "reader": "numbered", "set": list(self.labels)}
 
 
-def _items(given: Any) -> Sequence[Any]:
-    return given if isinstance(given, list | tuple) else ()
+def _items(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,10 +167,10 @@ class Listed(PerSentence):
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return each text's label; without a list there is none, after an unusable string only the named."""
-        texts, items, (clear, found) = inputs[self.unit], reply.get(self.field), self.labels
+        texts, items, (clear, named) = inputs[self.unit], reply.get(self.field), self.labels
         if not isinstance(items, list | tuple):
             return Reading(values=(None,) * len(texts), problem=f"{self.field} is no list")
-        labels, lost = listed(items, texts, clear, found)
+        labels, lost = listed(items, texts, clear, named)
         return Reading(values=labels, reasoning=reasoning_of(reply), problem=_problem(lost, len(items)))
 
     def example(self, values: Values, inputs: Inputs) -> list[str]:
@@ -186,8 +186,8 @@ class Listed(PerSentence):
             "is counted, and lines that nothing names have no usable label then; jurist.programs.answers.sentences has "
             "the rule for parts"
         )
-        clear, found = self.labels
-        return {"labels": meaning, "listed": found, "not_listed": clear, "reader": "listed"}
+        clear, named = self.labels
+        return {"labels": meaning, "listed": named, "not_listed": clear, "reader": "listed"}
 
 
 def _problem(lost: Sequence[str], count: int) -> str:

@@ -144,7 +144,7 @@ class Checked(Answer):
             )
         try:
             value = tuple(
-                self.scale.item(jsonable(item), said) for item, said in zip(items, checks, strict=True)
+                self.scale.item(jsonable(item), checked) for item, checked in zip(items, checks, strict=True)
             )
         except ValueError as error:
             hint = 'give every check of an item; one that was not asked is "uncertain" and says why'

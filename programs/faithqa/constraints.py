@@ -124,8 +124,8 @@ def for_responses(
             return ()
     rows = []
     for answered in whole.responses:
-        given = answered.model_extra or {}
-        own = {name: given[name] for name in ("response", field) if name in given}
+        extra = answered.model_extra or {}
+        own = {name: extra[name] for name in ("response", field) if name in extra}
         ratings = {
             rater: rated[field] for rater, rated in answered.ratings.items() if rated.get(field) is not None
         }

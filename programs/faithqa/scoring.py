@@ -189,9 +189,9 @@ def score_of_marks(
 
 
 def _mapped(
-    rule: Mapping[str, Any], said: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
+    rule: Mapping[str, Any], reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
 ) -> list[Any]:
-    items, _ = parts_of(said, texts[0])
+    items, _ = parts_of(reply, texts[0])
     if items is None:
         raise ValueError("no list of constraints")
     kept = {json.dumps(asdict(item), sort_keys=True, ensure_ascii=False) for item in items}

@@ -102,8 +102,8 @@ class WriteQuery(Stepwise):
         """Write, verify, and map what should be complete."""
         task, language = plan["task"], plan["language"]
         language_name = _WORDS[language]["language"]
-        writer, given = self._writer(plan)
-        query = _assembled(plan, (yield writer, {**given, "language": language_name}))
+        writer, inputs = self._writer(plan)
+        query = _assembled(plan, (yield writer, {**inputs, "language": language_name}))
         verified = yield self.verify, {"query": query}
         if task in OMISSION:
             items, dropped = parts_of((yield self.map, {"query": query}), query)
