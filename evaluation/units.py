@@ -115,11 +115,7 @@ class Units:
         """Return some of the units, ``kept`` of shape (N,), with their groups numbered anew."""
         groups, group = np.unique(self.group[kept], return_inverse=True)
         return replace(
-            self,
-            gold=self.gold[kept],
-            predicted=self.predicted[:, kept],
-            group=group,
-            groups=len(groups),
+            self, gold=self.gold[kept], predicted=self.predicted[:, kept], group=group, groups=len(groups)
         )
 
     def answering(self, predicted: Ints) -> Units:

@@ -167,11 +167,7 @@ def assess(work: Assessment, surface: Surface) -> tuple[list[Any], dict[str, Any
 
 
 def _replies(
-    work: Assessment,
-    model: Model,
-    context: CallContext,
-    cases: Sequence[Case],
-    on_step: Callable[[], None],
+    work: Assessment, model: Model, context: CallContext, cases: Sequence[Case], on_step: Callable[[], None]
 ) -> list[tuple[str, bool]]:
     lm = connect(model, context, "generator")
     program = work.answering.basic()

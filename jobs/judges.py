@@ -20,16 +20,7 @@ from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .cascading import with_models
 from .compiling import Compiled
-from .surface import (
-    Loading,
-    MappingLike,
-    ModelLike,
-    counted,
-    mapping_of,
-    model_of,
-    store_of,
-    warn,
-)
+from .surface import Loading, MappingLike, ModelLike, counted, mapping_of, model_of, store_of, warn
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -203,10 +194,7 @@ def run(
         given=None if named else rows,
     )
     settings = RunSettings(
-        budget=budget or Budget(),
-        keep=(keep,) if isinstance(keep, str) else keep,
-        resume=resume,
-        fresh=fresh,
+        budget=budget or Budget(), keep=(keep,) if isinstance(keep, str) else keep, resume=resume, fresh=fresh
     )
     with counted(loaded.name, None) as step:
         summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)

@@ -98,12 +98,7 @@ def references(
 
 
 def references_beside(
-    judge: Judge,
-    gold: Gold,
-    asked: Sequence[Case],
-    *,
-    seed: int = 0,
-    rated: Collection[str] = (),
+    judge: Judge, gold: Gold, asked: Sequence[Case], *, seed: int = 0, rated: Collection[str] = ()
 ) -> References:
     """Return the references on rows of a gold set that was not split; they learn from its other rows, if those do."""
     ids = {case.id for case in asked}

@@ -137,12 +137,7 @@ class Recorder:
         return prediction._outcome.score if isinstance(prediction, _Judged) else 0.0
 
     def feedback(
-        self,
-        gold: dspy.Example,
-        pred: Any,
-        trace: Any = None,
-        pred_name: Any = None,
-        pred_trace: Any = None,
+        self, gold: dspy.Example, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
     ) -> dspy.Prediction:
         """Return the score with what was wrong, in words (GEPA's five-argument metric)."""
         text = "There was no answer."

@@ -231,11 +231,7 @@ def _two(labels: Values) -> Values:
     return tuple(label and (FOUND if label in (FOUND, *HALLUCINATED) else CLEAR) for label in labels)
 
 
-TWO_LABELS: dict[str, Any] = {
-    "unit": "sentences",
-    "labels": (CLEAR, FOUND),
-    "positive": frozenset({FOUND}),
-}
+TWO_LABELS: dict[str, Any] = {"unit": "sentences", "labels": (CLEAR, FOUND), "positive": frozenset({FOUND})}
 DETECTOR = Judge(
     name="detector",
     variant="basic",

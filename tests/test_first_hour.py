@@ -45,7 +45,7 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
     ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "in correct answers"),
     ("jurist artifacts list", 0, "may-send@1"),
-    ("jurist run may-snd --input gold.jsonl --output o.jsonl", 1, "did you mean may_send.py:judge?"),
+    ("jurist run may-snd --input gold.jsonl --output o.jsonl", 1, "did you mean may-send?"),
     ("jurist artifacts show may-snd", 1, "did you mean may-send?"),
     # one judge is simply scored, with each class and what was taken for what
     ("jurist evaluate may-send:basic --gold gold.jsonl --verbose", 0, "what people said (rows)"),
