@@ -10,9 +10,9 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..programs.asking import Asker
 from ..programs.judge import Judge
-from ..programs.state import PromptState
+from ..programs.state import PromptState, candidate_names
 from ..programs.verdicts import Verdict
-from .candidate import DEFAULT_SETTING, Setting, Spent, candidate_names, prices, spent
+from .candidate import DEFAULT_SETTING, Setting, Spent, prices, spent
 from .candidate import Candidate as Candidate
 from .objective import Objective, Outcome
 from .standing import ON_ALL, ON_DEV, SHRINK, Credit, Scored, Standing, outdoes, standings

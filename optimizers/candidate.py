@@ -1,12 +1,10 @@
-"""A candidate: a prompt that was tried, how it is asked, what it is called, and what asking it takes."""
+"""A candidate: a prompt that was tried, how it is asked, and what asking it takes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -67,24 +65,6 @@ class Candidate:
     def asked_id(self) -> str:
         """The id of what is asked: the same for candidates that differ in their threshold or weights only."""
         return self.state.id
-
-
-# -- names: ``basic``, ``opro-3``, ``fewshot-12`` ------------------------------------------------------------
-
-_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
-
-
-def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the name of each candidate by its id: the first word of its source, and its number among those."""
-    names: dict[str, str] = {}
-    counts = Counter[str]()
-    for id_, source in tried:
-        if id_ not in names:
-            word = _WORD.search(source.lower())
-            name = word[0] if word else "candidate"
-            counts[name] += 1
-            names[id_] = name if name == "basic" and counts[name] == 1 else f"{name}-{counts[name]}"
-    return names
 
 
 # -- what asking it takes ----------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +24,7 @@ from .remembering import Remembered, Remembering
 
 Demo = Mapping[str, Any]
 """A few-shot demonstration: input and output field -> JSON value."""
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,3 +153,16 @@ def normalise_instruction(instructions: str) -> str:
     # An id must be of the text that the model sees, and a lone surrogate from a proposer would end the job.
     # DSPy cleans twice: when the signature is made, and when it is read back.
     return inspect.cleandoc(inspect.cleandoc(well_formed(instructions)))
+
+
+def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the name of each prompt that was tried by its id, as ``opro-3``: its source's first word, and a number."""
+    names: dict[str, str] = {}
+    counts = Counter[str]()
+    for id_, source in tried:
+        if id_ not in names:
+            word = _WORD.search(source.lower())
+            name = word[0] if word else "candidate"
+            counts[name] += 1
+            names[id_] = name if name == "basic" and counts[name] == 1 else f"{name}-{counts[name]}"
+    return names

@@ -10,8 +10,7 @@ from typing import Any
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.naming import judge_of
-from ..optimizers.candidate import candidate_names
-from ..programs.state import PredictorPrompt, PromptState
+from ..programs.state import PredictorPrompt, PromptState, candidate_names
 from .document import Changes, Word, text_of
 from .scores import metric_cell, number_cell
 from .table import Table, table

@@ -23,7 +23,6 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import collect, flow
 from ..programs.verdicts import FIRST
-from ..text.ranking import AT_ONCE
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
@@ -32,6 +31,8 @@ from .shards import WHOLE, Shard
 from .state import OF_RUN, Known, RunState, Seen, known_of, line_of, said_of
 from .summary import Summary
 from .survey import Survey
+
+_AHEAD = 100  # rows that are embedded together before the first of them is asked about, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +279,7 @@ class _Rows:
                 return await rows.take()
             async with turn:
                 if not ahead and (first := await rows.take()) is not None:
-                    ahead.extend([first, *rows.ready(AT_ONCE - 1)])
+                    ahead.extend([first, *rows.ready(_AHEAD - 1)])
                     with suppress(LMError):  # a row alone may be embedded, or fail, when it is asked about
                         await self.asker.embed([row.case for _, row in ahead if not self._known(row.case)])
                 return ahead.popleft() if ahead else None

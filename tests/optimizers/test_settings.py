@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from optimizer_runs import Run
 
 from jurist.errors import OptimizerError
-from jurist.optimizers.candidate import candidate_names
 from jurist.optimizers.registry import make, settings_of
+from jurist.programs.state import candidate_names
 
 WRONG: list[tuple[str, Any, str]] = [
     ("nosuch", {}, "no optimizer is called 'nosuch'"),
