@@ -196,11 +196,20 @@ class ArtifactReport:
         )
 
     def _least(self, metric: str) -> str:
-        """Return the option of a gate that holds the judge to the end of its interval."""
+        """Return the option of a gate that asks for the end of the judge's interval, and more than a constant has."""
         score = self._card["scores"]["compiled"][metric]
+        constant = ((self._card.get("references") or {}).get("constant") or {}).get("score")
         if sign_of(self.artifact) > 0:
-            return f"--min {metric}={math.floor(100 * score['low']) / 100:g}"
-        return f"--max {metric}={math.ceil(100 * score['high']) / 100:g}"
+            ends = [
+                math.floor(100 * score["low"]),
+                *([] if constant is None else [math.floor(100 * constant) + 1]),
+            ]
+            return f"--min {metric}={max(ends) / 100:g}"
+        ends = [
+            math.ceil(100 * score["high"]),
+            *([] if constant is None else [math.ceil(100 * constant) - 1]),
+        ]
+        return f"--max {metric}={min(ends) / 100:g}"
 
     def _remaining(self) -> Iterator[Part]:
         """Yield what compiling did, and which wrong answers are left, the most frequent first."""
