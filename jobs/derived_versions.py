@@ -32,7 +32,7 @@ from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Estimate, ask_of, embedding
-from .plan import Plan
+from .plan import Plan, check_showable
 from .surface import Surface
 
 _KEPT = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
@@ -56,6 +56,11 @@ class _Again(Plan):
     @cached_property
     def _foreseen(self) -> Contest:
         return self.contest(CallContext.fresh())
+
+    @property
+    def level(self) -> float:
+        """The level of the opening of the sealed test that the proof would be."""
+        return self._foreseen.look.level
 
     @property
     def rows(self) -> int:
@@ -102,6 +107,8 @@ def remember(
     candidate = replace(plan.candidate, state=_reminded(plan, fit), source=f"{ref} and {len(fit)} more rows")
     plan = replace(plan, candidate=candidate)
     check_leaks(split, [candidate.state])
+    if not force:
+        check_showable(split, plan.gold, plan.level, "--force")
     about, kept = artifact.about, artifact.card["gold"]
     card = _derived(artifact, candidate.id, artifact.card["optimizer"], ("job",))
     card["gold"] = {**kept, "seen": sorted({*about.gold.seen, *(case.id for case in fit)})}
