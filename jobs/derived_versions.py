@@ -108,7 +108,8 @@ def remember(
     plan = replace(plan, candidate=candidate)
     check_leaks(split, [candidate.state])
     if not force:
-        check_showable(split, plan.gold, plan.level, "--force")
+        hint = f"compile {plan.judge.name} again on more groups; --force goes on"
+        check_showable(split, plan.gold, plan.level, hint)
     about, kept = artifact.about, artifact.card["gold"]
     card = _derived(artifact, candidate.id, artifact.card["optimizer"], ("job",))
     card["gold"] = {**kept, "seen": sorted({*about.gold.seen, *(case.id for case in fit)})}

@@ -163,8 +163,8 @@ def earlier_parts(
     return parts
 
 
-def check_showable(split: Split, gold: Gold, level: float, flag: str = "--anyway") -> None:
-    """Refuse a test on which nothing can be shown, before anything is spent, with what would do, or the flag."""
+def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> None:
+    """Refuse a test on which nothing can be shown, before anything is spent, with what would do."""
     groups, needed = len({case.group for case in split.test}), fewest_groups(level)
     if groups >= needed:
         return
@@ -178,7 +178,7 @@ def check_showable(split: Split, gold: Gold, level: float, flag: str = "--anyway
     raise TooFewGroupsError(
         f"the sealed test has {groups} groups ({len(split.test)} cases), and nothing can be shown on fewer than "
         f"{needed} at the level {level:.3g}: nothing was asked and nothing was spent",
-        hint="; ".join([more, *([shared] if (shared := shared_hint(gold)) else []), f"{flag} goes on"]),
+        hint=hint or "; ".join(filter(None, (more, shared_hint(gold), "--anyway goes on"))),
     )
 
 
