@@ -19,6 +19,7 @@ from ..errors import UsageError, choices
 from ..evaluation.disagreements import Flips, flips
 from ..evaluation.plain import plain_fields
 from ..evaluation.rows import Row
+from ..gold.writing import check_files
 from ..keeping.loaders import RecordedJudge, no_new_rows
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
@@ -154,6 +155,8 @@ class Hardening(Experiment):
         return {**super().fingerprint(), **more}
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
+        if self.judge.artifact is not None:
+            check_files(self.judge.artifact.path / ROBUSTNESS, hint="copy the store to where it can be written")
         judge = dataclasses.replace(self.judge, context=job.contexts[self.roles[0]])
         verdicts = tuple(judge.asker().ask_all(self.chosen, lambda index, verdict: on_case()))
         spend = judge.context.ledger.spend()
