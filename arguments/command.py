@@ -240,10 +240,14 @@ def in_front(
     named = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     named.add_argument("--model", action="append", default=[])
     models = named.parse_known_args([*arguments])[0].model
-    flags = {flag for action in parser._actions for flag in action.option_strings}
+    flags = {flag: action for action in parser._actions for flag in action.option_strings}
     first = []
     for key, value in kept.items():
         of_another = models and models != [kept["model"]] and key in _OF_MODEL
         if f"--{key}" in flags and not of_another and not (key == "model" and models):
+            try:
+                parser._get_values(flags[f"--{key}"], [str(value)])
+            except argparse.ArgumentError as error:
+                raise UsageError(f"{_FILE}: {key}: {error.message}") from error
             first.append(f"--{key}={value}")
     return [*first, *arguments]

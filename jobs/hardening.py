@@ -156,7 +156,9 @@ class Hardening(Experiment):
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
         if self.judge.artifact is not None:
-            check_files(self.judge.artifact.path / ROBUSTNESS, hint="copy the store to where it can be written")
+            check_files(
+                self.judge.artifact.path / ROBUSTNESS, hint="copy the store to where it can be written"
+            )
         judge = dataclasses.replace(self.judge, context=job.contexts[self.roles[0]])
         verdicts = tuple(judge.asker().ask_all(self.chosen, lambda index, verdict: on_case()))
         spend = judge.context.ledger.spend()

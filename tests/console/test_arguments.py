@@ -156,6 +156,7 @@ def test_a_file_says_once_how_a_model_is_reached(
         ("model = ", "cannot be read"),
         ('modle = "openai/a"', "did you mean model?"),
         ('api-base = "http://b"', "names no model"),
+        ('model = "openai/a"\nconcurrency = "many"', "concurrency: 'many' is not possible"),
     ],
 )
 def test_a_wrong_file_of_settings_is_one_line(
