@@ -61,9 +61,9 @@ class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify"
 class RememberOptions(
     Transport, Limits, Resume, Printed, Details, command="artifacts remember", does="compile.remember_rows"
 ):
-    """Give a version more labelled rows to show beside rows like them, without a search: a new version, proven beside
-    the basic prompt on the same sealed test. Rows of that test, or near one of them, are left out. A row that it
-    remembers already takes its new label.
+    """Give a version more labelled rows to show beside rows like them, without a search: a new version, held against
+    the basic prompt and the version before on the same sealed test. Rows of that test, or near one of them, are left
+    out. A row that it remembers already takes its new label.
 
     examples:
       jurist artifacts remember fect@2 new-labels.csv

@@ -212,16 +212,15 @@ def remember_rows(options: RememberOptions) -> Result:
     words = f"{plural(rows, 'row')} of {options.labels} remembered"
     words += f"; {apart} left out, which are in the sealed test or near it" if apart else ""
     card, kept = made.artifact.card, _kept_line(made.artifact, latest=made.latest)
-    return Result(
-        data={
-            "artifact": str(made.artifact.path),
-            "latest": made.latest,
-            "remembered": rows,
-            "left_out": apart,
-            **card,
-        },
-        body=[words, *_proof_parts(made, options.whole, spend_line(card["spend"]), kept)],
-    )
+    about = {
+        "artifact": str(made.artifact.path),
+        "latest": made.latest,
+        "remembered": rows,
+        "left_out": apart,
+    }
+    against = (card.get("against") or {}).get("words", "")
+    parts = _proof_parts(made, options.whole, against, spend_line(card["spend"]), kept)
+    return Result(data={**about, **card}, body=[words, *parts])
 
 
 def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:

@@ -8,11 +8,12 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.models import held_by
+from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.measured import calibrate, lopsided
 from ..evaluation.proof import Proof, prove
 from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
-from ..keeping.artifact_card import Artifact
+from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.card import described
 from ..keeping.paying import PaidJob
@@ -38,6 +39,7 @@ class Contest:
     job: Job
     candidate: Candidate
     known: int = 0  # openings of the test that the ledger need not know of
+    before: Artifact | None = None  # the version that the candidate is made of, proven on the same test
 
     @cached_property
     def basic(self) -> Asker:
@@ -65,6 +67,16 @@ class Contest:
         )
         return proof_of(plan.split, tried, self.known)
 
+    def against(self, answers: Sequence[Mapping[str, Any]]) -> Contrast | None:
+        """Hold the candidate's answers to the test against those of the version that it is made of, which are kept."""
+        earlier = self.before.proof() if self.before else ()
+        if not (self.before and earlier):
+            return None
+        judge, level = self.plan.split.judge, self.look.level
+        new, old = ([rows_of(judge.answer, rows, "compiled")] for rows in (answers, earlier))
+        sides = ("the new version", new), (self.before.ref, old)
+        return contrast(*sides, judge.metric, judge.comparison, seed=self.plan.seed, alpha=2.0 * level)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Concluded:
@@ -91,7 +103,9 @@ def conclude(
     plan, look, chosen = contest.plan, contest.look, contest.chosen
     proof, counted, answers = proven(contest, tick)
     look.done(what)
-    latest = force or proof.decision.verdict == "better"
+    against = contest.against(answers)
+    worse = against is not None and against.verdict == "worse"
+    latest = force or (proof.decision.verdict == "better" and not worse)
     held = held_by(plan.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
     artifact = store.save(
         plan.judge,
@@ -105,6 +119,7 @@ def conclude(
             "thresholds": chosen.sampling.to_card(),
             "spend": work.spend(),
             **counted,
+            **({"against": against.to_json()} if against else {}),
             **look.to_card(),
         },
         history,

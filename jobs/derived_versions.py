@@ -51,7 +51,8 @@ class _Again(Plan):
 
     def contest(self, context: CallContext) -> Contest:
         """Return both prompts; the card's openings of the test count, where the ledger does not know them."""
-        return Contest(self, self.job(context), self.candidate, self.artifact.about.test_openings)
+        known = self.artifact.about.test_openings
+        return Contest(self, self.job(context), self.candidate, known, self.artifact)
 
     @cached_property
     def _foreseen(self) -> Contest:

@@ -99,12 +99,7 @@ def inspect(folder: Path) -> Sealed:
             else:
                 extras.append(f"{name}: was changed, or is about another prompt")
     return Sealed(
-        program=program,
-        card=card,
-        history=history,
-        added=later,
-        faults=tuple(faults),
-        extras=tuple(extras),
+        program=program, card=card, history=history, added=later, faults=tuple(faults), extras=tuple(extras)
     )
 
 

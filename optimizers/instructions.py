@@ -59,10 +59,7 @@ class Opro(Writing, Raced):
         leader, names = track.text, tuple(track.text.state.predictors)
         name = names[(turn - 1) % len(names)]
         errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(leader)]
-        values = {
-            "task": task(track.job, name),
-            "scored_instructions": scored(name, track.best(self.shown)),
-        }
+        values = {"task": task(track.job, name), "scored_instructions": scored(name, track.best(self.shown))}
         shown = portions(errors, self.exemplars, turn, self.candidates)
         asked = [{**values, "errors": some or "none"} for some in shown]
         answers = propose(track.job, ProposeInstruction, asked, self.temperature)

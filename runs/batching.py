@@ -123,10 +123,7 @@ class BatchRun:
                 if not batch.id:
                     self.service.advance(batch)
         collected = Collected(
-            summary=summary,
-            batches=tuple(self.store.batches()),
-            pending=self.store.pending,
-            unsent=unsent,
+            summary=summary, batches=tuple(self.store.batches()), pending=self.store.pending, unsent=unsent
         )
         self.store.tell({"done": collected.done})
         return collected

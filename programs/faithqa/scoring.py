@@ -157,10 +157,7 @@ def mapped_by_steps(inputs: Mapping[str, Any], steps: Sequence[str], elements: S
 
 
 def score_of_marks(
-    inputs: Mapping[str, Any],
-    steps: Sequence[str],
-    weights: Mapping[str, float],
-    labels: Collection[str],
+    inputs: Mapping[str, Any], steps: Sequence[str], weights: Mapping[str, float], labels: Collection[str]
 ) -> Flow:
     """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
     mapping, judging = steps
@@ -199,11 +196,7 @@ def _mapped(
 
 
 FLOWS.update(
-    {
-        "marks of lines": marks_of_lines,
-        "mapped by steps": mapped_by_steps,
-        "score of marks": score_of_marks,
-    }
+    {"marks of lines": marks_of_lines, "mapped by steps": mapped_by_steps, "score of marks": score_of_marks}
 )
 READERS["constraints"] = _mapped
 # of one sample: several are refused by exports

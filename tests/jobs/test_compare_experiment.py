@@ -55,9 +55,8 @@ def test_a_result_that_cannot_be_written_any_more_is_not_paid_again(
 ) -> None:
     server = serve()
     Path("file").write_text("")
-    monkeypatch.setattr(
-        "jurist.console.inputs.check_files", lambda *paths: None
-    )  # it still could at the start
+    # it still could at the start
+    monkeypatch.setattr("jurist.console.inputs.check_files", lambda *paths: None)
     failed = cli(*argv(server, "--output", "file/result.json"))
     assert (failed.code, server.count) == (2, WHOLE)
     done = ok(*argv(server, "--resume", "--output", "results/result.json", "--json"))

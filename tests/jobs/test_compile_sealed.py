@@ -55,9 +55,8 @@ def test_a_prompt_with_text_of_the_test_does_not_win(serve: Callable[..., Any]) 
     holding = [row["candidate"] for row in history if LEAK in json.dumps(row["prompt"])]
     assert len(holding) == 2
     assert "left out of the choice: 2 candidates whose prompts hold text of a test case" in done.err
-    assert (
-        "be strict" in Path("compiled/fect/1/program.json").read_text()
-    )  # the next best, not the basic prompt
+    # the next best, not the basic prompt
+    assert "be strict" in Path("compiled/fect/1/program.json").read_text()
     assert done.json["optimizer"]["candidate"] not in holding
     assert not Path("compiled/.checkpoints").exists()
 
@@ -110,9 +109,8 @@ def test_looking_at_what_was_proven_opens_nothing(serve: Callable[..., Any]) -> 
         assert done.code == 0, done.err
         assert "this opens none of them again" in done.err
     assert (done.json["opening"], ledger.read_bytes()) == (1, known)
-    compared = cli(
-        "compare", "fect", "fect-reasoning:basic", *asked, "--json"
-    )  # a prompt that was never tried there
+    # a prompt that was never tried there
+    compared = cli("compare", "fect", "fect-reasoning:basic", *asked, "--json")
     assert compared.json["opening"] == 2
     with ledger.open("a") as file:
         file.write('\n{"rows": [')  # cut off by a full disk

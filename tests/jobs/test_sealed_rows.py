@@ -36,9 +36,8 @@ def test_a_proof_is_at_the_level_of_the_row_that_was_opened_most_often(opened: i
     assert look.level == pytest.approx(0.05 / (opening * (opening + 1)))
     assert look.to_card()["test_rows"] == {"sealed": 60, "opened_before": opened, "used": 60}
     assert look.words.startswith(f"{opened} of the 60 sealed rows were opened before" if opened else "")
-    assert (
-        proof_of(split_of(rows_of(0, 60)), ["two"], known=4).opening == 5
-    )  # a card tells of more than the ledger
+    # a card tells of more than the ledger
+    assert proof_of(split_of(rows_of(0, 60)), ["two"], known=4).opening == 5
 
 
 def test_a_prompt_that_was_proven_opens_nothing_again() -> None:

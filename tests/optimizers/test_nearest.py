@@ -190,12 +190,17 @@ def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: 
         first = jurist.Store().load("route@1")
         gold = {jurist.Case(inputs={"ticket": row["ticket"]}).id: row for row in rows()}
         tested, (known, *_) = [gold[row["case"]] for row in first.proof()], first.card["gold"]["seen"]
-        other = {**gold[known], "desk": "red" if gold[known]["desk"] == "blue" else "blue"}
-        write_jsonl(Path("later.jsonl"), [*later, other, *tested[:2]])
+        other = {"red": "blue", "blue": "red"}
+        turned = {id_: {**row, "desk": other[row["desk"]]} for id_, row in gold.items()}
+        write_jsonl(Path("later.jsonl"), [*later, turned[known], *tested[:2]])
         asked = shlex.split("artifacts remember route@1 later.jsonl --force --json")
         done = ok(*asked, "--api-base", server.url)
         assert (done.json["remembered"], done.json["left_out"], done.json["parent"]) == (7, 2, 1)
         assert done.json["test_openings"] == 2
+        assert "the new version against route@1: not shown to differ" in done.json["against"]["words"]
+        write_jsonl(Path("turned.jsonl"), [turned[id_] for id_ in first.card["gold"]["seen"]])
+        wrong = cli(*asked[:3], "turned.jsonl", "--json", "--api-base", server.url)
+        assert (wrong.json["latest"], wrong.json["against"]["verdict"]) == (False, "worse")
         assert not any(row["ticket"] in str(done.json) for row in tested)
         write_jsonl(Path("tested.jsonl"), tested)
         again = cli(*asked[:3], "tested.jsonl", *asked[4:])
@@ -205,13 +210,12 @@ def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: 
     assert said == [("red",), ("blue",)]
     kept = jurist.Store().load("route@2").state.predictors["self"].remembered
     assert kept is not None
-    assert kept.rows[known]["desk"] == other["desk"]
+    assert kept.rows[known]["desk"] == turned[known]["desk"]
     differ = ok("artifacts", "diff", "route:basic", "route@2").out
     assert f"shown with each row: all -> the {kept.shown} most like it of {len(kept.rows)}" in differ
     assert (again.code, "no labelled row that is not in the sealed test" in again.err) == (1, True), again.err
-    withdrawn = ok(
-        "artifacts", "forget", "route@2", next(iter(set(kept.rows) - set(first.card["gold"]["seen"])))
-    )
+    added = next(iter(set(kept.rows) - set(first.card["gold"]["seen"])))
+    withdrawn = ok("artifacts", "forget", "route@2", added)
     assert "without 1 row" in withdrawn.out
 
 
