@@ -38,9 +38,8 @@ class Board:
         self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._shown: dict[tuple[str, str, int, int], bool] = {}
-        self._credits: dict[
-            str, tuple[tuple[int, int], Credit]
-        ] = {}  # around a candidate, and of how many outcomes
+        # around a candidate, and of how many outcomes
+        self._credits: dict[str, tuple[tuple[int, int], Credit]] = {}
         # the first candidate: the prompt nobody tuned
         self.basic = self.add(PromptState.of(self._basic), parent=None, source="basic")
 

@@ -286,8 +286,7 @@ def test_one_line_says_what_is_wrong(code: int, words: str, line: str, tmp_path:
     assert len(errors) == 1, done.err
     assert errors[0].startswith("error: ")
     assert words in errors[0]
-    assert done.code == code
-    assert done.out == ""
+    assert (done.code, done.out) == (code, "")
     assert tree(tmp_path) == before
 
 
