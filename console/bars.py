@@ -18,6 +18,7 @@ from rich.progress import (
 )
 
 from ..optimizers.base import Event, Job
+from ..report.scores import cost_words
 from .printing import remark
 
 _LOOKS = 0.25
@@ -146,7 +147,8 @@ class SearchBar(Bar):
                     meter.calls - meter.in_flight - self._begun,
                     self._expected or meter.budget.calls,
                 )
-                spent = f"calls, {meter.tokens} tokens, {meter.cost:.4f} USD"
+                cost = cost_words(meter.cost, {"unpriced": meter.unpriced})
+                spent = f"calls, {meter.tokens} tokens, {cost}"
                 self._shown.update(self._task, completed=calls, total=total, spent=spent)
                 self._spent = f"spent: {calls} of {total or 'any number of'} {spent}"
 

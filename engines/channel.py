@@ -342,6 +342,7 @@ def _taken(answer: Answer) -> Spend:
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
         cached_tokens=answer.cached_tokens,
+        reasoning_tokens=answer.reasoning_tokens,
         cost=answer.cost or 0.0,
         unpriced=int(answer.cost is None),
     )

@@ -51,6 +51,7 @@ def answer_of(
         input_tokens=min(usage.input_tokens or 0, _MOST),
         output_tokens=min(usage.output_tokens or 0, _MOST),
         cached_tokens=min(usage.cache_read_tokens or 0, _MOST),
+        reasoning_tokens=min(usage.reasoning_tokens or 0, _MOST),
         cost=cost,
         model=well_formed(response.model),
         probabilities=probabilities,

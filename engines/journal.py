@@ -31,6 +31,7 @@ class Answer:
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    reasoning_tokens: int = 0
     cost: float | None = None
     model: str = ""
     # output field -> label -> probability, of each label that it gives
@@ -90,6 +91,14 @@ FROM attempts WHERE asker = ? AND text IS NOT NULL
 """
 
 
+def _add_missing_columns(data: Database) -> None:
+    """Give a journal of an earlier release the columns that it lacks; they are empty in its rows."""
+    columns = {row["name"] for row in data.all("PRAGMA table_info(attempts)")}
+    for name in _ANSWER:
+        if name not in columns:
+            data.all(f"ALTER TABLE attempts ADD COLUMN {name}")
+
+
 def request_key(request: Mapping[str, Any]) -> str:
     """Return the sha256 of a request's content."""
     return hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -108,6 +117,7 @@ class Journal:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._data = Database(path, _TABLE, page=1024)
+            _add_missing_columns(self._data)
             self._before, self._answers = self._data.all("SELECT count(*), count(text) FROM attempts")[0]
             self._numbers = itertools.count(1 + (self._data.first("SELECT max(id) FROM attempts") or 0))
             if self._before:
@@ -140,6 +150,9 @@ class Journal:
             elif row["state"] == "answered":
                 shares = json.loads(row["probabilities"])
                 values = {name: row[name] for name in _ANSWER}
+                values["reasoning_tokens"] = (
+                    values["reasoning_tokens"] or 0
+                )  # not counted by earlier releases
                 kept |= {"answer": Answer(**{**values, "probabilities": shares}), "over": 0}
         return Past(occurrence=occurrence, **kept)
 

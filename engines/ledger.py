@@ -17,11 +17,12 @@ class Spend:
     failed_before: int = 0  # failed requests taken from a journal, sent before
     retries: int = 0  # requests that repeated a failed one
     failures: int = 0  # requests that gave up
-    input_tokens: int = 0  # as the endpoint reported them
-    output_tokens: int = 0  # as the endpoint reported them
-    # input that the endpoint had kept from an earlier request, and bills at less; Anthropic counts it
-    # beside the input, others within
-    cached_tokens: int = 0
+    input_tokens: int = 0  # all input, cached tokens included
+    output_tokens: int = 0  # all output, hidden reasoning included
+    cached_tokens: int = 0  # the part of the input that the endpoint had kept from an earlier request
+    reasoning_tokens: int = (
+        0  # the part of the output that nobody is shown, as far as the endpoint reports it
+    )
     cost: float = 0.0  # US dollars, over the calls whose price is known
     unpriced: int = 0  # calls whose price is not known
     # waited for answers that came now; not in JSON, as lines of a run say the same whenever they are written

@@ -60,6 +60,7 @@ class Meter:
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self.calls, self.cost, self.tokens = 0, 0.0, 0
+        self.unpriced = 0  # calls whose price is unknown
         self.in_flight, self._unknown = 0, 0
         self._reserved = Amount()
         self.held = 0
@@ -194,9 +195,10 @@ class Meter:
             self._reserved = self._reserved - (reservation or Amount()) if self.in_flight else Amount()
             self.tokens += tokens
             self.cost += cost or 0.0
+            self.unpriced += cost is None
         if cost is None and self.budget.cost is not None:
-            hint = "limit the job with --max-calls instead of --max-cost"
-            raise ModelError("this model's price is not known", hint=hint)
+            hint = "state it with --price-in and --price-out, or limit the job with --max-calls"
+            raise ModelError("--max-cost cannot be kept: the price of a reply is unknown", hint=hint)
 
     def short(self, calls: int) -> int:
         """Return the limit on calls that would leave room for ``calls`` more, besides what is held back."""

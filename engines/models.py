@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import dspy
@@ -31,6 +31,7 @@ from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
 from .pace import Pace
 from .structure import Terms
+from .usage import with_all_tokens
 
 OFFLINE = "offline"
 RECORDED = "recorded:"
@@ -251,6 +252,8 @@ class Endpoint:
             self._lm = client(**options)
         self._key = options.get("api_key", "")
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
+        # LiteLLM, which asks where no connection of ours fits, counts all models as OpenAI does.
+        self._counts_as = self._direct.provider if self._direct.fits else ""
         self._endpoint = _endpoint_of(model)
 
     def share(self, context: CallContext) -> None:
@@ -304,6 +307,7 @@ class Endpoint:
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
         key = self._direct.key if self._direct.fits else self._key
         cost, response = self._cost(request, response), without_key(as_ended(response), key)
+        response = replace(response, usage=with_all_tokens(response.usage, self._counts_as))
         if self._terms.heard(request, response):
             raise EmptyReplyError(
                 answer_of(response, cost, {}), "its thoughts took all that a reply may have"

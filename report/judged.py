@@ -169,7 +169,7 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     tokens = sum(usage.get("input_tokens", 0) + usage.get("output_tokens", 0) for usage in usages) / len(rows)
     dollars = f"1,000 rows cost {1000 * sum(usage.get('cost', 0.0) for usage in usages) / len(rows):.3g} USD"
     unknown = any(usage.get("unpriced") for usage in usages)
-    price = f"a row takes {tokens:,.0f} tokens; {'its price is not known' if unknown else dollars}"
+    price = f"a row takes {tokens:,.0f} tokens; {'its price is unknown' if unknown else dollars}"
     others = [f"{count} {status}" for status, count in ended.items() if status != "verdict"]
     return Document(
         subject=judge,

@@ -119,15 +119,36 @@ def taken_words(spend: Mapping[str, Any]) -> str:
     """Return calls, tokens and cost in words; what has no known price is no 0 USD."""
     tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
     total = (spend.get("by_purpose") or {}).get("total") or spend
-    cached = f" ({total['cached_tokens']:,} from the provider's cache)" if total.get("cached_tokens") else ""
-    unknown = f"; the price of {total['unpriced']} calls is not known" if total.get("unpriced") else ""
-    calls = f"{spend['calls']:,} call{'s' * (spend['calls'] != 1)}"
-    return f"{calls}, {tokens:,} tokens{cached}, {spend['cost']:.4f} USD{unknown}"
+    parts = []
+    if total.get("cached_tokens"):
+        parts.append(f"{total['cached_tokens']:,} from the provider's cache")
+    if total.get("reasoning_tokens"):
+        parts.append(f"{total['reasoning_tokens']:,} of hidden reasoning")
+    apart = f" ({', '.join(parts)})" if parts else ""
+    return f"{counted_words(spend['calls'], 'call')}, {tokens:,} tokens{apart}, {cost_words(spend['cost'], total)}"
+
+
+def counted_words(number: int, noun: str) -> str:
+    """Return ``1 call``, ``2,440 calls``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def cost_words(cost: float, total: Mapping[str, Any]) -> str:
+    """Return dollars in words; calls without a known price are named in their place, or beside the others' cost."""
+    unpriced = total.get("unpriced", 0)
+    if not unpriced:
+        return f"{cost:.4f} USD"
+    if not cost:
+        return "price unknown"
+    return f"{cost:.4f} USD and {counted_words(unpriced, 'call')} whose price is unknown"
 
 
 def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
     """Return what several have spent together, as :func:`spend_line` says it."""
-    names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
+    names = (
+        *("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"),
+        *("cost", "unpriced"),
+    )
     return spend_line({name: sum(spend.get(name, 0) for spend in spends) for name in names})
 
 

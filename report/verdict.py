@@ -88,10 +88,12 @@ def needless(card: Mapping[str, Any]) -> bool:
 
 
 def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
-    """Return what a row took; not known where answers were paid before, or nothing was asked."""
+    """Return tokens, dollars and seconds of a row; ``None`` where answers were paid before, or nothing was asked."""
     if spend.get("replayed") or not rows:
         return None, None, None
-    return (spend["input_tokens"] + spend["output_tokens"]) / rows, 1000 * spend["cost"] / rows, None
+    tokens = (spend["input_tokens"] + spend["output_tokens"]) / rows
+    dollars = None if spend.get("unpriced") else 1000 * spend["cost"] / rows
+    return tokens, dollars, None
 
 
 def evaluation_card(

@@ -171,7 +171,7 @@ def _answer_table(data: Mapping[str, Any]) -> Table:
             *(one["counts"]["units"][name] for name in ("answered", "abstained", "failed")),
             one["spend"]["calls"],
             one["spend"]["input_tokens"] + one["spend"]["output_tokens"],
-            f"{one['spend']['cost']:.4f}",
+            "price unknown" if one["spend"].get("unpriced") else f"{one['spend']['cost']:.4f}",
         ]
         for one in data["judges"]
     ]

@@ -311,4 +311,5 @@ class _Judging:
         tokens.add_metric(("input",), spend.input_tokens)
         tokens.add_metric(("output",), spend.output_tokens)
         yield tokens
-        yield CounterMetricFamily("jurist_dollars", "US dollars where the price is known", spend.cost)
+        yield CounterMetricFamily("jurist_dollars", "US dollars of calls whose price is known", spend.cost)
+        yield CounterMetricFamily("jurist_unpriced_calls", "Calls whose price is unknown", spend.unpriced)

@@ -137,7 +137,7 @@ def test_a_failed_call_gives_back_what_it_was_promised() -> None:
 
 def test_an_unknown_price_under_a_limit_on_cost_ends_the_work() -> None:
     inner = Scripted(lambda request: YES, cost=None)
-    with pytest.raises(ModelError, match="price is not known"):
+    with pytest.raises(ModelError, match="price of a reply is unknown"):
         asker(inner, Budget(cost=1.0), concurrency=1).ask_all(CASES)
     assert len(inner.requests) == 1
 
