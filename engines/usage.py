@@ -27,4 +27,5 @@ def _counts_reasoning_apart(usage: Usage, provider: str) -> bool:
     # A gateway that speaks OpenAI's protocol may pass on the counts of such a provider.
     if not usage.reasoning_tokens or usage.input_tokens is None or usage.output_tokens is None:
         return False
-    return usage.total_tokens == usage.input_tokens + usage.output_tokens + usage.reasoning_tokens
+    total: int = usage.input_tokens + usage.output_tokens + usage.reasoning_tokens
+    return bool(usage.total_tokens == total)
