@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..text.quoting import in_markdown
 from .target import Subject, takes_text
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ class MarkdownExporter:
     suffix = ".md"
 
     def render(self, subject: Subject) -> str:
-        """Return the page. Everything that comes from data stands in fences or code spans."""
+        """Return the page. Text that comes from data is quoted, or stands in fences or code spans."""
         judge = subject.judge
-        parts = [f"# {subject.ref}", judge.description or f"The judge {judge.name}."]
+        description = in_markdown(judge.description) if judge.description else f"The judge {judge.name}."
+        parts = [f"# {subject.ref}", description]
         decision = subject.card.get("decision") or {}
         lines = [f"{decision.get('verdict', '')}: {decision.get('words', '')}"] if decision else []
         lines += (*(decision.get("warnings") or ()), *(subject.card.get("warnings") or ()))

@@ -17,6 +17,7 @@ from typing import Any
 from ..errors import UsageError
 from ..evaluation.votes import more_than_half
 from ..programs.answers.portable import TYPED, is_number
+from ..text.quoting import in_docstring
 from ..text.tables import table
 from .messages import contents, inputs_of, response_format
 from .target import Prompt, Subject, planned, prompt_of, shown_rows
@@ -72,12 +73,14 @@ class PortableFile:
         words = {
             "inputs": ", ".join(names),
             "call": ", ".join(f"{name}=..." for name in names),
-            "settings": spec["settings"],
+            "settings": str(spec["settings"]),
         }
+        # All that comes from the artifact stands in a docstring or in the literal of the spec, never in code.
+        words = {name: in_docstring(text) for name, text in words.items()}
         carried = planned(subject)[0].carries + _READ_BY.get(spec["parser"]["answer"]["reader"], ())
         return Template(_FILE).substitute(
-            ref=subject.ref,
-            proof="\n".join(textwrap.wrap(subject.proof, 110)),
+            ref=in_docstring(subject.ref),
+            proof=in_docstring("\n".join(textwrap.wrap(subject.proof, 110))),
             about=Template(self.about).substitute(words),
             source=portable_source(self.imports, carried),
             spec=repr(json.dumps(spec)),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
 from .card import Card, task_of
-from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN
+from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, read_artifact_file
 
 if TYPE_CHECKING:
     import dspy
@@ -126,7 +126,7 @@ class Artifact:
         if sealed is None:
             return ()
         try:
-            data = (self.path / name).read_bytes()
+            data = read_artifact_file(self.path / name)
         except OSError:
             data = b""
         if hashlib.sha256(data).hexdigest() != sealed:

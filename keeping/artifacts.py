@@ -14,7 +14,19 @@ from ..errors import ArtifactError, checked
 from ..text.redaction import publishable
 from .artifact_card import Artifact
 from .card import Card, written_card
-from .sealing import ADDED, CARD, HISTORY, PROGRAM, Sealed, added, canonical, inspect, lines, seal
+from .sealing import (
+    ADDED,
+    CARD,
+    HISTORY,
+    PROGRAM,
+    Sealed,
+    added,
+    canonical,
+    inspect,
+    lines,
+    read_artifact_file,
+    seal,
+)
 from .shelves import LATEST, Shelf, parse_ref
 from .trust import Trust, data_file
 
@@ -161,7 +173,7 @@ class Store:
         measured = inspect(artifact.path).added.get(file, {}).get("measured", ())
         rest = [known for known in measured if any(known[name] != entry[name] for name in ADDED[file])]
         entries = sorted([*rest, entry], key=lambda known: [str(known[name]) for name in ADDED[file]])
-        program = (artifact.path / PROGRAM).read_bytes()
+        program = read_artifact_file(artifact.path / PROGRAM)
         shelf = Shelf(artifact.path.parent.parent, artifact.judge)  # it may be of another store
         shelf.put(artifact.version, file, added({"measured": entries}, program))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -35,6 +37,33 @@ _WRITTEN = (
 )
 """What every card names, if only as ``null``."""
 Votes = Annotated[int, Field(ge=1, le=1000)]
+
+
+def _check_identifier(name: str) -> str:
+    """Return a name that can be a field in Python; exported files and schemas hold such names."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError("the name of a field must be a Python identifier")
+    return name
+
+
+Identifier = Annotated[str, AfterValidator(_check_identifier)]
+
+
+def _check_definition(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return the definition of a judge whose fields all have usable names."""
+    _DEFINED_FIELDS.validate_python(definition.get("fields", []))
+    return definition
+
+
+class _DefinedField(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    name: Identifier
+
+
+_DEFINED_FIELDS = TypeAdapter(list[_DefinedField])
+Definition = Annotated[dict[str, Any], AfterValidator(_check_definition)]
+"""A judge as data, see :mod:`jurist.programs.definition`."""
 Weights = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 
@@ -125,7 +154,7 @@ class MemberCard(_Part):
 
     judge: str
     reference: str
-    definition: dict[str, Any] | None = None
+    definition: Definition | None = None
     prompt: dict[str, Any]
     strictness: str = ""
     model: ModelCard
@@ -149,8 +178,8 @@ class Card(_Part):
     parent: int | None = None
     labels: list[str] | None = None
     positive: list[str] | None = None
-    inputs: list[str] = []
-    types: dict[str, Any] = {}
+    inputs: list[Identifier] = []
+    types: dict[Identifier, Any] = {}
     thresholds: _Thresholds = _Thresholds()
     setting: _Setting = _Setting()
     strictness: str = ""
@@ -158,7 +187,7 @@ class Card(_Part):
     judge_ref: str = ""
     judge_sha256: str | None = None
     judge_code: str | None = None
-    definition: dict[str, Any] | None = None
+    definition: Definition | None = None
     model: ModelCard = ModelCard()
     prompt_model: ModelCard = ModelCard()
     verifier: ModelCard | None = None
@@ -186,7 +215,9 @@ class Card(_Part):
             cls.model_validate(data)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]
-            return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {str(first['input'])[:60]!r}"
+            place = ".".join(map(str, first["loc"]))
+            message = first["msg"].removeprefix("Value error, ")
+            return f"{place}: {message}, not {str(first['input'])[:60]!r}"
         return ""
 
     @property

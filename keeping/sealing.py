@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ..text.files import read_regular_file
+
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
 PROOF, SEEN = "proof.jsonl", "seen.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
@@ -17,6 +19,8 @@ ROBUSTNESS, DISAGREEMENTS = "robustness.json", "disagreements.json"
 ADDED = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}
 """Files that may be added later, when something more was measured, and what tells their entries apart. The seal does
 not name them, so that it holds as before. Each has a seal of its own, which binds it to the prompt."""
+_FILE_LIMIT = 256 * 1024**2
+"""Bytes of one file of an artifact."""
 _FOREIGN = "does not belong to the artifact"
 
 
@@ -60,6 +64,11 @@ def added(data: Mapping[str, Any], program: bytes) -> bytes:
     return canonical({**whole, "sha256": _sha256(canonical(whole))})
 
 
+def read_artifact_file(path: Path) -> bytes:
+    """Return the bytes of a file of an artifact. Raises ``OSError`` for a link, a pipe, a device or a huge file."""
+    return read_regular_file(path, limit=_FILE_LIMIT)
+
+
 def inspect(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
     files: dict[str, bytes] = {}
@@ -67,7 +76,7 @@ def inspect(folder: Path) -> Sealed:
     try:
         for entry in sorted(folder.iterdir()):
             if entry.name in (*FILES, *OPTIONAL, *ADDED):
-                files[entry.name] = entry.read_bytes()
+                files[entry.name] = read_artifact_file(entry)
             else:
                 extras.append(f"{entry.name}: {_FOREIGN}")
     except OSError as error:

@@ -19,10 +19,13 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from ..errors import ArtifactError, UsageError, why
+from ..text.files import read_regular_file
 from .sealing import canonical
 
 LATEST = "latest"
 _NAMES = "names.json"
+_NAMES_LIMIT = 16 * 1024**2
+"""Bytes of the file of names."""
 _Tag = Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,64}$")]
 _MEANT = TypeAdapter(dict[_Tag, Annotated[list[Annotated[int, Field(gt=0)]], Field(min_length=1)]])
 """``latest`` or a tag -> the version that it means, then, of ``latest``, those that it meant before, newest first."""
@@ -179,7 +182,7 @@ class Shelf:
     def _meant(self) -> dict[str, list[int]]:
         path = self.path / _NAMES
         try:
-            return _MEANT.validate_json(path.read_bytes(), strict=True)
+            return _MEANT.validate_json(read_regular_file(path, limit=_NAMES_LIMIT), strict=True)
         except FileNotFoundError:
             return {}
         except OSError as error:

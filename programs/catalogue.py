@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from ..errors import JudgeError, UnknownJudgeError, choices, near_file
+from ..errors import JudgeError, UnknownJudgeError, choices, near_file, why
 from .cognibench import COGNIBENCH, COGNIBENCH_TAGS, DETECTOR
 from .dialogue import DIALOGUE
 from .faithqa.judges import FAITHQA_JUDGES
@@ -101,7 +101,7 @@ def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
     try:
         file = JudgeFile.read(path)
     except OSError as error:
-        missing = "no such file" if not path.is_file() else error.strerror
+        missing = why(error) if path.exists() else "no such file"
         hint = near_file(path, "*.py") or "give the path of a Python file that defines a jurist.Judge"
         raise JudgeError(f"{path}: {missing}", hint=hint) from error
     allow(path, file.hashes)

@@ -6,6 +6,7 @@ answer's own business (:mod:`jurist.programs.answers`). It does not know models,
 """
 
 import inspect
+import keyword
 import math
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -112,6 +113,7 @@ class Judge:
         if not hasattr(self.signature, "input_fields"):
             hint = 'give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")'
             raise JudgeError(f"judge {self.name}: {self.signature!r:.80} is no signature", hint=hint)
+        self._check_field_names()
         answer = answer_for(
             self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
         )
@@ -119,6 +121,13 @@ class Judge:
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.scale.default)
         self._check_program()
+
+    def _check_field_names(self) -> None:
+        """Refuse a field whose name cannot stand in Python: exported files and schemas hold these names."""
+        for name in self.signature.fields:
+            if not name.isidentifier() or keyword.iskeyword(name):
+                hint = "use letters, digits and underscores, and no word of Python such as class"
+                raise JudgeError(f"judge {self.name}: a field cannot be called {name!r:.60}", hint=hint)
 
     def _check_program(self) -> None:
         made: Any = self.program

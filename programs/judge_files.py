@@ -21,7 +21,11 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
+from ..text.files import read_regular_file
+
 _FIELDS = ("InputField", "OutputField")
+_SOURCE_LIMIT = 16 * 1024**2
+"""Bytes of a Python file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +40,15 @@ class JudgeFile:
     @classmethod
     def read(cls, path: Path) -> "JudgeFile":
         """Read a file and what it imports."""
-        content, modules = path.read_bytes(), dict[str, tuple[Path, bytes]]()
+        content = _source_of(path)
+        modules: dict[str, tuple[Path, bytes]] = {}
         wanted = list(_imported(content))
         while wanted:
             name = wanted.pop()
             if name in modules or not _is_own(name):
                 continue
             for dotted, file in _files(name, path.parent):
-                modules[dotted] = file, file.read_bytes()
+                modules[dotted] = file, _source_of(file)
                 wanted += _imported(modules[dotted][1])
         return cls(path=path, content=content, modules=modules)
 
@@ -68,6 +73,11 @@ class JudgeFile:
             sys.meta_path.insert(0, _Finder(self.modules))
         exec(compile(self.content, str(self.path), "exec"), vars(module))  # noqa: S102
         return module
+
+
+def _source_of(path: Path) -> bytes:
+    """Return the bytes of a Python file, which may be reached by a link."""
+    return read_regular_file(path, limit=_SOURCE_LIMIT, follow_links=True)
 
 
 class _Finder:
