@@ -12,20 +12,22 @@ from typing import Any, NamedTuple, Protocol
 
 import dspy
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMError, LMRateLimitError
+from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError
 from .conversion import answer_of, content_of, response_of, text_of
 from .draws import current_draw, drawn_for, heard, number_of_draw, numbered, probabilities_of
 from .failures import (
+    ATTEMPTS,
+    FATAL,
+    TOO_MUCH,
     Breaker,
     EmptyReplyError,
-    RefusedParameterError,
+    FailureKind,
     absent,
     backoff,
     brief,
-    fatal,
-    retryable,
+    kind_of,
 )
 from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import Ledger, Purpose, Spend
@@ -34,8 +36,7 @@ from .pace import Pace
 from .structure import Terms
 
 _STEP = 0.1  # seconds; longer waits are made of such steps
-_ATTEMPTS = 4
-_PATIENCE = 8  # attempts of a request that only comes too fast: the pace is still being found
+_RESUMED = 3  # attempts of an earlier process that count, at most: the request is sent at least once more
 _TOLD = 120
 """Characters of a failure that are shown while the work goes on."""
 _LOOKS = 25  # at what was paid before; if none of it was asked for meanwhile, it is not waited for
@@ -168,7 +169,8 @@ class Channel:
 
     async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
-        request, number = call.request, min(call.past.retried, _ATTEMPTS - 1)
+        request = call.request
+        failed_attempts = min(call.past.retried, _RESUMED)
         while True:
             await self._turn(way)
             attempt = self._leave(call, await self._reserved(call, way))
@@ -179,10 +181,12 @@ class Channel:
                 if not says_something(response):
                     raise EmptyReplyError(answer)
             except LMError as error:
+                kind = kind_of(error)
                 wait = self.pace.absent(begun) if absent(error, self.pace.away) else None
-                pause = self._failed(attempt, error, number, wait)
-                number += wait is None
-                if isinstance(error, LMRateLimitError):
+                pause = self._failed(attempt, error, kind, failed_attempts, wait)
+                if wait is None and kind is not FailureKind.LEARNT:
+                    failed_attempts += 1
+                if kind in TOO_MUCH:
                     self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
             except BaseException:
                 with suppress(CheckpointError):  # it would hide why the call was given up
@@ -298,20 +302,27 @@ class Channel:
             tokens, cost = spend.input_tokens + spend.output_tokens, None if spend.unpriced else spend.cost
             self.context.meter.settle(tokens=tokens, cost=cost, reservation=attempt.reservation)
 
-    def _failed(self, attempt: _Attempt, error: LMError, number: int, wait: float | None) -> float:
+    def _failed(
+        self, attempt: _Attempt, error: LMError, kind: FailureKind, failed_attempts: int, wait: float | None
+    ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
-        attempts = _PATIENCE if isinstance(error, LMRateLimitError) else _ATTEMPTS
-        again = wait is not None or (retryable(error) and number + 1 < attempts)
-        if not isinstance(error, RefusedParameterError):  # which is learnt, and no trouble
-            self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
+        # A refusal that taught something is no attempt, nor is a server that is waited for.
+        free = wait is not None or kind is FailureKind.LEARNT
+        again = free or failed_attempts + 1 < ATTEMPTS.get(kind, 1)
+        if kind is not FailureKind.LEARNT:
+            self.context.breaker.last = f"{kind}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
-        failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
+        failed: Failed = "over"
+        if again:
+            failed = "again"
+        elif kind in FATAL:
+            failed = "dropped"
         taken = replace(taken, retries=int(again), failures=int(not again))
         self._over(attempt, taken, failed, brief(error) if failed == "over" else "")
         if not again:
             raise error
-        return backoff(error, number) if wait is None else wait
+        return backoff(error, failed_attempts) if wait is None else wait
 
 
 class _Awaited:

@@ -1,6 +1,13 @@
-"""Which failures of an endpoint are worth another try, which end the job, and how to say them."""
+"""What a failed request was: one table from status, code and words to a kind, and what follows from each kind.
+
+The status decides first: a code or a word only tells kinds apart that share a status. Words are the provider's own;
+what DSPy's client and LiteLLM add to a message is advice to programmers, and says nothing about the request.
+"""
 
 import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
@@ -9,6 +16,7 @@ from dspy.utils.exceptions import (
     LMConfigurationError,
     LMError,
     LMInvalidRequestError,
+    LMLockTimeoutError,
     LMProviderError,
     LMRateLimitError,
     LMServerError,
@@ -24,6 +32,237 @@ from ..text.redaction import redact
 from .journal import Answer
 
 
+class FailureKind(StrEnum):
+    """What was wrong with a request, in the words in which users read it."""
+
+    SETTINGS = "request refused"
+    """The endpoint takes no such request; a setting may be the reason, or something in this row."""
+    LEARNT = "setting refused"
+    """The endpoint refused a setting, which no later request has."""
+    FILTERED = "content filter"
+    TOO_LONG = "context length"
+    RATE = "rate limit"
+    LONG_LIMIT = "rate limit of a day"
+    """Requests come too fast for longer than anybody waits."""
+    OVERLOAD = "overload"
+    SERVER = "server error"
+    NOT_READY = "not ready"
+    TIMEOUT = "time-out"
+    TRANSPORT = "no connection"
+    REPLY = "no usable reply"
+    KEY = "key refused"
+    CREDIT = "no credit"
+    ACCESS = "access refused"
+    MODEL = "unknown model"
+    ADDRESS = "unknown address"
+    CONFIGURATION = "not configured"
+    UNEXPECTED = "unexpected failure"
+
+
+ROW_REFUSED: Final = frozenset({FailureKind.FILTERED, FailureKind.TOO_LONG})
+"""The endpoint refuses this row for what it is: the same request fails again, and says nothing about other rows."""
+FATAL: Final = frozenset(
+    {
+        FailureKind.LONG_LIMIT,
+        FailureKind.KEY,
+        FailureKind.CREDIT,
+        FailureKind.ACCESS,
+        FailureKind.MODEL,
+        FailureKind.ADDRESS,
+        FailureKind.CONFIGURATION,
+    }
+)
+"""Every other row would fail in the same way."""
+UNAVAILABLE: Final = frozenset(
+    {
+        FailureKind.RATE,
+        FailureKind.OVERLOAD,
+        FailureKind.SERVER,
+        FailureKind.NOT_READY,
+        FailureKind.TIMEOUT,
+        FailureKind.TRANSPORT,
+        FailureKind.REPLY,
+    }
+)
+"""The endpoint, and not the row, is in trouble: many of these in a row say that nothing is answered any more."""
+TOO_MUCH: Final = frozenset({FailureKind.RATE, FailureKind.OVERLOAD})
+"""The endpoint is asked more than it bears."""
+_FEW: Final = 4
+_PATIENT: Final = 8
+ATTEMPTS: Final = {
+    FailureKind.RATE: _PATIENT,
+    FailureKind.OVERLOAD: _PATIENT,
+    FailureKind.SERVER: _PATIENT,
+    FailureKind.NOT_READY: _FEW,
+    FailureKind.TIMEOUT: _FEW,
+    FailureKind.TRANSPORT: _FEW,
+    FailureKind.REPLY: _FEW,
+}
+"""How often a request is sent at most; a request that failed in any other way is sent once."""
+
+_REFUSED: Final = frozenset({400, 413, 422})
+_IN_REPLY: Final = frozenset({200})
+"""Some gateways, and Gemini, answer 200 and say in the body what is wrong."""
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A kind of failure, and the statuses, codes and words by which it is recognised."""
+
+    kind: FailureKind
+    statuses: frozenset[int]
+    codes: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
+    """Texts of which one stands in the provider's words, in lower case. A judged text may be quoted there."""
+    begins: tuple[str, ...] = ()
+    """Texts with one of which the provider's words begin; only these end a job, as a quoted text does not begin it."""
+    hint: str = ""
+
+    def matches(self, status: int, code: str, words: str) -> bool:
+        """Say whether a failure with this status, code and words (in lower case) is of this kind."""
+        if status not in self.statuses:
+            return False
+        if not (self.codes or self.words or self.begins):
+            return True
+        if code in self.codes or words.startswith(self.begins or ("\0",)):
+            return True
+        return any(text in words for text in self.words)
+
+
+_CREDIT_CODES: Final = frozenset(
+    {
+        "insufficient_quota",
+        "billing_error",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "exceeded_current_quota_error",  # Moonshot
+        "1113",  # Z.AI
+    }
+)
+_MODEL_CODES: Final = frozenset(
+    {"model_not_found", "model_not_available", "unsupported_model", "DeploymentNotFound"}
+)
+_FILTER_CODES: Final = frozenset(
+    {
+        "content_filter",  # Azure
+        "content_policy_violation",
+        "ResponsibleAIPolicyViolation",
+        "invalid_prompt",  # OpenAI
+        "data_inspection_failed",  # Alibaba
+        "promptFeedback",  # Gemini, as are all that follow
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+    }
+)
+_FILTER_WORDS: Final = (
+    "content management policy",  # Azure
+    "content filtering policy",  # Anthropic
+    "flagged as potentially violating",  # OpenAI
+    "requires moderation and your input was flagged",  # OpenRouter
+    "prompt blocked:",  # Gemini
+)
+_LENGTH_CODES: Final = frozenset(
+    {
+        "context_length_exceeded",
+        "request_too_large",  # Anthropic
+        "exceed_context_size_error",  # llama.cpp
+        "string_above_max_length",
+    }
+)
+_LENGTH_WORDS: Final = (
+    "maximum context length",  # OpenAI, vLLM
+    "context length",  # Ollama
+    "context window",
+    "available context size",  # llama.cpp
+    "prompt is too long",  # Anthropic
+    "input is too long",  # Bedrock
+    "input token count",  # Gemini
+    "too many tokens",
+    "maximum number of tokens",
+    "maximum allowed length",
+)
+_MODEL_WORDS: Final = ("the model ", "model '", 'model "', "model `", "model: ", "models/")
+_RULES: Final = (
+    # Too fast, or never again
+    _Rule(FailureKind.CREDIT, frozenset({200, 400, 402, 413, 422, 429}), codes=_CREDIT_CODES),
+    # Gemini names a limit of a day, and a wait of some seconds all the same; OpenRouter names no wait.
+    _Rule(
+        FailureKind.LONG_LIMIT, frozenset({429}), words=("requestsperday", "tokensperday", "models-per-day")
+    ),
+    _Rule(FailureKind.RATE, frozenset({429})),
+    _Rule(FailureKind.RATE, _IN_REPLY, codes=frozenset({"rate_limit_exceeded", "rate_limit_error"})),
+    # The key, the account
+    _Rule(FailureKind.KEY, frozenset({401})),
+    _Rule(FailureKind.KEY, _IN_REPLY, codes=frozenset({"invalid_api_key", "authentication_error"})),
+    _Rule(
+        FailureKind.KEY,
+        _REFUSED,
+        begins=("api key not valid", "api key not found", "api key expired"),
+        hint="check the key in GEMINI_API_KEY, or in the variable that --api-key-env names",
+    ),
+    _Rule(
+        FailureKind.CREDIT,
+        _REFUSED,
+        begins=("your credit balance is too low", "you have reached your specified api usage limits"),
+        hint="buy credits or raise the spending limit at the provider, and start again",
+    ),
+    _Rule(FailureKind.CREDIT, frozenset({402})),
+    _Rule(FailureKind.ACCESS, _REFUSED, begins=("user location is not supported",)),
+    # The row
+    _Rule(
+        FailureKind.FILTERED,
+        _REFUSED | _IN_REPLY | {403},
+        codes=_FILTER_CODES,
+        words=_FILTER_WORDS,
+    ),
+    _Rule(FailureKind.TOO_LONG, _REFUSED | _IN_REPLY, codes=_LENGTH_CODES),
+    _Rule(FailureKind.TOO_LONG, _REFUSED, words=_LENGTH_WORDS),
+    _Rule(FailureKind.TOO_LONG, frozenset({413})),
+    # The model, the address
+    _Rule(FailureKind.MODEL, _REFUSED | _IN_REPLY | {403, 404}, codes=_MODEL_CODES),
+    _Rule(
+        FailureKind.MODEL,
+        frozenset({404}),
+        words=("try pulling it first",),
+        hint="get the model with `ollama pull NAME`, or check its name",
+    ),
+    _Rule(FailureKind.MODEL, frozenset({404}), words=_MODEL_WORDS),
+    _Rule(FailureKind.ADDRESS, frozenset({301, 302, 303, 307, 308, 404, 405})),
+    # The request
+    _Rule(FailureKind.SETTINGS, frozenset({403}), words=("logprobs",)),
+    _Rule(FailureKind.ACCESS, frozenset({403})),
+    _Rule(FailureKind.SETTINGS, _REFUSED | {501}),
+    # The server
+    _Rule(FailureKind.TIMEOUT, frozenset({408})),
+    _Rule(FailureKind.NOT_READY, frozenset({409, 423, 425})),
+    _Rule(FailureKind.OVERLOAD, frozenset({503, 529})),
+    _Rule(FailureKind.SERVER, frozenset(range(500, 600))),
+    # A reply that is cut, is no JSON, or says that something behind the endpoint failed
+    _Rule(FailureKind.REPLY, frozenset(range(200, 300))),
+    _Rule(FailureKind.SETTINGS, frozenset(range(400, 500))),
+)
+
+_HINTS: Final = {
+    FailureKind.CONFIGURATION: "set the provider's API key in its environment variable, for example OPENAI_API_KEY",
+    FailureKind.KEY: "check the API key in the environment variable of this provider",
+    FailureKind.CREDIT: "check the account's credit and quota",
+    FailureKind.ACCESS: "check that your key, your project and your region may use this model",
+    FailureKind.MODEL: "check the model's name (provider/model) and that your key may use it",
+    FailureKind.ADDRESS: "check --api-base: an OpenAI-compatible server mostly answers under /v1, as in "
+    "http://localhost:8000/v1",
+    FailureKind.TRANSPORT: "check the address (--api-base), and that the server is running",
+    FailureKind.TIMEOUT: "the server accepts connections but does not answer; try a longer --timeout",
+}
+_ELSE: Final = "check the model and its settings"
+
+
 class EmptyReplyError(LMProviderError):
     """An answer without a choice, or with nothing of use in it: a failure of the endpoint, though it may be billed."""
 
@@ -37,6 +276,91 @@ class RefusedParameterError(LMInvalidRequestError):
 
     def __init__(self, refusal: LMError) -> None:
         super().__init__(refusal.message, status=refusal.status, retry_after=0.0)
+
+
+# Errors without a status come from DSPy's client, from LiteLLM or from a connection. Specific classes come first.
+_BY_CLASS: Final[tuple[tuple[type[LMError], FailureKind], ...]] = (
+    (RefusedParameterError, FailureKind.LEARNT),
+    (EmptyReplyError, FailureKind.REPLY),
+    (ContextWindowExceededError, FailureKind.TOO_LONG),
+    (LMUnsupportedModelError, FailureKind.MODEL),
+    (LMInvalidRequestError, FailureKind.SETTINGS),
+    (LMAuthError, FailureKind.KEY),
+    (LMBillingError, FailureKind.CREDIT),
+    (LMRateLimitError, FailureKind.RATE),
+    (LMServerError, FailureKind.SERVER),
+    (LMTimeoutError, FailureKind.TIMEOUT),
+    (LMTransportError, FailureKind.TRANSPORT),
+    (LMLockTimeoutError, FailureKind.NOT_READY),
+    (LMConfigurationError, FailureKind.CONFIGURATION),
+    (LMUnsupportedFeatureError, FailureKind.CONFIGURATION),
+    (LMProviderError, FailureKind.REPLY),
+)
+_OWN: Final = (RefusedParameterError, EmptyReplyError)
+_NO_PROVIDER: Final = "LLM Provider NOT provided"
+"""LiteLLM's words for a model whose prefix names no provider."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """What a failed request was."""
+
+    kind: FailureKind
+    words: str
+    """What the provider has said, without what clients add to it."""
+    hint: str
+
+
+def failure_of(error: LMError) -> Failure:
+    """Return the kind of a failed request, the provider's own words, and the next step for the user."""
+    words = provider_words(error)
+    status = _status_of(error)
+    if isinstance(error, _OWN) or status is None or _NO_PROVIDER in words:
+        kind = _kind_without_status(error)
+        return Failure(kind=kind, words=words, hint=_HINTS.get(kind, _ELSE))
+    lower_case_words = words.lower()
+    for rule in _RULES:
+        if rule.matches(status, error.provider_code or "", lower_case_words):
+            return Failure(kind=rule.kind, words=words, hint=rule.hint or _HINTS.get(rule.kind, _ELSE))
+    return Failure(kind=FailureKind.UNEXPECTED, words=words, hint=_ELSE)
+
+
+def kind_of(error: LMError) -> FailureKind:
+    """Return the kind of a failed request."""
+    return failure_of(error).kind
+
+
+def _status_of(error: LMError) -> int | None:
+    """Return the HTTP status of a failure, which the body of a reply with status 200 may hold."""
+    code = error.provider_code or ""
+    in_body = int(code) if re.fullmatch(r"4\d\d", code) else None
+    # A gateway that says 502 in the body of a 200 speaks of a provider behind it: that reply is unusable.
+    if in_body is not None and error.status in (None, 200):
+        return in_body
+    return error.status
+
+
+def _kind_without_status(error: LMError) -> FailureKind:
+    if _NO_PROVIDER in error.message:
+        return FailureKind.CONFIGURATION
+    for error_class, kind in _BY_CLASS:
+        if isinstance(error, error_class):
+            return kind
+    return FailureKind.UNEXPECTED
+
+
+# DSPy's client appends advice after a blank line; LiteLLM puts the names of its exceptions in front.
+_APPENDED: Final = re.compile(
+    r"\n\n {2}(?:To fix:|credential came from).*|To drop these, set `litellm\..*", re.DOTALL
+)
+_PUT_IN_FRONT: Final = re.compile(r"(?:litellm\.\w+: |\w+Error: |\w+Exception(?: \w+Error)? - )+")
+
+
+def provider_words(error: LMError) -> str:
+    """Return what the provider has said of a failed request, without what DSPy's client and LiteLLM add to it."""
+    words = _APPENDED.sub("", error.message)
+    in_front = _PUT_IN_FRONT.match(words) if "litellm." in words else None
+    return (words[in_front.end() :] if in_front else words).strip()
 
 
 _IN_A_ROW = 10  # failed verdicts
@@ -60,44 +384,19 @@ class Breaker:
             )
 
 
-_FATAL = (
-    LMAuthError,
-    LMBillingError,
-    LMConfigurationError,
-    LMUnsupportedModelError,
-    LMUnsupportedFeatureError,
-)
-_TRANSIENT = (LMRateLimitError, LMServerError, LMTimeoutError, LMTransportError)
-_HINTS: tuple[tuple[type[LMError], str], ...] = (
-    (
-        LMConfigurationError,
-        "set the provider's API key in its environment variable, for example OPENAI_API_KEY",
-    ),
-    (LMAuthError, "check the API key in the environment variable of this provider"),
-    (LMBillingError, "check the account's credit and quota"),
-    (LMUnsupportedModelError, "check the model's name (provider/model) and that your key may use it"),
-    (LMTransportError, "check the address (--api-base), and that the server is running"),
-    (LMTimeoutError, "the server accepts connections but does not answer; try a longer --timeout"),
-)
-# DSPy's client ends its messages with advice to programmers, which a command line should not repeat.
+# A command line does not repeat advice to programmers.
 _ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_key=.*?\(\.\.\.\)", re.DOTALL)
 
 
 def retryable(error: LMError) -> bool:
     """Say whether another try may succeed: overload, time-outs, broken connections, unusable bodies."""
-    if isinstance(error, (*_TRANSIENT, EmptyReplyError, RefusedParameterError)):
-        return True
-    # An HTTP 200 with a truncated or non-JSON body is a bare provider error without a failing status.
-    return type(error) is LMProviderError and (error.status is None or error.status < 400)
+    kind = kind_of(error)
+    return kind in ATTEMPTS or kind is FailureKind.LEARNT
 
 
 def fatal(error: LMError) -> bool:
     """Say whether every other row would fail in the same way."""
-    if isinstance(error, ContextWindowExceededError):
-        return False
-    if "LLM Provider NOT provided" in str(error):  # LiteLLM's refusal of an unknown provider/ prefix
-        return True
-    return isinstance(error, _FATAL) or getattr(error, "status", None) in (401, 402, 403, 404)
+    return kind_of(error) in FATAL
 
 
 def backoff(error: LMError, attempt: int) -> float:
@@ -138,11 +437,8 @@ def brief(error: object) -> str:
 
 def model_error(error: LMError) -> ModelError:
     """Return the one-line error that ends the work."""
-    hint = next(
-        (hint for kind, hint in _HINTS if isinstance(error, kind)), "check the model and its settings"
-    )
-    if "LLM Provider NOT provided" in str(error):
+    if _NO_PROVIDER in str(error):
         return ModelError(
             f"no provider is known for the model {error.model!r}", hint="write it as provider/model"
         )
-    return ModelError(brief(error), hint=hint)
+    return ModelError(brief(error), hint=failure_of(error).hint)

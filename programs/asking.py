@@ -14,13 +14,13 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
+from dspy.utils.exceptions import AdapterParseError, LMError
 
 from ..cases import Case, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, current_draw, cut
-from ..engines.failures import brief, fatal, model_error, our_own
+from ..engines.failures import FATAL, FailureKind, brief, kind_of, model_error, our_own
 from ..engines.journal import Answer
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
@@ -223,9 +223,10 @@ class Asker:
                 ours = our_own(bad)
                 if ours is not None:
                     raise ours from bad
-                if fatal(bad) or (isinstance(bad, LMTransportError) and not self._reached()):
+                kind = kind_of(bad)
+                if kind in FATAL or (kind is FailureKind.TRANSPORT and not self._reached()):
                     raise model_error(bad) from bad
-                log.failed, log.error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
+                log.failed, log.error = True, f"{kind}: {brief(bad)[:200]}"
                 break
             finally:
                 # A program may make its calls in any order.

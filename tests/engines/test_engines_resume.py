@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attempts import attempts, forget_after, left_by_a_kill, put_back, states
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMAuthError, LMError, LMServerError
+from dspy.utils.exceptions import LMAuthError, LMError, LMServerError, LMTimeoutError
 from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -248,7 +248,7 @@ def test_a_job_whose_budget_ended_pays_nothing_more_and_has_the_same_verdicts(
 def test_what_failed_is_asked_again_with_room(
     tmp_path: Path, limit: int, sent: int, label: str | None
 ) -> None:
-    ask(Scripted([LMServerError("down \ud800")] * 4), context_with(journal=Journal(tmp_path / "j")), cases=1)
+    ask(Scripted([LMTimeoutError("down \ud800")] * 4), context_with(journal=Journal(tmp_path / "j")), cases=1)
     inner = Scripted([YES] * sent)
     context = context_with(Budget(calls=limit), Journal(tmp_path / "j"))
     verdict = ask(inner, context, cases=1)[0]

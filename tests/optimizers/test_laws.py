@@ -162,7 +162,7 @@ def test_a_judge_that_is_down_for_good_ends_the_work(name: str, no_waiting: None
     with pytest.raises(ModelError, match="10 answers in a row failed"):
         Run(name, judged=lambda r: LMServerError("busy") if next(count) > 8 else judged(r))
     # Attempts of ten answers, of those in flight, and of those begun before the end is heard of.
-    assert next(count) <= 9 + 4 * (10 + 2 * 4)
+    assert next(count) <= 9 + 8 * (10 + 2 * 4)
 
 
 @pytest.mark.parametrize("name", PROPOSING)

@@ -80,9 +80,9 @@ def test_an_end_that_is_no_end_leaves_halves(serve: Serve, ended: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "status", "calls", "said"),
     [
-        ("429", "failed", 8, "LMRateLimitError"),
-        ("500", "failed", 4, "LMServerError"),
-        ("503", "failed", 4, "LMServerError"),
+        ("429", "failed", 8, "rate limit: "),
+        ("500", "failed", 8, "server error: "),
+        ("503", "failed", 8, "overload: "),
         ("truncated", "failed", 4, "not JSON"),
         ("html", "failed", 4, "not JSON"),
         ("400", "failed", 1, "not valid"),
