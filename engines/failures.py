@@ -335,9 +335,10 @@ def _status_of(error: LMError) -> int | None:
     code = error.provider_code or ""
     in_body = int(code) if re.fullmatch(r"4\d\d", code) else None
     # A gateway that says 502 in the body of a 200 speaks of a provider behind it: that reply is unusable.
-    if in_body is not None and error.status in (None, 200):
+    status: int | None = error.status
+    if in_body is not None and status in (None, 200):
         return in_body
-    return error.status
+    return status
 
 
 def _kind_without_status(error: LMError) -> FailureKind:
