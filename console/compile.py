@@ -126,8 +126,8 @@ class _Compiling(Terminal):
 
             def opened(paid: Mapping[str, int]) -> None:
                 limit = plan.budget.calls
-                # else nothing will be sent: the compilation says what the budget lacks
-                if limit is None or limit >= estimate.needed:
+                # Below that nothing will be sent: the compilation says what the budget lacks.
+                if limit is None or limit >= estimate.needed - estimate.spare:
                     self.agreed(estimate, paid)
                 bar.begin(f"{name} on {gold.name}, {plan.optimizer}", None)
 

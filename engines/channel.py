@@ -300,7 +300,12 @@ class Channel:
                 self.context.journal.fail(attempt.number, end, error)
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
             tokens, cost = spend.input_tokens + spend.output_tokens, None if spend.unpriced else spend.cost
-            self.context.meter.settle(tokens=tokens, cost=cost, reservation=attempt.reservation)
+            self.context.meter.settle(
+                tokens=tokens,
+                cost=cost,
+                reservation=attempt.reservation,
+                failed=not isinstance(end, Answer),
+            )
 
     def _failed(
         self, attempt: _Attempt, error: LMError, kind: FailureKind, failed_attempts: int, wait: float | None

@@ -63,7 +63,11 @@ class Meter:
         self.unpriced = 0  # calls whose price is unknown
         self.in_flight, self._unknown = 0, 0
         self._reserved = Amount()
-        self.held = 0
+        self.held = 0  # answers that are kept back for later work
+        self.may_fail = (
+            False  # whether requests can fail, so that spare ones are kept back with those answers
+        )
+        self._failed = 0  # requests that brought no answer
         self.phase, self._prior, self.replays = 0, dict[int, Amount](), 0
         self._sent, self._warm = 0, 0.0
         self.signal: int | None = None
@@ -88,8 +92,15 @@ class Meter:
         with self._lock:
             self._prior[phase] = self._prior.get(phase, Amount()) + prior
 
+    @property
+    def requests_held(self) -> int:
+        """Requests that are kept back for later work: one an answer, and spare ones by the rate of failing so far."""
+        if not self.may_fail:
+            return self.held
+        return self.held + spare_requests(self.held, failed=self._failed, sent=self.calls)
+
     def hold(self, calls: int) -> None:
-        """Keep ``calls`` back for later work."""
+        """Keep ``calls`` answers back for later work."""
         # Cost and tokens are kept back too, at the mean of the calls so far, and seconds at the pace of those
         # really sent, once there are enough of them to have one.
         with self._lock:
@@ -160,6 +171,7 @@ class Meter:
         with self._lock:
             self._replayed(phase, Amount(calls=calls))
             self.calls += calls
+            self._failed += calls
 
     def _replayed(self, phase: int, prior: Amount) -> None:
         self.replays += 1
@@ -177,7 +189,8 @@ class Meter:
         now, pace = time.monotonic(), 0.0
         if self._sent >= 2 * _WARM_UP:
             pace = (now - self._warm) / (self._sent - _WARM_UP)
-        self._over("calls", self.budget.calls, self.calls + prior + self.held + calls, self.held)
+        held = self.requests_held
+        self._over("calls", self.budget.calls, self.calls + prior + held + calls, held)
         seconds = now - self._start + pace * self.held
         self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
@@ -186,10 +199,13 @@ class Meter:
         if limit is not None and wanted > limit * (1 + _ROUNDING):
             raise BudgetExhausted(name, limit, kept=kept)
 
-    def settle(self, *, tokens: int, cost: float | None, reservation: Amount | None = None) -> None:
-        """Book what a reserved call used."""
+    def settle(
+        self, *, tokens: int, cost: float | None, reservation: Amount | None = None, failed: bool = False
+    ) -> None:
+        """Book what a reserved call used, and whether it ``failed`` to bring an answer."""
         with self._lock:
             self.in_flight -= 1
+            self._failed += failed
             self._unknown -= reservation is None
             # Sums of floats drift: with nothing in flight nothing is reserved.
             self._reserved = self._reserved - (reservation or Amount()) if self.in_flight else Amount()
@@ -201,19 +217,40 @@ class Meter:
             raise ModelError("--max-cost cannot be kept: the price of a reply is unknown", hint=hint)
 
     def short(self, calls: int) -> int:
-        """Return the limit on calls that would leave room for ``calls`` more, besides what is held back."""
-        return self.calls + self.held + calls
+        """Return the limit on calls that would leave room for ``calls`` more answers, besides what is held back."""
+        answers = self.held + calls
+        spare = spare_requests(answers, failed=self._failed, sent=self.calls) if self.may_fail else 0
+        return self.calls + answers + spare
 
     @property
     def taken(self) -> int:
         """What has been taken as one number: tokens, and calls where an endpoint tells no tokens."""
         return self.tokens + self.calls
 
+    @property
+    def unsent(self) -> int:
+        """Requests that the limit on calls still allows, those that are kept back included; 0 without a limit."""
+        return 0 if self.budget.calls is None else max(0, self.budget.calls - self.calls)
+
     def left(self) -> int | None:
         """Return how many calls the budget still allows, if it limits calls."""
         if self.budget.calls is None:
             return None
-        return max(0, self.budget.calls - self.calls - self.held)
+        return max(0, self.budget.calls - self.calls - self.requests_held)
+
+
+_FAILED_BEFORE, _SENT_BEFORE = 5, 100
+"""The rate of failing that is expected before anything is sent, and the requests that this expectation weighs."""
+_DEVIATIONS = 3.0
+"""Standard deviations by which more requests may fail than the rate says before the spare ones are used up."""
+
+
+def spare_requests(answers: int, *, failed: int = 0, sent: int = 0) -> int:
+    """Return how many requests to keep back beside ``answers`` for those that will fail, by how many did so far."""
+    rate = min(0.5, (failed + _FAILED_BEFORE) / (sent + _SENT_BEFORE))
+    expected = answers * rate / (1.0 - rate)
+    deviation = math.sqrt(answers * rate) / (1.0 - rate)
+    return math.ceil(expected + _DEVIATIONS * deviation)
 
 
 class Estimate:

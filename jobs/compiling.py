@@ -178,9 +178,10 @@ def compile_judge(
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     held, limit = plan.proof_calls, plan.budget.calls
     make(plan.optimizer, plan.options)
-    if limit is not None and limit <= held:
+    reserve = held + plan.spare_calls(held)
+    if limit is not None and limit <= reserve:
         raise OptimizerError(
-            f"the proof alone takes {held} calls and the budget is {limit}",
+            f"the proof alone takes {reserve} calls and the budget is {limit}",
             hint=f"raise --max-calls to {foresee_compilation(plan).needed} or more, or use fewer rows or samples",
         )
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
@@ -204,6 +205,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     if plan.embedder and (embedder := embedder_beside(job.judge_lm, plan.embedder)):
         with embedding():  # a wrong name is said before anything else is paid
             collect(embedder.embed(["-"]))
+    meter.may_fail = not plan.model.offline
     meter.hold(plan.proof_calls)
     result = optimize(make(plan.optimizer, plan.options), job)
     job = replace(job, adapter=result.form)

@@ -121,7 +121,8 @@ class Estimate:
     what: str  # the sizes, in words
     asks: tuple[Ask, ...]  # each with a role of its own
     budget: Budget = field(default_factory=Budget)  # limits, which bound the upper ends
-    needed: int = 0  # the least --max-calls, below which the work is not begun; 0 if any number will do
+    needed: int = 0  # the --max-calls that is enough to end with a result; 0 if any number will do
+    spare: int = 0  # those of them that are for requests that fail
 
     @property
     def calls(self) -> Span:
@@ -158,7 +159,9 @@ class Estimate:
         whole = self.whole
         named = [f"{ask.calls.words()} {ask.who}" for ask in self.asks if ask.who]
         details = named if len(named) <= _DETAILED else []
-        details += [f"set --max-calls to at least {self.needed}"] if self.needed else []
+        if self.needed:
+            spare = f", of which {self.spare} are spare for requests that fail" if self.spare else ""
+            details.append(f"set --max-calls to at least {self.needed}{spare}")
         detail = f" ({', '.join(details)})" if details else ""
         tokens = f"about {whole.tokens.words(_counted)} tokens" if whole.tokens else "tokens not known"
         if not any(ask.paid for ask in self.asks):
@@ -183,6 +186,7 @@ class Estimate:
             **{name: span and span.to_json() for name, span in spans.items()},
             "unpriced": plain(self.unpriced()),
             "needed": self.needed,
+            "spare": self.spare,
         }
 
     def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:

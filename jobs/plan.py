@@ -9,7 +9,7 @@ from typing import Any
 from ..arguments.compile import SearchOptions
 from ..engines.channel import CallContext
 from ..engines.embedding import requests_for
-from ..engines.meter import Budget
+from ..engines.meter import Budget, spare_requests
 from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError, UsageError, plural
 from ..evaluation.agreement import Ceiling
@@ -129,6 +129,10 @@ class Plan(SearchOptions):
         rows = len(self.split.test) * self.judge.answer.presentations
         return judged + (requests_for(rows) if self.embedder else 0)
 
+    def spare_calls(self, answers: int) -> int:
+        """Return the calls to allow beside so many answers for requests that fail; none where nothing is sent."""
+        return 0 if self.model.offline else spare_requests(answers)
+
     @property
     def proposer(self) -> Model:
         """The model that writes prompts."""
@@ -218,6 +222,8 @@ def foresee_compilation(plan: Plan) -> Estimate:
         "size": basic,
         "longest": basic._replace(input=basic.input + shown * (length(split.train) + basic.output)),
     }
+    fewest = optimizer.minimum(job) + held
+    spare = plan.spare_calls(fewest)
     asks = (
         Ask(role="optimizing", calls=Span(least, most), who="to optimize", **common),
         Ask(role="proving", calls=Span(quickest, held), who="for the proof", **common),
@@ -226,7 +232,8 @@ def foresee_compilation(plan: Plan) -> Estimate:
         what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",
         asks=asks,
         budget=plan.budget,
-        needed=optimizer.minimum(job) + held,
+        needed=fewest + spare,
+        spare=spare,
     )
 
 

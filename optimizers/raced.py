@@ -272,7 +272,7 @@ class Finalists:
             board.score(best, dev)
         if ended is not None:
             if ended.limit == "calls":  # what was kept for the finalists is spent, or left for what follows
-                kept = self._before + (self._job.context.meter.left() or 0)
+                kept = self._job.context.meter.unsent
                 raise BudgetExhausted("calls", ended.allowed, kept=kept) from ended
             raise ended
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import signal
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from unittest.mock import patch
 import pytest
 from small import claims, cli, ended, ok, write_jsonl
 
+from jurist.engines.meter import spare_requests
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
 
@@ -50,8 +52,10 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     test = len(split.test)
     too_few = cli(*argv(server, *longer, "--max-calls", 2 * test))
     assert (too_few.code, server.count) == (1, 0)
-    least = 2 * test + int(
-        cli(*argv(server, *longer, "--max-calls", 2 * test + 1)).err.split("needs at least ")[1].split()[0]
+    spare = spare_requests(2 * test)  # for requests of the proof that fail
+    reserve = 2 * test + spare
+    least = reserve + int(
+        cli(*argv(server, *longer, "--max-calls", reserve + 1)).err.split("needs at least ")[1].split()[0]
     )
     refused = cli(*argv(server, *longer, "--max-calls", least - 1))
     assert (refused.code, server.count) == (1, 0)
@@ -64,9 +68,38 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     reason = done.json["optimizer"]["reason"]
     left = int(re.findall(r"but for (\d+) that are kept for what follows", reason)[0]) - 2 * test
     # one pass stays for a prompt that the search leaves half scored, and what is in flight when it ends
-    assert 0 <= left <= len(split.dev) + IN_FLIGHT
+    assert 0 <= left <= len(split.dev) + IN_FLIGHT + spare
     saved = least + extra - server.count - left
     assert saved in (0, test)  # an unchanged prompt is proved with one pass instead of two
+
+
+def failing(share_failed: float, share_unreadable: float, seed: int) -> Callable[[int, Any], str | None]:
+    """Return faults at random: so many requests end with a 500, and so many replies cannot be read."""
+    rolls = random.Random(seed)
+
+    def fault(index: int, body: Any) -> str | None:
+        roll = rolls.random()
+        if roll < share_failed:
+            return "500"
+        return "garbage" if roll < share_failed + share_unreadable else None
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("seed", "share_failed", "limit"), [(1, 0.05, None), (2, 0.05, None), (3, 0.05, None), (4, 0.015, 400)]
+)
+def test_the_calls_that_the_forecast_names_end_with_a_proof_where_requests_fail(
+    seed: int, share_failed: float, limit: int | None, serve: Callable[..., Any]
+) -> None:
+    server = serve(faults=failing(share_failed, 0.02, seed))
+    if limit is None:
+        forecast = cli(*argv(server, "--max-calls", 1)).err
+        limit = int(re.findall(r"raise --max-calls to (\d+)", forecast)[0])
+    done = ok(*argv(server, "--max-calls", limit, "--json"))
+    assert server.count <= limit
+    assert done.json["scores"] is not None
+    assert done.json["forecast"]["spare"] > 0
 
 
 def test_ctrl_c_in_the_proof_keeps_the_best_and_resume_finishes(
