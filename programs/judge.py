@@ -6,6 +6,7 @@ answer's own business (:mod:`jurist.programs.answers`). It does not know models,
 """
 
 import inspect
+import json
 import keyword
 import math
 import shlex
@@ -22,7 +23,7 @@ from ..engines.ledger import Purpose
 from ..errors import EmptyInputError, GoldError, JudgeError, check_types
 from ..evaluation.scale import Scale
 from ..text.escaping import defuse
-from ..text.turns import Text
+from ..text.turns import EXACT_TYPES, Text
 from ..text.wording import plain
 from .answers.base import Answer, Reading
 from .answers.infer import answer_for
@@ -293,6 +294,14 @@ class Judge:
                 hint="give one, or null, for each unit",
             )
         return replace(case, source=case.source or (f"{path}:{line}" if line is not None else path))
+
+    def check_json_types(self, row: Mapping[str, Any]) -> None:
+        """Refuse a row whose values are not of the types that the JSON schema of its fields names."""
+        text = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            self.row_model.model_validate_json(text, strict=True, context=EXACT_TYPES)
+        except pydantic.ValidationError as error:
+            raise _gold_error(error, row, "", None) from error
 
     @cached_property
     def row_model(self) -> type[pydantic.BaseModel]:

@@ -5,6 +5,7 @@ Imported only where a server is started: uvicorn belongs to the extra ``serve``.
 
 import asyncio
 import resource
+import select
 import socket
 from typing import Any
 
@@ -86,15 +87,64 @@ class Server(uvicorn.Server):
             listening.listen(_BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer what is on the way, then what is in flight."""
+        """Answer every request that was sent before the end, then what is in flight."""
         self.server_state.default_headers.append((b"connection", b"close"))
         self.app.state.ending = True
+        await self._wait_for_quiet()
+        waiting = [connection for listening in sockets or () for connection in _accept_waiting(listening)]
+        for server in self.servers:
+            server.close()
         loop = asyncio.get_running_loop()
-        end, before = loop.time() + _LAST_CALL, -1
-        state = self.server_state
-        while loop.time() < end and before != (before := state.total_requests + len(state.tasks)):
-            await asyncio.sleep(_QUIET)
+        for connection in waiting:
+            await loop.connect_accepted_socket(self._new_connection, connection)
+        await self._read_waiting()
         await super().shutdown(sockets)
+
+    async def _wait_for_quiet(self) -> None:
+        """Let new clients in until none has come for a moment, for a few seconds at most."""
+        state = self.server_state
+        end = asyncio.get_running_loop().time() + _LAST_CALL
+        requests_before = -1
+        while asyncio.get_running_loop().time() < end:
+            requests = state.total_requests + len(state.tasks)
+            if requests == requests_before:
+                break
+            requests_before = requests
+            await asyncio.sleep(_QUIET)
+
+    def _new_connection(self) -> Connection:
+        return Connection(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+    async def _read_waiting(self) -> None:
+        """Let the event loop read the requests that have arrived; closing their connections would reset them."""
+        end = asyncio.get_running_loop().time() + DRAIN
+        while self._unread() and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0)
+
+    def _unread(self) -> bool:
+        """Whether a connection without a request under way has received bytes that nobody has read."""
+        arrived = select.poll()
+        connections = [other for other in self.server_state.connections if isinstance(other, Connection)]
+        for connection in connections:
+            answered = connection.cycle is None or connection.cycle.response_complete
+            descriptor = connection.transport.get_extra_info("socket").fileno()
+            if answered and descriptor >= 0 and not connection.transport.is_closing():
+                arrived.register(descriptor, select.POLLIN)
+        return bool(arrived.poll(0))
+
+
+def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
+    """Return the connections that the kernel holds: closing the listening socket would reset them."""
+    # A busy event loop accepts few connections a round, and may leave hundreds waiting.
+    accepted: list[socket.socket] = []
+    while len(accepted) < _BACKLOG:
+        try:
+            connection, _ = listening.accept()
+        except OSError:  # no connection is waiting, or no more files may be open
+            break
+        connection.setblocking(False)
+        accepted.append(connection)
+    return accepted
 
 
 def run_server(app: Any, listening: socket.socket) -> None:

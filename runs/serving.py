@@ -13,7 +13,8 @@ import re
 import secrets
 import time
 import uuid
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,6 +32,7 @@ from .state import said_of
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
     from fastapi.responses import JSONResponse
+    from fastapi.routing import APIRoute
     from prometheus_client import CollectorRegistry
 
 _LOG = logging.getLogger("jurist.access")
@@ -63,8 +65,12 @@ class Serving:
         if not isinstance(row, Mapping):
             raise ValueError("a case is a JSON object")
         hidden = self.hidden
+        shown = {name: value for name, value in row.items() if name not in hidden}
         try:
-            case = self.loaded.judge.case({name: value for name, value in row.items() if name not in hidden})
+            case = self.loaded.judge.case(shown)
+            self.loaded.judge.check_json_types(
+                shown
+            )  # a file may hold a number for a text, a request may not
         except GoldError as error:
             raise ValueError(error.message) from error
         try:
@@ -127,6 +133,7 @@ def application(serving: Serving) -> FastAPI:
     batch.__annotations__.update(asked=Annotated[cases, Body()], request=Request)
     guarded = _guarded(serving.token)
     app = FastAPI(title=f"jurist: {serving.loaded.name}", redoc_url=None, max_body_size=serving.largest)
+    app.router.route_class = _route_of_exact_json()
     app.add_api_route(_JUDGE, judge, methods=["POST"], response_model=Judged, **guarded)
     app.add_api_route(_BATCH, batch, methods=["POST"], response_model=list[Judged], **guarded)
     app.add_api_route("/", lambda: home, methods=["GET"], include_in_schema=False)
@@ -229,6 +236,36 @@ def _refused(request: Request, error: Any) -> JSONResponse:
             {"type": "content_type", "loc": ["header"], "msg": "send JSON as content-type: application/json"}
         ]
     return JSONResponse({"detail": detail}, status_code=422)
+
+
+def _route_of_exact_json() -> type[APIRoute]:
+    """Return the kind of route that refuses a JSON object in which a field is given twice."""
+    from fastapi import HTTPException, Request, Response
+    from fastapi.routing import APIRoute
+
+    def only_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            name = next(name for name, count in counts.items() if count > 1)
+            problem = {"type": "repeated_field", "loc": ["body", name], "msg": "the field is given twice"}
+            raise HTTPException(422, [problem])
+        return fields
+
+    class ExactRequest(Request):
+        async def json(self) -> Any:
+            return json.loads(await self.body(), object_pairs_hook=only_once)
+
+    class ExactRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def handle_exactly(request: Request) -> Response:
+                return await handle(ExactRequest(request.scope, request.receive))
+
+            return handle_exactly
+
+    return ExactRoute
 
 
 def _guarded(token: str) -> dict[str, Any]:

@@ -1,9 +1,19 @@
 """What data sets keep in place of a text, as the text that a judge reads: lists of messages, numbers, dates."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import pydantic
+
+EXACT_TYPES: Final[Mapping[str, bool]] = {"exact_types": True}
+"""The context of a validation in which a text must be a text, as the JSON schema of the row says."""
+
+
+def read_text(value: Any, info: pydantic.ValidationInfo) -> Any:
+    """Return a value of a text field as text where a file may hold it in another type; see :func:`as_text`."""
+    if info.context is EXACT_TYPES:
+        return value
+    return as_text(value)
 
 
 def as_text(value: Any) -> Any:
@@ -45,5 +55,5 @@ def dialogue(turns: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(str(_spoken(turn)) for turn in turns)
 
 
-Text = Annotated[str, pydantic.BeforeValidator(as_text)]
+Text = Annotated[str, pydantic.BeforeValidator(read_text)]
 """A text, or a list of messages or a number, which is read as one."""

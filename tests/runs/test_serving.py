@@ -102,6 +102,11 @@ def test_a_response_as_it_is_stands_in_for_its_sentences() -> None:
         ("/judge", b'{"conversation": NaN, "claim": "x"}', 422, "nothing is given"),
         ("/judge", b'{"conversation": "\\ud83d", "claim": [1e999]}', 422, "unicode string"),
         ("/judge", b'{"\\ud83d": "x", "claim": "x"}', 422, "the field is missing"),
+        ("/judge", {**ROW, "claim": False}, 422, "field 'claim': Input should be a valid string, got False"),
+        ("/judge", {**ROW, "claim": 7}, 422, "field 'claim': Input should be a valid string, got 7"),
+        ("/judge", {**ROW, "claim": [{"role": "user", "content": "x"}]}, 422, "field 'claim': it must be text"),
+        ("/judge", b'{"claim": "a", "conversation": "x", "claim": "b"}', 422, "the field is given twice"),
+        ("/judge/batch", b'[{"claim": "a", "conversation": "x", "claim": "b"}]', 422, '"claim"'),
         ("/judge/batch", [], 422, "at least 1 item"),
         ("/judge/batch", [ROW] * 4, 422, "at most 3 items"),
         ("/judge", {**ROW, "claim": "x" * 5000}, 413, "Too Large"),
@@ -285,6 +290,22 @@ def test_requests_sent_before_a_signal_are_answered(tmp_path: Path, serve: Calla
         process.communicate(timeout=60)
         assert process.returncode == 0
     assert answers == ["HTTP/1.1 200 OK\r\n"] * 40
+
+
+def test_requests_that_the_kernel_holds_at_a_signal_are_answered(tmp_path: Path) -> None:
+    """A server that has no time to accept them, or to read what they have sent, resets none of them."""
+    sent = request("/judge", json.dumps(ROW).encode(), "content-type: application/json")
+    with serving(tmp_path, settings="l._LAST_CALL = 0") as (port, process):
+        process.send_signal(signal.SIGSTOP)
+        waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
+        for connection in waiting:
+            connection.sendall(sent)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        answers = [answer(connection) for connection in waiting]
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert answers == ["HTTP/1.1 200 OK\r\n"] * 60
 
 
 def test_clients_that_leave_are_not_judged_for(tmp_path: Path, serve: Callable[..., Any]) -> None:
