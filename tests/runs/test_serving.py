@@ -104,7 +104,12 @@ def test_a_response_as_it_is_stands_in_for_its_sentences() -> None:
         ("/judge", b'{"\\ud83d": "x", "claim": "x"}', 422, "the field is missing"),
         ("/judge", {**ROW, "claim": False}, 422, "field 'claim': Input should be a valid string, got False"),
         ("/judge", {**ROW, "claim": 7}, 422, "field 'claim': Input should be a valid string, got 7"),
-        ("/judge", {**ROW, "claim": [{"role": "user", "content": "x"}]}, 422, "field 'claim': it must be text"),
+        (
+            "/judge",
+            {**ROW, "claim": [{"role": "user", "content": "x"}]},
+            422,
+            "field 'claim': it must be text",
+        ),
         ("/judge", b'{"claim": "a", "conversation": "x", "claim": "b"}', 422, "the field is given twice"),
         ("/judge/batch", b'[{"claim": "a", "conversation": "x", "claim": "b"}]', 422, '"claim"'),
         ("/judge/batch", [], 422, "at least 1 item"),
