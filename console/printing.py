@@ -65,15 +65,10 @@ def results() -> TextIO:
 
 
 def show(result: Result, form: Form) -> None:
-    """Print a result on standard output, in a pager if the terminal is too small; its notes on standard error."""
-    text = rendered(result, form)
-    if sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
-        console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-        with console.pager():
-            console.print(Text.from_ansi(text))
-    else:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    """Print a result on standard output and its notes on standard error; nothing waits for a key."""
+    # A pager would hide the decision and the next step behind a key, and wait for ever where nobody presses one.
+    sys.stdout.write(rendered(result, form))
+    sys.stdout.flush()
     remark(*result.notes)
 
 

@@ -1,5 +1,6 @@
 """The terminal: questions before much is paid, and what Python's functions tell it."""
 
+import select
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -65,6 +66,8 @@ ASK_CALLS = 1000
 """Calls to real models above which a person is asked."""
 ASK_COST = 1.0
 """US dollars above which a person is asked."""
+REPLY_SECONDS = 600.0
+"""Seconds that the question waits for an answer: a terminal may be there with nobody in front of it."""
 
 
 class NotApprovedError(JuristError):
@@ -105,8 +108,20 @@ def approve(
         raise UsageError(why, hint="add --yes to go on")
     sys.stderr.write(f"{why}; go on? [y/N] ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    reply = _typed_line(REPLY_SECONDS)
+    if reply is None:
+        raise UsageError(f"{why}, and nobody answered the question", hint="add --yes to go on")
+    if reply.strip().lower() not in ("y", "yes"):
         raise NotApprovedError("nothing was sent", hint="answer y, or add --yes")
+
+
+def _typed_line(seconds: float) -> str | None:
+    """Return the line that a person types on standard input, or ``None`` if nobody types one in time."""
+    if sys.platform != "win32":  # Windows can wait for sockets alone
+        readable, _, _ = select.select([sys.stdin], [], [], seconds)
+        if not readable:
+            return None
+    return sys.stdin.readline()
 
 
 def agree(

@@ -1,8 +1,10 @@
 """Before a compilation: the estimate holds the truth between its ends, and much is asked about."""
 
 import io
-from collections.abc import Callable
-from contextlib import nullcontext
+import os
+import pty
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from jurist.jobs.plan import Plan, foresee_compilation
 from jurist.programs.fect import FECT
 
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
+END_OF_FILE = b"\x04"  # Ctrl-D
 PRICED = Model(name="openai/gpt-4.1-mini", temperature=0.0)
 
 
@@ -107,13 +110,23 @@ def test_an_unknown_price_of_a_provider_is_asked_about_unless_calls_are_limited(
         approve(10, None, Budget(cost=1.0), yes=True, **named)
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+@pytest.fixture(name="typed")
+def _typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str | None], None]]:
+    """Make standard input a pseudo-terminal in which a person types a line; ``None`` is a terminal with nobody there."""
+    with ExitStack() as stack:
+
+        def typed(line: str | None) -> None:
+            outside, inside = pty.openpty()
+            stack.callback(os.close, outside)
+            if line is not None:
+                os.write(outside, line.encode() or END_OF_FILE)
+            monkeypatch.setattr("sys.stdin", stack.enter_context(os.fdopen(inside)))
+
+        yield typed
 
 
 def test_compiling_with_a_real_model_is_asked_about(
-    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[..., Any], typed: Callable[[str | None], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve()
     argv = (*COMPILE, "--model", "openai/x", "--api-base", server.url)
@@ -122,13 +135,19 @@ def test_compiling_with_a_real_model_is_asked_about(
     assert (refused.code, server.count) == (2, 0)
     assert refused.lines[-1] == "error: this makes up to 4000 calls to a real model; add --yes to go on"
     for said in ("n\n", "", "\n"):
-        monkeypatch.setattr("sys.stdin", _Terminal(said))
+        typed(said)
         declined = cli(*argv)
         assert (declined.code, server.count) == (1, 0)
         assert declined.lines[-1].endswith("error: nothing was sent; answer y, or add --yes")
+    with monkeypatch.context() as patch:
+        patch.setattr("jurist.console.terminal.REPLY_SECONDS", 0.01)
+        typed(None)
+        unanswered = cli(*argv)
+    assert (unanswered.code, server.count) == (2, 0)
+    assert unanswered.lines[-1].endswith("and nobody answered the question; add --yes to go on")
     assert not Path("compiled").exists()
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert cli(*argv, "--max-calls", "200").code == 0, "a limit within 1000 calls needs no question"
     ok(*argv, "--yes", "--anyway")
-    monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
+    typed("y\n")
     ok(*argv, "--anyway")
