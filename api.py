@@ -160,6 +160,7 @@ def gate(
     margin: float | None = None,
     sure: bool = False,
     max_unusable: float = 0.05,
+    at_least: int = 20,
     model: ModelLike | None = None,
     seed: int = 0,
     **asking: Unpack[Asking],
@@ -174,13 +175,15 @@ def gate(
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
+        at_least: labelled units that must be left once rows are left out, in six groups or more.
         model: as for :func:`evaluate`.
 
     Raises:
-        What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
+        What :func:`compare` raises; UsageError: a limit is of a metric that there is not. JuristError: too few rows
+        are left, or those of one class, so that it cannot be found out.
     """
     limits = limits_of(minimum, maximum)
-    criteria = Criteria(limits=limits, sure=sure, margin=margin, max_unusable=max_unusable)
+    criteria = Criteria(limits=limits, sure=sure, margin=margin, max_unusable=max_unusable, at_least=at_least)
     judges = [judge] if not_worse_than is None else [judge, not_worse_than]
     how: dict[str, Any] = {"criteria": criteria, "seed": seed}
     decided: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)

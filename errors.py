@@ -121,8 +121,13 @@ class BudgetExhausted(BaseException):
 
     def __init__(self, limit: str, allowed: float, *, kept: int = 0) -> None:
         self.limit, self.allowed = limit, allowed
-        spent = f"the budget of {allowed:g} {limit} is spent"
-        super().__init__(f"{spent}, but for {kept} that are kept for what follows" if kept else spent)
+        message = f"the budget of {allowed:g} {limit} is spent"
+        if kept:
+            message = (
+                f"of the budget of {allowed:g} {limit} only {kept} are left, which are reserved for the steps that "
+                "must still follow, such as the proof"
+            )
+        super().__init__(message)
 
 
 class StopRequested(BudgetExhausted):

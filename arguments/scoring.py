@@ -110,6 +110,9 @@ class CriteriaOptions(Options):
         "M", "with --not-worse-than: fail unless the interval shows that it is worse by M at most"
     )
     max_unusable: float = allowed(0.05, "largest share of units without an answer")
+    at_least: int = option(
+        "N", "labelled units that must be left once rows are left out, in six groups or more", 20, type=whole
+    )
 
 
 class GateOptions(
@@ -122,7 +125,8 @@ class GateOptions(
       jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --markdown >> $GITHUB_STEP_SUMMARY
       jurist gate reply-score --gold labels.csv --max mae=0.5
 
-    Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run.
+    Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run: rows that the judge was compiled
+    on, and near copies of them, are left out, and too few rows or one class may be left.
     In pytest: jurist.assert_judge.
     """
 

@@ -118,7 +118,7 @@ class SearchBar(Bar):
 
     def event(self, event: Event) -> None:
         """Take an event."""
-        value = f", value {event.best:.3f}" if event.best is not None else ""
+        value = f", score {event.best:.3f}" if event.best is not None else ""
         line = f"{event.calls} calls: {event.text}{value}"
         with self._lock:
             if event.kind == "phase":

@@ -221,6 +221,7 @@ def gate(options: GateOptions) -> Result:
         margin=options.margin,
         sure=options.sure,
         max_unusable=options.max_unusable,
+        at_least=options.at_least,
         seed=options.seed,
         **_asking(options, terminal),
     )

@@ -53,7 +53,9 @@ class Contrast(Paired):
     @property
     def words(self) -> str:
         """One sentence for people, with every number it rests on."""
-        units = f"; {plural(self.mcnemar.c, 'unit')} to {self.mcnemar.b}" if self.mcnemar else ""
+        units = ""
+        if self.mcnemar:
+            units = f"; {plural(self.mcnemar.c, 'unit')} right only in the first, {self.mcnemar.b} only in the second"
         corrected = f", after Holm {self.p_holm:.3g}" if self.p_holm != self.p else ""
         return (
             f"{self.first} against {self.second}: {self.verdict}: {self.metric} {self.values[0]:.3f} and "

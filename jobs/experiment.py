@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ..cases import Case
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..errors import UsageError, plural
+from ..errors import JuristError, UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..gold.raters import rated_in_test
@@ -52,7 +52,7 @@ class Experiment:
             )
         self._check_alike()
         if not self.cases:
-            raise UsageError(
+            raise JuristError(
                 f"all {len(self.gold.cases)} rows of {self.gold.name} were used to compile one of these judges, or "
                 "nearly repeat such rows",
                 hint="compare on rows that no artifact was compiled on",
@@ -112,8 +112,10 @@ class Experiment:
     @property
     def left_out_words(self) -> str:
         """Rows left out, and why; empty if none is."""
-        why = "an artifact was compiled on them or on near copies of them"
-        return f"{self.left_out} rows are left out: {why}" if self.left_out else ""
+        if not self.left_out:
+            return ""
+        rows = "1 row is left out" if self.left_out == 1 else f"{self.left_out} rows are left out"
+        return f"{rows}: a version was compiled on them or on near copies of them"
 
     @property
     def remarks(self) -> tuple[str, ...]:

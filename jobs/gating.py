@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
-from ..errors import UsageError, choices, plural
+from ..errors import JuristError, UsageError, choices, plural
 from ..evaluation.contrasts import Contrast
 from ..evaluation.paired import fewest_groups
 from ..evaluation.plain import plain_fields
@@ -55,6 +55,10 @@ def limits_of(minimum: Limits, maximum: Limits) -> tuple[Limit, ...]:
     )
 
 
+LEAST_GROUPS = 6
+"""Groups without which no paired test of whole groups shows anything."""
+
+
 class Criteria(CriteriaOptions):
     """What a judge must meet."""
 
@@ -101,6 +105,37 @@ class Gating(Comparing):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_limits()
+        self._check_enough()
+
+    def _check_enough(self) -> None:
+        """Refuse to decide on what is left of the gold where that is too little to find anything out."""
+        labelled = [case for case in self.cases if case.known]
+        units = sum(len(case.known) for case in labelled)
+        groups = len({case.group for case in labelled})
+        least_units = self.criteria.at_least
+        least_groups = min(LEAST_GROUPS, least_units)
+        lack = self.scored.answer.scale.check_part(labelled)
+        if units >= least_units and groups >= least_groups and lack is None:
+            return
+        if lack is not None:
+            reason, hint = f"{lack.said}: there is no {lack.what} one", f"add rows labelled {lack.wanted}"
+        else:
+            reason = f"a gate needs {plural(least_units, 'labelled unit')} in {plural(least_groups, 'group')}"
+            hint = (
+                "give labelled rows that no version was compiled on; --at-least N (at_least=N in Python) is content "
+                "with N units"
+            )
+        rest = f"{plural(units, 'labelled unit')} in {plural(groups, 'group')}"
+        if self.left_out:
+            rest += f" remain of {self.gold.name}, as {self.left_out_words}"
+        else:
+            rest = f"{self.gold.name} has {rest}"
+        name = self.contenders[0].name
+        raise JuristError(f"whether {name} passes cannot be found out: {rest}; {reason}", hint=hint)
+
+    def _check_limits(self) -> None:
+        """Refuse limits of metrics that there are not, or that nothing could meet or miss."""
         judge = self.contenders[0].judge
         known = {one.name: one for one in shown_metrics(judge.comparison, judge.metric)}
         for limit in self.criteria.limits:
@@ -137,6 +172,7 @@ class Gating(Comparing):
             judge=one.name,
             gold=comparison.gold,
             cases=comparison.cases,
+            left_out=self.left_out,
             checks=(
                 *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
                 *([same] if self.itself else _not_worse(comparison.tests, criteria.margin)),
@@ -153,6 +189,7 @@ class Gate:
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     gold: str  # the gold's name
     cases: int  # rows judged
+    left_out: int  # rows left out because a version was compiled on them or on near copies of them
     checks: tuple[Check, ...]  # each with its numbers
     comparison: Comparison  # all scores, and the paired test if there is another judge
 
@@ -166,7 +203,10 @@ class Gate:
         """The decision, without what decides it."""
         failing = sum(not check.passed for check in self.checks)
         decided = f"fails {failing} of {len(self.checks)} checks" if failing else "passes"
-        return f"{self.judge} on {self.gold}, {plural(self.cases, 'case')}, {decided}"
+        size = plural(self.cases, "case")
+        if self.left_out:
+            size += f" ({self.left_out} left out)"
+        return f"{self.judge} on {self.gold}, {size}, {decided}"
 
     @property
     def words(self) -> str:

@@ -10,6 +10,11 @@ from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
 from ..runs.outputs import lines_in
 from ..runs.state import values_said
 
+POSITIVE = "positive: "
+"""What the name of the share of all positive labels begins with."""
+TOO_WIDE = 0.8
+"""The width of an interval of a share from which it says hardly anything."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LabelShare:
@@ -20,10 +25,18 @@ class LabelShare:
 
     @property
     def words(self) -> str:
-        """``share of positive: no: 0.310, corrected 0.280 [0.190, 0.370]``."""
-        why = self.proof.problem
-        corrected = f"not corrected: {why}" if why else f"corrected {self.proof}"
-        return f"share of {self.name}: {self.proof.raw:.3f}, {corrected}"
+        """Return the share in one sentence: as the judge found it, and without the errors that it is known to make."""
+        label, share = self.name.removeprefix(POSITIVE), self.proof
+        found = f"the judge says {label} of {100 * (share.raw or 0.0):.1f} % of the answered units"
+        if share.value is None or share.low is None or share.high is None:
+            return f"{found}; this is not corrected for the judge's errors: {share.problem}"
+        ends = f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
+        if share.high - share.low > TOO_WIDE:
+            return f"{found}; its sealed test is too small to correct that for its errors (it may be {ends})"
+        return (
+            f"{found}; corrected for the errors of its sealed test: {100 * share.value:.1f} % "
+            f"(95 % interval {ends})"
+        )
 
 
 def label_shares(output: Path, judge: LoadedJudge) -> tuple[LabelShare, ...]:
@@ -37,7 +50,7 @@ def label_shares(output: Path, judge: LoadedJudge) -> tuple[LabelShare, ...]:
         return ()
     positive = frozenset(value for value in scale.domain if scale.probability({value: 1.0}))
     named = ", ".join(scale.text(value) for value in scale.domain if value in positive)
-    values_of = {f"positive: {named}": positive} if positive else {}
+    values_of = {f"{POSITIVE}{named}": positive} if positive else {}
     if len(scale.domain) > 2 or not positive:
         values_of |= {scale.text(value): frozenset({value}) for value in scale.domain}
     problem = _unproven(judge)

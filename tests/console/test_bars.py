@@ -54,7 +54,7 @@ def test_the_bar_of_a_narrow_terminal_shows_calls_that_came_back_and_what_they_c
         bar.event(Event(kind="phase", text="optimizing: opro", phase="optimizing", job=job))
         bar.event(Event(kind="step", text="step 3: best opro-3", calls=84, best=0.75))
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
-    assert "84 calls: step 3: best opro-3, value 0.750" in shown
+    assert "84 calls: step 3: best opro-3, score 0.750" in shown
     assert re.search(r"optimizing .*20 of 900 calls, 0 tokens, 0\.0000 USD", shown)
 
 
@@ -77,7 +77,7 @@ def test_plain_lines_are_few_and_hold_no_control_characters(monkeypatch: pytest.
     bar.event(Event(kind="phase", text="proving", phase="proving", calls=1000))
     lines = screen.getvalue().splitlines()
     assert 10 <= len(lines) <= 13
-    assert lines[-2:] == ["999 calls: step 999, value 0.500", "1000 calls: proving"]
+    assert lines[-2:] == ["999 calls: step 999, score 0.500", "1000 calls: proving"]
     assert all(char.isprintable() for line in lines for char in line)
 
 

@@ -9,7 +9,8 @@ import pytest
 from proven import proven_fect
 from small import claims, ok, read_jsonl, write_jsonl
 
-from jurist.evaluation.prevalence import prevalence, tallies
+from jurist.evaluation.prevalence import Prevalence, prevalence, tallies
+from jurist.jobs.sharing import LabelShare
 
 FOUND = "non_factual"
 RUN = ("--input", "rows.jsonl", "--json", "--output")
@@ -46,7 +47,31 @@ def test_shares_are_corrected_by_the_proof(output: str, proof: list[dict[str, An
     expected = prevalence(tallies(apparent), tallies(sides[FOUND]), tallies(sides["factual"]))
     (share,) = done.json["shares"]
     assert share == {"name": f"positive: {FOUND}", "proof": json.loads(json.dumps(asdict(expected)))}
-    assert f"share of positive: {FOUND}: {expected.raw:.3f}, corrected {expected}" in done.people
+    assert expected.raw is not None
+    found = f"the judge says {FOUND} of {100 * expected.raw:.1f} % of the answered units; "
+    assert (
+        f"{found}corrected for the errors of its sealed test: {100 * expected.value:.1f} % (95 % "
+        in done.people
+    )
+
+
+@pytest.mark.parametrize(
+    ("proof", "said"),
+    [
+        (
+            Prevalence(raw=0.667, value=0.633, low=0.5, high=0.75),
+            "corrected for the errors of its sealed test: 63.3 %",
+        ),
+        (
+            Prevalence(raw=0.667, value=0.633, low=0.0, high=1.0),
+            "its sealed test is too small to correct that",
+        ),
+        (Prevalence(raw=0.667, problem="no proof"), "this is not corrected for the judge's errors: no proof"),
+    ],
+)
+def test_a_share_is_said_in_one_sentence(proof: Prevalence, said: str) -> None:
+    words = LabelShare(name="positive: hold", proof=proof).words
+    assert words.startswith(f"the judge says hold of 66.7 % of the answered units; {said}")
 
 
 def test_errors_measured_under_other_conditions_correct_nothing(proof: list[dict[str, Any]]) -> None:

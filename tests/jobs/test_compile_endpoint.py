@@ -66,7 +66,7 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     assert done.json["scores"] is not None  # the proof was kept back for
     assert done.json["optimizer"]["ending"] == "budget"
     reason = done.json["optimizer"]["reason"]
-    left = int(re.findall(r"but for (\d+) that are kept for what follows", reason)[0]) - 2 * test
+    left = int(re.findall(r"only (\d+) are left, which are reserved", reason)[0]) - 2 * test
     # one pass stays for a prompt that the search leaves half scored, and what is in flight when it ends
     assert 0 <= left <= len(split.dev) + IN_FLIGHT + spare
     saved = least + extra - server.count - left

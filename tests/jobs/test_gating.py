@@ -11,7 +11,8 @@ from small import claims, cli, write_jsonl
 
 import jurist
 from jurist import assert_judge
-from jurist.errors import UsageError
+from jurist.errors import JuristError, UsageError
+from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
@@ -104,9 +105,68 @@ def test_a_worse_judge_does_not_pass_and_the_better_one_does() -> None:
     shown = jurist.gate(two, "gold.jsonl", not_worse_than=one, max_unusable=1)
     assert shown.passed == (shown.comparison.tests[0].verdict != "worse")
     few = write_jsonl(Path("few.jsonl"), hard()[:12])
-    said = jurist.gate(two, str(few), not_worse_than=one, max_unusable=1)
+    said = jurist.gate(two, str(few), not_worse_than=one, max_unusable=1, at_least=1)
     assert "groups cannot show that it is worse" in said.words
     assert "cannot show that it is worse" not in shown.words
+
+
+def compiled_on(rows: list[dict[str, Any]]) -> None:
+    """Keep a version of the judge that was compiled on some rows."""
+    gold = Gold.of(rows, FECT, labelled=False)
+    state = changed(FECT, "Say True where the conversation supports the claim.")
+    card = {"gold": {"seen": [case.id for case in gold.cases]}}
+    Store("compiled").save(FECT, state, card, [], make_latest=True)
+
+
+FEW: list[tuple[str, slice, dict[str, Any], str]] = [
+    ("one case", slice(1), {}, "1 labelled unit in 1 group remain of gold, as 41 rows are left out"),
+    ("one unit too few", slice(19), {}, "a gate needs 20 labelled units in 6 groups"),
+    ("as many as it takes", slice(20), {}, ""),
+    ("as many as are asked for", slice(6), {"at_least": 6}, ""),
+    ("fewer than are asked for", slice(20), {"at_least": 21}, "a gate needs 21 labelled units in 6 groups"),
+]
+
+
+@pytest.mark.parametrize(("left", "more", "said"), [row[1:] for row in FEW], ids=[row[0] for row in FEW])
+def test_too_few_rows_that_are_left_decide_nothing(left: slice, more: dict[str, Any], said: str) -> None:
+    rows = [{**row, "group": f"g{place}"} for place, row in enumerate(claims())]
+    write_jsonl(Path("gold.jsonl"), rows)
+    fresh = rows[left]
+    compiled_on([row for row in rows if row not in fresh])
+    options = [f"--at-least={number}" for number in more.values()]
+    done = cli("gate", "fect@1", "--gold", "gold.jsonl", "--min", "f1=0", "--max-unusable", 1, *options)
+    if not said:
+        assert done.code == 0, done.err
+        assert (
+            f"fect@1 on gold, {len(fresh)} cases ({len(rows) - len(fresh)} left out), passes" in done.people
+        )
+        return
+    assert done.code == 1
+    assert done.lines[-1].startswith("error: whether fect@1 passes cannot be found out: ")
+    assert said in done.lines[-1]
+    for decide in (jurist.gate, assert_judge):
+        with pytest.raises(JuristError, match="cannot be found out") as refused:
+            decide("fect@1", "gold.jsonl", minimum={"f1": 0.0}, max_unusable=1, **more)
+        assert said in str(refused.value)
+
+
+def test_one_class_that_is_left_decides_nothing() -> None:
+    rows = [{**row, "group": f"g{place}"} for place, row in enumerate(claims())]
+    write_jsonl(Path("gold.jsonl"), rows)
+    compiled_on([row for row in rows if not row["factual"]])
+    done = cli("gate", "fect@1", "--gold", "gold.jsonl", "--min", "f1=0", "--at-least", 1)
+    assert done.code == 1
+    assert "there is no positive one; add rows labelled non_factual" in done.lines[-1]
+
+
+def test_groups_that_are_too_few_decide_nothing() -> None:
+    rows = [{**row, "group": f"g{place % 5}"} for place, row in enumerate(claims())]
+    write_jsonl(Path("gold.jsonl"), rows)
+    done = cli("gate", "fect:basic", "--gold", "gold.jsonl", "--min", "f1=0")
+    assert done.code == 1
+    assert (
+        "gold has 42 labelled units in 5 groups; a gate needs 20 labelled units in 6 groups" in done.lines[-1]
+    )
 
 
 def test_the_helper_fails_a_test_with_the_numbers() -> None:
