@@ -371,7 +371,7 @@ class Raced(ABC):
             new = (best.id, leader.id) != last or len(turns.untried) < untried
             waited, last = 0 if new else waited + 1, (best.id, leader.id)
             job.note(
-                f"step {step}: the best prompt so far is {board.name(best)}, tried on {board.met(best, job.dev)} dev cases",
+                f"step {step}: best prompt so far {board.name(best)}, tried on {board.met(best, job.dev)} dev cases",
                 board.value(best, job.dev),
                 kind="step",
             )

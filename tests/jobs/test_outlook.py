@@ -112,7 +112,7 @@ def test_an_unknown_price_of_a_provider_is_asked_about_unless_calls_are_limited(
 
 @pytest.fixture(name="typed")
 def _typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str | None], None]]:
-    """Make standard input a pseudo-terminal in which a person types a line; ``None`` is a terminal with nobody there."""
+    """Make standard input a pseudo-terminal in which a person types a line; ``None``: nobody is there."""
     with ExitStack() as stack:
 
         def typed(line: str | None) -> None:
