@@ -21,9 +21,11 @@ from .failures import (
     ATTEMPTS,
     FATAL,
     TOO_MUCH,
+    UNAVAILABLE,
     Breaker,
-    EmptyReplyError,
     FailureKind,
+    LongLimitError,
+    UnusableReplyError,
     absent,
     backoff,
     brief,
@@ -127,6 +129,7 @@ class Channel:
     ) -> None:
         self.inner, self.context, self.purpose = inner, context, purpose
         self._refuses = getattr(inner, "check", None)
+        self._settings_of: Callable[[Request], frozenset[str]] | None = getattr(inner, "settings_of", None)
         self._timed = not getattr(inner, "local", False)
         self.pace = pace or Pace()
         self._estimate, self._primed = Estimate(), False
@@ -172,16 +175,18 @@ class Channel:
         request = call.request
         failed_attempts = min(call.past.retried, _RESUMED)
         while True:
-            await self._turn(way)
+            settings = await self._turn(call, way)
             attempt = self._leave(call, await self._reserved(call, way))
-            begun = self.pace.begin()
+            begun, tried = self.pace.begin(settings), False
             try:
                 response, cost = await way.send(call.sent)
                 answer = answer_of(response, cost, probabilities_of(response))
                 if not says_something(response):
-                    raise EmptyReplyError(answer)
-            except LMError as error:
+                    raise UnusableReplyError(answer)
+            except LMError as failure:
+                error = self._named(failure)
                 kind = kind_of(error)
+                tried = kind in UNAVAILABLE - TOO_MUCH
                 wait = self.pace.absent(begun) if absent(error, self.pace.away) else None
                 pause = self._failed(attempt, error, kind, failed_attempts, wait)
                 if wait is None and kind is not FailureKind.LEARNT:
@@ -193,25 +198,38 @@ class Channel:
                     self._over(attempt, Spend(calls=1, failures=1), "dropped")
                 raise
             else:
+                tried = True
                 self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
                 self.pace.answered(begun)
                 waited = time.monotonic() - begun if self._timed else 0.0
                 self._over(attempt, replace(_taken(answer), seconds=waited), answer)
                 return response if answer.text == response.text else response_of(answer, request)
             finally:
-                self.pace.end()
+                self.pace.end(settings, tried=tried)
             await self._paused(pause, way)
             self._check(call)
+
+    def _named(self, error: LMError) -> LMError:
+        """Return a failure; where the endpoint asks to wait longer than anybody does, the error that ends the work."""
+        seconds = error.retry_after or 0.0
+        if kind_of(error) in ATTEMPTS and seconds > self.pace.longest_wait:
+            return LongLimitError(error, seconds)
+        return error
 
     def _check(self, call: _Call) -> None:
         """Let what answers say beforehand that it cannot."""
         if self._refuses:
             self._refuses(call.sent)
 
-    async def _turn(self, way: _Way) -> None:
-        """Wait until the endpoint takes one more; for its place in the minute only, where others could not go on."""
+    async def _turn(self, call: _Call, way: _Way) -> frozenset[str]:
+        """Wait until the endpoint takes one more; return the settings of the request as it would be sent now."""
         await self._paused(self.pace.booked(), way)
-        while way.may_wait and self.context.meter.signal is None and (wait := self.pace.busy()):
+        while True:
+            settings = self._settings_of(call.sent) if self._settings_of else frozenset[str]()
+            # A call that blocks an event loop would stop the very calls that are waited for.
+            wait = self.pace.busy(settings) if way.may_wait and self.context.meter.signal is None else 0.0
+            if not wait:
+                return settings
             await self._paused(wait, way)
 
     async def _paused(self, seconds: float, way: _Way) -> None:
@@ -316,7 +334,7 @@ class Channel:
         again = free or failed_attempts + 1 < ATTEMPTS.get(kind, 1)
         if kind is not FailureKind.LEARNT:
             self.context.breaker.last = f"{kind}: {brief(error)[:_TOLD]}"
-        taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
+        taken = _taken(error.answer) if isinstance(error, UnusableReplyError) else Spend(calls=1)
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "over"
         if again:

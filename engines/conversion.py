@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response, Usage
+from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response, ToolCallPart, Usage
 
 from ..text.escaping import well_formed
 from ..text.replies import is_whole
@@ -68,10 +68,21 @@ def text_of(response: Response) -> str:
     if refusals := response.message.parts_of(RefusalPart):
         return "\n".join(part.text for part in refusals)
     data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
+    if not data:
+        return _text_of_tool_call(response)
     if len(data) != 1:
         return ""
     content = _of_choice(response, "message", "content")
     return content if isinstance(content, str) else json.dumps(data[0], ensure_ascii=False)
+
+
+def _text_of_tool_call(response: Response) -> str:
+    """Return what the one tool call of a reply holds, in which some servers put an answer; empty if it is not one."""
+    calls = response.message.parts_of(ToolCallPart)
+    if len(calls) != 1:
+        return ""
+    sent = _of_choice(response, "message", "tool_calls", 0, "function", "arguments")
+    return sent if isinstance(sent, str) else json.dumps(calls[0].input, ensure_ascii=False)
 
 
 def as_ended(response: Response) -> Response:
@@ -84,7 +95,7 @@ def as_ended(response: Response) -> Response:
     return replace(response, finish_reason="length" if limited else "error")
 
 
-def _of_choice(response: Response, *names: str) -> Any:
+def _of_choice(response: Response, *names: str | int) -> Any:
     """Return what an OpenAI-compatible endpoint has said in its first choice; ``None`` if it has not, or is another."""
     try:
         value = (response.provider_data or {})["choices"][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -66,15 +67,38 @@ class Reply:
 
     def with_words(self) -> Reply:
         """Return a refusal with its words where DSPy's client looks for them: vLLM, FastAPI and Gemini have others."""
+        if self.status < 400:
+            return self
         try:
             body = self.json()
         except (RecursionError, ValueError):
             return self
-        if self.status < 400 or (isinstance(body, dict) and body.get("error")):
+        error = body.get("error") if isinstance(body, dict) else None
+        if isinstance(error, dict) and isinstance(error.get("details"), list):
+            return self._with_details(error)
+        if error:
             return self
         words = body.get("message", body) if isinstance(body, dict) else body
         words = words if isinstance(words, str) else json.dumps(words)
         return replace(self, body=json.dumps({"error": {"message": words}}).encode())
+
+    def _with_details(self, error: dict[str, Any]) -> Reply:
+        """Return a refusal of Gemini's with the wait and the quotas of its details in its head and its message."""
+        fields = dict(self.fields)
+        quotas = list[str]()
+        for detail in error["details"]:
+            if not isinstance(detail, dict):
+                continue
+            seconds = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay")))
+            if seconds and not any(name.lower() == "retry-after" for name in fields):
+                fields["Retry-After"] = seconds[1]
+            violations = detail.get("violations")
+            for violation in violations if isinstance(violations, list) else []:
+                if isinstance(violation, dict) and violation.get("quotaId"):
+                    quotas.append(str(violation["quotaId"]))
+        message = " ".join([str(error.get("message") or ""), *quotas])
+        body = json.dumps({"error": {**error, "message": message}}).encode()
+        return replace(self, body=body, fields=fields)
 
     def without_numbers(self) -> Reply:
         """Return a paid reply without what it says of its tokens, in whatever way; itself if it says nothing."""

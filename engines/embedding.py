@@ -44,7 +44,7 @@ class EmbeddingEndpoint(Endpoint):
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response, whose text holds the vectors, and its cost in US dollars, ``None`` if not known."""
         texts = [message.text for message in request.messages]
-        with self._in_time(request):
+        with self._in_time(request, request):
             async with asyncio.timeout(self._timeout):
                 reply = await self._direct.embedded(texts)
         try:

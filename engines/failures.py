@@ -4,8 +4,10 @@ The status decides first: a code or a word only tells kinds apart that share a s
 what DSPy's client and LiteLLM add to a message is advice to programmers, and says nothing about the request.
 """
 
+import math
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -50,12 +52,16 @@ class FailureKind(StrEnum):
     TIMEOUT = "time-out"
     TRANSPORT = "no connection"
     REPLY = "no usable reply"
+    THOUGHTS = "only thoughts"
+    """The reply holds what the model thought, and no answer."""
     KEY = "key refused"
     CREDIT = "no credit"
     ACCESS = "access refused"
     MODEL = "unknown model"
     ADDRESS = "unknown address"
     CONFIGURATION = "not configured"
+    UNSUPPORTED = "not supported"
+    """The client cannot send such a request to this provider."""
     UNEXPECTED = "unexpected failure"
 
 
@@ -70,6 +76,7 @@ FATAL: Final = frozenset(
         FailureKind.MODEL,
         FailureKind.ADDRESS,
         FailureKind.CONFIGURATION,
+        FailureKind.UNSUPPORTED,
     }
 )
 """Every other row would fail in the same way."""
@@ -82,9 +89,14 @@ UNAVAILABLE: Final = frozenset(
         FailureKind.TIMEOUT,
         FailureKind.TRANSPORT,
         FailureKind.REPLY,
+        FailureKind.THOUGHTS,
     }
 )
 """The endpoint, and not the row, is in trouble: many of these in a row say that nothing is answered any more."""
+MAY_TEACH: Final = frozenset(
+    {FailureKind.SETTINGS, FailureKind.TOO_LONG, FailureKind.UNSUPPORTED, FailureKind.SERVER}
+)
+"""The words may name a setting that the endpoint does not take."""
 TOO_MUCH: Final = frozenset({FailureKind.RATE, FailureKind.OVERLOAD})
 """The endpoint is asked more than it bears."""
 _FEW: Final = 4
@@ -97,6 +109,7 @@ ATTEMPTS: Final = {
     FailureKind.TIMEOUT: _FEW,
     FailureKind.TRANSPORT: _FEW,
     FailureKind.REPLY: _FEW,
+    FailureKind.THOUGHTS: 1,
 }
 """How often a request is sent at most; a request that failed in any other way is sent once."""
 
@@ -259,16 +272,44 @@ _HINTS: Final = {
     "http://localhost:8000/v1",
     FailureKind.TRANSPORT: "check the address (--api-base), and that the server is running",
     FailureKind.TIMEOUT: "the server accepts connections but does not answer; try a longer --timeout",
+    FailureKind.LONG_LIMIT: "start again with --resume then, or let the job wait with a longer --patience",
+    FailureKind.UNSUPPORTED: "leave out the setting that is named, or name another model",
 }
 _ELSE: Final = "check the model and its settings"
 
 
-class EmptyReplyError(LMProviderError):
-    """An answer without a choice, or with nothing of use in it: a failure of the endpoint, though it may be billed."""
+class UnusableReplyError(LMProviderError):
+    """A reply with nothing of use in it: a failure of the endpoint, though the reply may be billed."""
 
-    def __init__(self, answer: Answer, problem: str = "the endpoint sent an empty reply") -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        problem: str = "the endpoint sent an empty reply",
+        kind: FailureKind = FailureKind.REPLY,
+    ) -> None:
         self.answer = answer
+        self.kind = kind
         super().__init__(problem)
+
+
+class LongLimitError(LMRateLimitError):
+    """The endpoint takes no further request for longer than anybody waits."""
+
+    def __init__(self, limit: LMError, seconds: float) -> None:
+        until = datetime.now() + timedelta(seconds=seconds)
+        super().__init__(
+            f"{brief(provider_words(limit)).removesuffix('.')}; the endpoint takes requests again in "
+            f"{_duration(seconds)}, at {until:%Y-%m-%d %H:%M}",
+            status=limit.status,
+        )
+
+
+def _duration(seconds: float) -> str:
+    """Return a number of seconds in words: 432 is ``7 min 12 s``."""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
 class RefusedParameterError(LMInvalidRequestError):
@@ -281,7 +322,7 @@ class RefusedParameterError(LMInvalidRequestError):
 # Errors without a status come from DSPy's client, from LiteLLM or from a connection. Specific classes come first.
 _BY_CLASS: Final[tuple[tuple[type[LMError], FailureKind], ...]] = (
     (RefusedParameterError, FailureKind.LEARNT),
-    (EmptyReplyError, FailureKind.REPLY),
+    (LongLimitError, FailureKind.LONG_LIMIT),
     (ContextWindowExceededError, FailureKind.TOO_LONG),
     (LMUnsupportedModelError, FailureKind.MODEL),
     (LMInvalidRequestError, FailureKind.SETTINGS),
@@ -293,10 +334,10 @@ _BY_CLASS: Final[tuple[tuple[type[LMError], FailureKind], ...]] = (
     (LMTransportError, FailureKind.TRANSPORT),
     (LMLockTimeoutError, FailureKind.NOT_READY),
     (LMConfigurationError, FailureKind.CONFIGURATION),
-    (LMUnsupportedFeatureError, FailureKind.CONFIGURATION),
+    (LMUnsupportedFeatureError, FailureKind.UNSUPPORTED),
     (LMProviderError, FailureKind.REPLY),
 )
-_OWN: Final = (RefusedParameterError, EmptyReplyError)
+_OWN: Final = (RefusedParameterError, LongLimitError, UnusableReplyError)
 _NO_PROVIDER: Final = "LLM Provider NOT provided"
 """LiteLLM's words for a model whose prefix names no provider."""
 
@@ -317,7 +358,10 @@ def failure_of(error: LMError) -> Failure:
     status = _status_of(error)
     if isinstance(error, _OWN) or status is None or _NO_PROVIDER in words:
         kind = _kind_without_status(error)
-        return Failure(kind=kind, words=words, hint=_HINTS.get(kind, _ELSE))
+        hint = _HINTS.get(kind, _ELSE)
+        if kind is FailureKind.TRANSPORT and "certificate" in words.lower():
+            hint = "if its certificate is of your own authority, name the authority's file in SSL_CERT_FILE"
+        return Failure(kind=kind, words=words, hint=hint)
     lower_case_words = words.lower()
     for rule in _RULES:
         if rule.matches(status, error.provider_code or "", lower_case_words):
@@ -344,6 +388,8 @@ def _status_of(error: LMError) -> int | None:
 def _kind_without_status(error: LMError) -> FailureKind:
     if _NO_PROVIDER in error.message:
         return FailureKind.CONFIGURATION
+    if isinstance(error, UnusableReplyError):
+        return error.kind
     for error_class, kind in _BY_CLASS:
         if isinstance(error, error_class):
             return kind
@@ -402,8 +448,9 @@ def fatal(error: LMError) -> bool:
 
 def backoff(error: LMError, attempt: int) -> float:
     """Return the seconds to wait before try ``attempt + 1``: what the server asked for, else 0.5, 1, 2, ... to 30."""
-    asked = getattr(error, "retry_after", None)
-    return min(float(asked), 60.0) if asked is not None else min(0.5 * 2.0**attempt, 30.0)
+    if error.retry_after is not None:
+        return float(error.retry_after)
+    return min(0.5 * 2.0**attempt, 30.0)
 
 
 def absent(error: LMError, away: bool) -> bool:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import dspy
 from dspy.clients.costs import estimate_cost
 from dspy.clients.model_metadata import model_info
-from dspy.lm15 import Request, Response
+from dspy.lm15 import Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
     LMConfigurationError,
     LMProviderError,
@@ -25,13 +26,24 @@ from dspy.utils.exceptions import (
 from ..arguments.groups import Endpoint as EndpointSettings
 from ..errors import UsageError, check_types
 from .channel import CallContext, Channel, Inner
-from .conversion import answer_of, as_ended, without_key
+from .conversion import answer_of, as_ended, text_of, without_key
 from .direct import Direct
-from .failures import EmptyReplyError, brief, timed_out
+from .failures import (
+    MAY_TEACH,
+    FailureKind,
+    RefusedParameterError,
+    UnusableReplyError,
+    brief,
+    failure_of,
+    timed_out,
+)
+from .journal import WITHOUT_END
 from .ledger import Purpose
+from .meter import size_of
 from .pace import Pace
 from .structure import Terms
 from .usage import with_all_tokens
+from .window import Window
 
 OFFLINE = "offline"
 RECORDED = "recorded:"
@@ -189,6 +201,22 @@ def key_of(model: Model) -> str | None:
     return "none" if local else None  # local servers ask for no key, DSPy's client does
 
 
+_OLLAMA = ("ollama", "ollama_chat")
+_OLLAMA_PORT = 11434
+
+
+def address_of(model: Model) -> str | None:
+    """Return the address to ask a model at; Ollama speaks OpenAI's protocol under ``/v1``."""
+    if model.api_base is None:
+        return None
+    address = model.api_base.rstrip("/")
+    parts = urlsplit(address)
+    is_ollama = model.name.partition("/")[0] in _OLLAMA or (parts.port == _OLLAMA_PORT and not parts.path)
+    if not is_ollama or parts.path.endswith("/v1"):
+        return model.api_base
+    return f"{address.removesuffix('/api')}/v1"
+
+
 def held_by(model: Model, context: CallContext) -> str:
     """Return what held a model's answers in JSON to their form in a job: ``schema``, ``object_schema`` (an object with
     a schema), ``object`` or ``prompt``; empty if it has not answered there."""
@@ -234,7 +262,7 @@ class Endpoint:
     def __init__(self, model: Model) -> None:
         shipped_prices()
         self.model = model
-        settings = {"timeout": model.timeout, "api_base": model.api_base, "api_key": key_of(model)}
+        settings = {"timeout": model.timeout, "api_base": address_of(model), "api_key": key_of(model)}
         options: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)
         self._lm = client(**options)
@@ -255,6 +283,9 @@ class Endpoint:
         # LiteLLM, which asks where no connection of ours fits, counts all models as OpenAI does.
         self._counts_as = self._direct.provider if self._direct.fits else ""
         self._endpoint = _endpoint_of(model)
+        # Only a server of one's own reads a part of a prompt and answers all the same.
+        may_cut = bool(model.api_base) or self._provider in _OLLAMA
+        self._window = Window() if may_cut else None
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
@@ -263,21 +294,25 @@ class Endpoint:
             _log.warning("%s %s", self._lm.model, self._terms.refusals)
         self._terms = context.terms.setdefault(self._endpoint, self._terms)
 
+    def settings_of(self, request: Request) -> frozenset[str]:
+        """Return the names of the settings with which a request would be sent now."""
+        return self._terms.settings_of(self._terms.apply(request))
+
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""
         sent = self._terms.apply(request)
-        with self._in_time(sent):
+        with self._in_time(request, sent):
             response = self._lm(sent)
-        return self._priced(sent, response)
+        return self._priced(request, sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Do the same without blocking."""
         sent = self._terms.apply(request)
-        with self._in_time(sent):
+        with self._in_time(request, sent):
             # A client's own limit is between two bytes; a server that trickles would never end.
             async with asyncio.timeout(self._timeout):
                 response = await self._answered(sent)
-        return self._priced(sent, response)
+        return self._priced(request, sent, response)
 
     async def _answered(self, sent: Request) -> Response:
         if self._direct.fits:
@@ -290,29 +325,52 @@ class Endpoint:
         return response
 
     @contextmanager
-    def _in_time(self, sent: Request) -> Iterator[None]:
-        """Tell a server that does not answer from one that is not there, and a refused parameter from a bad request."""
+    def _in_time(self, request: Request, sent: Request) -> Iterator[None]:
+        """Tell a server that does not answer from one that is not there, and a refused setting from a bad request."""
         try:
             yield
         except (LMProviderError, LMUnsupportedFeatureError) as error:
-            refused = self._terms.learn(sent, error)
-            if refused is None:
-                raise
-            raise refused from error
+            failure = failure_of(error)
+            if failure.kind in MAY_TEACH:
+                self._terms.learn(request, sent, failure, error.status)
+                if (
+                    self._terms.apply(request) != sent
+                ):  # whoever has learnt it: the request would be another now
+                    raise RefusedParameterError(error) from error
+            raise
         except (LMTransportError, TimeoutError) as error:
             if isinstance(error, LMTransportError) and not timed_out(error):
                 raise
             raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
 
-    def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
+    def _priced(self, request: Request, sent: Request, response: Response) -> tuple[Response, float | None]:
+        """Return what was answered and its cost. Raises an error for a reply that can be no answer."""
         key = self._direct.key if self._direct.fits else self._key
-        cost, response = self._cost(request, response), without_key(as_ended(response), key)
+        cost, response = self._cost(sent, response), without_key(as_ended(response), key)
         response = replace(response, usage=with_all_tokens(response.usage, self._counts_as))
-        if self._terms.heard(request, response):
-            raise EmptyReplyError(
-                answer_of(response, cost, {}), "its thoughts took all that a reply may have"
+        if self._terms.heard(request, sent, response):
+            problem = "its thoughts took all that a reply may have"
+            raise UnusableReplyError(answer_of(response, cost, {}), problem)
+        if problem := self._cut_prompt(sent, response):
+            raise UnusableReplyError(answer_of(response, cost, {}), problem, FailureKind.TOO_LONG)
+        if _only_thoughts(response):
+            problem = (
+                "the reply is empty, and all of its text stands in its reasoning: start the server without its "
+                "reasoning parser, or ask for less reasoning"
             )
+            raise UnusableReplyError(answer_of(response, cost, {}), problem, FailureKind.THOUGHTS)
         return response, cost
+
+    def _cut_prompt(self, sent: Request, response: Response) -> str:
+        """Return what to say of a reply to a part of the prompt; empty where the server has read all of it."""
+        tokens = response.usage.input_tokens or 0
+        missing = self._window.missing_from(size_of(sent), tokens) if self._window else 0
+        if not missing:
+            return ""
+        return (
+            f"the server has read {tokens} of about {tokens + missing} tokens, and answered without the others: give "
+            "the model a larger context window (Ollama: OLLAMA_CONTEXT_LENGTH)"
+        )
 
     def _cost(self, request: Request, response: Response) -> float | None:
         requested = request.model.partition("/")[2]
@@ -320,3 +378,9 @@ class Endpoint:
             return None
         cost, _ = estimate_cost(response, provider=self._provider, requested_model=requested, request=request)
         return cost if cost is None else float(cost)
+
+
+def _only_thoughts(response: Response) -> bool:
+    """Say whether a whole reply holds what the model thought, and nothing else."""
+    has_end = response.finish_reason not in WITHOUT_END
+    return has_end and not text_of(response).strip() and bool(response.message.parts_of(ThinkingPart))

@@ -5,6 +5,7 @@ import math
 import threading
 import time
 
+_WAIT = 60.0  # seconds that an endpoint may ask to wait, at least
 _LOOK = 0.02  # seconds between two looks whether there is room for one more
 _AWAY = 0.5  # seconds after which somebody is looked for again, at first
 _log = logging.getLogger("jurist")
@@ -18,8 +19,13 @@ class Pace:
     # as the endpoint asked to wait. Requests a minute are spread evenly.
 
     # An endpoint that has answered, and where nobody is now, gets one request at a time until it answers again.
+    # A request with a setting that the endpoint has not taken yet goes alone: others would only be refused as well.
 
     def __init__(self, requests: int | None = None, patience: float = 0.0) -> None:
+        self.longest_wait = max(patience, _WAIT)
+        """Seconds after which a request that came too soon is not sent again."""
+        self._tried = set[str]()  # settings that the endpoint has taken, or has not refused
+        self._probing = False  # whether a request with another setting is on its way
         self._patience, self._gone = patience, 0.0  # and since when nobody is there; 0 while somebody is
         self.heard = 0.0  # when it last answered; 0 if it never has
         self._seconds = 60 / requests if requests else 0.0  # from one request to the next
@@ -38,22 +44,33 @@ class Pace:
             self._next = place + self._seconds
             return place - now
 
-    def busy(self) -> float:
-        """Return the seconds after which to look again, 0 if a request may leave now."""
+    def busy(self, settings: frozenset[str] = frozenset()) -> float:
+        """Return the seconds after which to look again, 0 if a request with these settings may leave now."""
         with self._lock:
             wait = self._closed - time.monotonic()
-            return wait if wait > 0 else _LOOK if self._flying >= (1 if self._gone else self.limit) else 0.0
+            if wait > 0:
+                return wait
+            most = 1 if self._gone else self.limit
+            if self._flying >= most or (self._probing and not settings <= self._tried):
+                return _LOOK
+            return 0.0
 
-    def begin(self) -> float:
+    def begin(self, settings: frozenset[str] = frozenset()) -> float:
         """Take note that a request leaves; return when."""
         with self._lock:
             self._flying += 1
+            if not settings <= self._tried:
+                self._probing = True
             return time.monotonic()
 
-    def end(self) -> None:
-        """Take note that a request is over."""
+    def end(self, settings: frozenset[str] = frozenset(), *, tried: bool = True) -> None:
+        """Take note that a request is over, and whether that shows what the endpoint makes of its settings."""
         with self._lock:
             self._flying -= 1
+            if not settings <= self._tried:
+                self._probing = False
+            if tried:
+                self._tried |= settings
 
     def answered(self, begun: float) -> None:
         """Learn from an answer to what left at ``begun``."""
@@ -99,5 +116,5 @@ class Pace:
                 self._closed = max(self._closed, now + seconds)
             self._bears = False
             if self.limit == math.inf:
-                _log.warning("rate limited by the endpoint: reducing concurrency")
+                _log.warning("the endpoint is asked too much: reducing concurrency")
             self.limit, self._cut = max(1.0, min(self.limit, self._flying) / 2), now

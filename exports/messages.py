@@ -85,7 +85,10 @@ def response_format(prompt: Prompt) -> dict[str, Any]:
         return {}
     from ..engines.structure import schema_of
 
-    schema = {"name": "reply", "strict": True, "schema": schema_of(prompt.signature)}
+    strict_schema = schema_of(prompt.signature)
+    if strict_schema is None:
+        return {"response_format": {"type": "json_object"}}
+    schema = {"name": "reply", "strict": True, "schema": strict_schema}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 

@@ -59,9 +59,9 @@ class BatchEndpoint(Endpoint):
             self._written_with[reply.terms] = self._terms.as_of(reply.terms)
         sent = self._written_with[reply.terms].apply(request)
         try:
-            with self._in_time(sent):
+            with self._in_time(request, sent):
                 response = self._direct.read(sent, reply)
-            priced = self._priced(sent, response)
+            priced = self._priced(request, sent, response)
         except LMError:
             self._store.forget(written)
             raise

@@ -178,7 +178,7 @@ def test_the_status_decides_whatever_the_client_made_of_it(
         ("LMTimeoutError", FailureKind.TIMEOUT),
         ("LMRateLimitError", FailureKind.RATE),
         ("LMNotConfiguredError", FailureKind.CONFIGURATION),
-        ("LMUnsupportedFeatureError", FailureKind.CONFIGURATION),
+        ("LMUnsupportedFeatureError", FailureKind.UNSUPPORTED),
         ("ContextWindowExceededError", FailureKind.TOO_LONG),
         ("LMUnexpectedError", FailureKind.UNEXPECTED),
         ("LMProviderError", FailureKind.REPLY),

@@ -3,12 +3,16 @@
 import json
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import dspy
+import pydantic
 import pytest
 from asking import CASES, FECT, wait_briefly
 from asking import asker as one_at_a_time
+from dspy.utils.exceptions import AdapterParseError
 from loopback import Loopback
 from small import FAST, claims, cli, write_jsonl
 
@@ -59,8 +63,12 @@ def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
 @pytest.mark.parametrize(
     ("known", "words"),
     [
+        ([FORMS_OF_OURS, {}, False, None, True], "a limit on replies under two names"),
+        ([FORMS_OF_OURS, {"logprobs": 5}, True, None, True], "more than 5 logprobs"),
+        ([FORMS_OF_OURS, {}, True, 4000, True], "a limit on long replies"),
+        ([FORMS_OF_OURS, {}, True, None, False], "a system message"),
+        # as versions before wrote it
         ([FORMS_OF_OURS, {}, False, True], "a limit on replies under two names"),
-        ([FORMS_OF_OURS, {"logprobs": 5}, True, True], "more than 5 logprobs"),
         (
             [FORMS_OF_OURS[2:], {"top_p": None}, True, False],
             "top_p, a JSON schema, a JSON object with a schema, ",
@@ -99,12 +107,65 @@ def test_a_reply_held_to_a_schema_that_contradicts_itself_is_unusable(serve: Ser
     assert (verdict.status, "'factual' is given twice" in verdict.error) == ("abstained", True)
 
 
-def test_many_that_are_refused_at_once_learn_it_once(serve: Serve) -> None:
-    server = serve(lambda messages: YES, refuses=refusing("json_schema"), delay=0.02)
-    found = asker(server).ask_all(CASES[:24])
-    assert {one.label for one in found} == {"factual"}
-    assert forms(server).count("json_schema") <= 8
-    assert set(forms(server)) == set(FORMS[:2])
+@pytest.mark.parametrize("refused", [FORMS[:1], FORMS[:3]])
+def test_the_first_request_goes_alone_until_its_terms_are_known(
+    serve: Serve, refused: tuple[str, ...]
+) -> None:
+    server = serve(lambda messages: YES, refuses=refusing(*refused), delay=0.02)
+    judge = asker(server)
+    found = judge.ask_all(CASES[:24])
+    assert {verdict.label for verdict in found} == {"factual"}
+    for form in refused:
+        assert forms(server).count(form) == 1
+    assert server.peak > 1
+    assert sum(verdict.usage.calls for verdict in found) == server.count == 24 + len(refused)
+
+
+def test_refusals_are_no_attempts(serve: Serve) -> None:
+    """Seven settings are refused one after the other, and the one row is judged."""
+
+    def refuses(body: dict[str, Any]) -> str:
+        for name in ("temperature", "top_p"):
+            if name in body:
+                return f"Unsupported parameter: '{name}'"
+        if "max_tokens" in body and "max_completion_tokens" in body:
+            return "max_tokens and max_completion_tokens exclude each other"
+        if form_of(body) != "none":
+            return f"response_format {form_of(body)} is not supported"
+        return "System role not supported" if body["messages"][0]["role"] == "system" else ""
+
+    server = serve(lambda messages: YES, refuses=refuses)
+    verdict = asker(server, temperature=0.5, top_p=0.5, max_tokens=50).ask(CASES[0])
+    assert (verdict.label, verdict.usage.calls, server.count) == ("factual", 8, 8)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["System role not supported", "'messages[0].role' does not support 'system' with this model."],
+)
+def test_a_refused_system_message_stands_in_the_text_of_the_user(serve: Serve, words: str) -> None:
+    server = serve(
+        lambda messages: YES, refuses=lambda body: words if body["messages"][0]["role"] == "system" else ""
+    )
+    judge = asker(server)
+    assert [judge.ask(case).label for case in CASES[:2]] == ["factual", "factual"]
+    refused, *taken = [hit.body["messages"] for hit in server.hits]
+    assert [[message["role"] for message in messages] for messages in taken] == [["user"]] * 2
+    assert taken[0][0]["content"] == f"{refused[0]['content']}\n\n{refused[1]['content']}"
+
+
+def test_a_text_that_is_quoted_in_a_refusal_teaches_nothing(serve: Serve) -> None:
+    hostile = FECT.case({"conversation": "a", "claim": "response_format and max_tokens are not supported"})
+
+    def refuses(body: dict[str, Any]) -> str:
+        said = body["messages"][-1]["content"]
+        return f"this is no text: {said}" if "are not supported" in said else ""
+
+    server = serve(lambda messages: YES, refuses=refuses)
+    judge = asker(server)
+    assert [judge.ask(case).status for case in (hostile, CASES[0])] == ["failed", "verdict"]
+    assert forms(server) == ["json_schema", "json_schema"]
+    assert None not in limits(server)
 
 
 def test_a_refused_temperature_is_left_out(serve: Serve) -> None:
@@ -189,6 +250,83 @@ def test_a_provider_is_told_what_never_changes(serve: Serve, monkeypatch: pytest
         assert marked == ([True, False] if not demos else [True, False, False, False, True, False])
 
 
+class Turn(pydantic.BaseModel):
+    speaker: Literal["user", "assistant"] = pydantic.Field(description="who speaks")
+    text: str = "nothing"
+
+
+class Talk(pydantic.BaseModel):
+    first: Turn = pydantic.Field(description="how it begins")
+    turns: list[Turn] = []
+    topic: str | None = None
+
+
+STRICT = [
+    bool,
+    Talk,
+    list[Talk],
+    set[str],
+    tuple[str, int],
+    tuple[str, ...],
+    dict[str, int] | None,
+    Turn | Talk,
+]
+LOOSE = [dict[str, object], list[dict[str, object]], dict[str, int], Any, list]
+
+
+@pytest.mark.parametrize("annotation", STRICT + LOOSE)
+def test_an_answer_without_a_strict_schema_is_asked_for_as_an_object(serve: Serve, annotation: Any) -> None:
+    signature = dspy.Signature(
+        {"claim": (str, dspy.InputField()), "said": (annotation, dspy.OutputField())}, "Say."
+    )
+    is_strict = schema_of(signature) is not None
+    assert is_strict == (annotation in STRICT and annotation != dict[str, int] | None)
+    server = serve(lambda messages: json.dumps({"said": None}))
+    model = connect(Model(name="openai/m", api_base=server.url), CallContext.fresh())
+    with dspy.context(lm=model, adapter=adapter("json")), suppress(AdapterParseError):
+        dspy.Predict(signature)(claim="a")
+    assert forms(server) == ["json_schema" if is_strict else "json_object"]
+
+
+def strict_problem(schema: Any) -> str:
+    """Return why OpenAI's strict mode would refuse a schema, empty if it would not."""
+    if isinstance(schema, list):
+        return next(filter(None, map(strict_problem, schema)), "")
+    if not isinstance(schema, dict):
+        return ""
+    refused = {
+        "allOf",
+        "oneOf",
+        "not",
+        "prefixItems",
+        "patternProperties",
+        "default",
+        "uniqueItems",
+    } & schema.keys()
+    if refused:
+        return f"{refused} is not permitted"
+    if "$ref" in schema and len(schema) > 1:
+        return "$ref cannot have keywords"
+    if not schema.keys() & {"type", "$ref", "anyOf", "enum", "const"}:
+        return "schema must have a 'type' key"
+    if schema.get("type") == "object":
+        if schema.get("additionalProperties") is not False:
+            return "'additionalProperties' is required to be false"
+        if set(schema["required"]) != set(schema["properties"]):
+            return "'required' is required to include every key"
+    parts = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+    parts += [*schema.get("anyOf", []), schema.get("items")]
+    return strict_problem(parts)
+
+
+@pytest.mark.parametrize("annotation", STRICT[:-2] + STRICT[-1:])
+def test_a_schema_is_one_that_strict_mode_takes(annotation: Any) -> None:
+    signature = dspy.Signature(
+        {"claim": (str, dspy.InputField()), "said": (annotation, dspy.OutputField())}, "Say."
+    )
+    assert strict_problem(schema_of(signature)) == ""
+
+
 @pytest.mark.parametrize("name", [one.name for one in JUDGES])
 def test_the_schema_of_every_judge_is_strict_and_of_its_answer(name: str) -> None:
     """Objects are closed and whole, fields come in the signature's order, and what is demonstrated fits."""
@@ -196,6 +334,8 @@ def test_the_schema_of_every_judge_is_strict_and_of_its_answer(name: str) -> Non
     for predictor in judge.basic().predictors():
         typed = TypedRequest(adapter=adapter("json"), signature=predictor.signature, demos=(), inputs={})
         schema = schema_of(typed.signature)
+        assert schema is not None
+        assert strict_problem(schema) == ""
         assert list(schema["properties"]) == list(predictor.signature.output_fields)
         for part in (schema, *schema.get("$defs", {}).values()):
             if "properties" in part:
@@ -217,6 +357,26 @@ def test_the_card_says_what_held_answers(
 
 
 LIMIT = 2000
+
+
+def test_a_row_that_is_too_long_takes_no_limit_from_the_others(serve: Serve) -> None:
+    server = serve(refuses=too_long)
+    judge = one_at_a_time(server, concurrency=1)
+    judge.ask_all([long_case(10), long_case(3000), long_case(20)])
+    assert limits(server)[0] == limits(server)[2] == 4096
+
+
+def test_a_limit_that_a_long_row_has_no_room_for_stays_for_shorter_rows(serve: Serve) -> None:
+    def refuses(body: dict[str, Any]) -> str:
+        limit, size = body.get("max_tokens", 0), len(json.dumps(body["messages"])) // 4
+        words = f"'max_tokens' is too large: {limit}. This model's maximum context length is 8192 tokens"
+        return words if limit + size > 8192 else ""
+
+    server = serve(refuses=refuses)
+    judge = one_at_a_time(server, concurrency=1)
+    found = judge.ask_all([long_case(10), long_case(700), long_case(20)])
+    assert [verdict.status for verdict in found] == ["verdict"] * 3
+    assert limits(server) == [4096, 8192, None, 4096]
 
 
 def long_case(words: int) -> Any:

@@ -24,7 +24,7 @@ __all__ = ["FAULTS", "Fault", "Hit", "Loopback", "answer", "field_of", "truth_of
 Fault = str
 _NAMES = """
     429 quota 400 401 404 500 503 reset truncated html empty null choiceless thought cut half filtered refused two
-    garbage hang
+    garbage hang tool
 """
 FAULTS: tuple[Fault, ...] = tuple(_NAMES.split())
 _TAGS = ("irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable")
@@ -39,7 +39,12 @@ _STATUS: dict[str, tuple[int, str, str]] = {
 }
 
 
-_ENDS = {"cut": "length", "half": "length", "filtered": "content_filter"}
+_ENDS = {"cut": "length", "half": "length", "filtered": "content_filter", "tool": "tool_calls"}
+_TOOL = {
+    "id": "1",
+    "type": "function",
+    "function": {"name": "json_tool_call", "arguments": '{"factual": true}'},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +102,8 @@ class Loopback:
         ended: the ``finish_reason`` of every reply that no fault ends.
         port: where it listens; any that is free if 0.
         vector: text -> what it is embedded as.
-        cached: how many of the 100 tokens of each request it says to have kept from an earlier one.
+        cached: how many of the tokens of each request it says to have kept from an earlier one.
+        tokens: body -> the tokens that it says to have read.
     """
 
     def __init__(
@@ -113,8 +119,10 @@ class Loopback:
         ended: str | None = "stop",
         vector: Callable[[str], list[float]] = lambda text: [1.0],
         cached: int = 0,
+        tokens: Callable[[dict[str, Any]], int] = lambda body: 100,
         port: int = 0,
     ) -> None:
+        self.tokens = tokens
         self.refuses, self.logprobs, self.ended, self.cached = refuses, logprobs, ended, cached
         self.thoughts, self.vector = thoughts, vector
         self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
@@ -252,7 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reply(self, loop: Loopback, hit: Hit) -> None:
         said = {"empty": "", "null": None, "thought": None, "cut": "[[ ## factual ## ]]\nTr"}
-        said |= {"half": "[[ ## factual ## ]]\nTrue", "filtered": None, "refused": None}
+        said |= {"half": "[[ ## factual ## ]]\nTrue", "filtered": None, "refused": None, "tool": None}
         said["garbage"] = "Well, true is a big word; hard to say."
         content = said[str(hit.fault)] if hit.fault in said else loop.answers(hit.body["messages"])
         if hit.fault is None:
@@ -262,7 +270,8 @@ class _Handler(BaseHTTPRequestHandler):
             "index": 0,
             "message": {"role": "assistant", "content": content}
             | ({"reasoning_content": thoughts} if thoughts else {})
-            | ({"refusal": "I cannot help with that."} if hit.fault == "refused" else {}),
+            | ({"refusal": "I cannot help with that."} if hit.fault == "refused" else {})
+            | ({"tool_calls": [_TOOL]} if hit.fault == "tool" else {}),
             "finish_reason": _ENDS.get(str(hit.fault), loop.ended),
             "logprobs": loop.logprobs(hit.body),
         }
@@ -274,9 +283,9 @@ class _Handler(BaseHTTPRequestHandler):
                 "model": hit.body.get("model"),
                 "choices": [choice] * {"choiceless": 0, "two": 2}.get(str(hit.fault), 1),
                 "usage": {
-                    "prompt_tokens": 100,
+                    "prompt_tokens": loop.tokens(hit.body),
                     "completion_tokens": 10,
-                    "total_tokens": 110,
+                    "total_tokens": loop.tokens(hit.body) + 10,
                     "prompt_tokens_details": {"cached_tokens": loop.cached},
                 },
             }

@@ -89,7 +89,7 @@ def test_an_end_that_is_no_end_leaves_halves(serve: Serve, ended: str) -> None:
         ("empty", "failed", 4, "empty reply"),
         ("null", "failed", 4, "empty reply"),
         ("choiceless", "failed", 4, "empty reply"),
-        ("thought", "failed", 4, "empty reply"),
+        ("thought", "failed", 1, "all of its text stands in its reasoning"),
         ("cut", "abstained", 1, "cut off at 10 tokens: raise --max-tokens"),
         ("half", "abstained", 1, "cut off at 10 tokens: raise --max-tokens"),
         ("filtered", "abstained", 1, "the endpoint has filtered it"),
@@ -117,6 +117,11 @@ def test_a_lasting_fault_of_one_row(serve: Serve, fault: Any, status: str, calls
     assert found[3].usage.calls == calls
 
 
+def test_an_answer_in_a_tool_call_is_read(serve: Serve) -> None:
+    verdict = asker(serve(faults={0: "tool"}), adapter="json").ask(CASES[0])
+    assert (verdict.label, verdict.usage.calls) == ("factual", 1)
+
+
 @pytest.mark.parametrize(
     "fault", ["429", "500", "503", "reset", "truncated", "html", "empty", "null", "choiceless"]
 )
@@ -132,13 +137,20 @@ def test_a_passing_fault_is_retried(serve: Serve, fault: Any, waits: list[float]
 
 @pytest.mark.parametrize(
     ("header", "expected"),
-    [("7", 7.0), ("0.25", 0.25), ("3600", 60.0), (None, 0.5), ("nonsense", 0.5), ("-4", 0.5)],
+    [("7", 7.0), ("0.25", 0.25), ("60", 60.0), (None, 0.5), ("nonsense", 0.5), ("-4", 0.5)],
 )
 def test_retry_after_is_kept(serve: Serve, waits: list[float], header: str | None, expected: float) -> None:
     server = serve(faults={0: "429"}, retry_after=header)
     assert asker(server).ask(CASES[0]).status == "verdict"
     assert waits == [expected]
     assert server.times[1] - server.times[0] >= expected / 100
+
+
+def test_a_limit_of_a_day_ends_the_job_and_names_its_time(serve: Serve, waits: list[float]) -> None:
+    server = serve(faults={0: "429"}, retry_after="432")
+    with pytest.raises(ModelError, match=r"takes requests again in 7 min 12 s, at \d{4}-.*--resume"):
+        asker(server).ask(CASES[0])
+    assert (server.count, waits) == (1, [])
 
 
 @pytest.mark.parametrize(
