@@ -18,7 +18,7 @@ from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -116,6 +116,14 @@ class AnswerPending(BaseException):
     """The answer to a call comes later, with a batch: whoever asked goes on without it, and asks again then."""
 
 
+def unknown_price(*models: str) -> UsageError:
+    """Return the error of a limit on cost that cannot be kept, as the price of models is unknown."""
+    return UsageError(
+        f"--max-cost cannot be kept: the price of {', '.join(models)} is not known",
+        hint="state it with --price-in and --price-out (USD per million tokens), or limit the calls with --max-calls",
+    )
+
+
 class BudgetExhausted(BaseException):
     """A hard limit on calls, tokens, cost or seconds was reached before the next call was made."""
 
@@ -207,6 +215,8 @@ def _fits(value: Any, kind: Any) -> bool:
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if origin in (Union, UnionType):
         return any(_fits(value, part) for part in parts)
+    if origin is Literal:
+        return value in parts
     if origin is Any or getattr(origin, "_is_protocol", False):
         return True
     held = value.values() if isinstance(value, Mapping) else value

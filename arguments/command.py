@@ -7,6 +7,7 @@ other: another ``--model`` is asked at its own address, with its own key.
 import argparse
 import difflib
 import inspect
+import json
 import re
 import shutil
 import sys
@@ -209,10 +210,16 @@ def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
 
 
 _FILE = Path("jurist.toml")
-_OF_MODEL = ("api-base", "api-key-env", "rpm", "temperature", "top-p", "max-tokens", "patience")
+_TABLES = {"headers": "--header", "body": "--body"}
+"""Tables of the file, and the option that takes each of their entries as NAME=VALUE."""
+_OF_MODEL = (
+    *("api-base", "api-key-env", "rpm", "temperature", "top-p", "max-tokens", "patience"),
+    *("reasoning-effort", "price-in", "price-out", "price-cached", *_TABLES),
+)
 _KEYS = (
     *("model", *_OF_MODEL, "timeout", "concurrency", "adapter"),
-    *("prompt-model", "prompt-api-base", "prompt-api-key-env", "judge-model", "judge-api-base"),
+    *("prompt-model", "prompt-api-base", "prompt-api-key-env", "prompt-price-in", "prompt-price-out"),
+    *("judge-model", "judge-api-base"),
 )
 
 
@@ -244,10 +251,29 @@ def in_front(
     first = []
     for key, value in kept.items():
         of_another = models and models != [kept["model"]] and key in _OF_MODEL
-        if f"--{key}" in flags and not of_another and not (key == "model" and models):
+        if of_another or (key == "model" and models):
+            continue
+        for flag, text in _options_of(key, value):
+            if flag not in flags:
+                continue
             try:
-                parser._get_values(flags[f"--{key}"], [str(value)])
+                parser._get_values(flags[flag], [text])
             except argparse.ArgumentError as error:
                 raise UsageError(f"{_FILE}: {key}: {error.message}") from error
-            first.append(f"--{key}={value}")
+            first.append(f"{flag}={text}")
     return [*first, *arguments]
+
+
+def _options_of(key: str, value: Any) -> list[tuple[str, str]]:
+    """Return the options, each with its text, that one entry of the file stands for."""
+    if key not in _TABLES:
+        return [(f"--{key}", str(value))]
+    if not isinstance(value, Mapping):
+        raise UsageError(
+            f"{_FILE}: {key} is no table", hint=f"write [{key}] on a line, and name = value below it"
+        )
+    options = []
+    for name, entry in value.items():
+        text = entry if key == "headers" and isinstance(entry, str) else json.dumps(entry, default=str)
+        options.append((_TABLES[key], f"{name}={text}"))
+    return options

@@ -105,6 +105,12 @@ class CompileOptions(
     prompt_key_env: str | None = option(
         "--prompt-api-key-env NAME", "environment variable that holds the key of that model", rare=True
     )
+    prompt_price_in: float | None = option(
+        "USD", "price of a million input tokens of that model (default: that of the price table)", rare=True
+    )
+    prompt_price_out: float | None = option(
+        "USD", "price of a million output tokens of that model, with --prompt-price-in", rare=True
+    )
     prompt_max_tokens: int | None = option(
         "N", "the most tokens of a proposal (default: --max-tokens)", type=whole, rare=True
     )

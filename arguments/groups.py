@@ -3,7 +3,7 @@
 import argparse
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from .options import Options, choice, flag, option, positional, repeated
 
@@ -32,6 +32,7 @@ def _within(read: Callable[[str], float], low: float, high: float, problem: str)
 
 whole = _within(int, 1, math.inf, "is not possible: give a whole number, 1 or more")
 share = _within(float, 0, 1, "is no share: give 0 to 1")
+_price = _within(float, 0, 1e6, "is no price: give US dollars per million tokens")
 port = _within(int, 1, 65535, "is no port: give a number from 1 to 65535")
 # The random generators of numpy, and of the optimizers that use it, take no higher seeds.
 _seed = _within(int, 0, 2**32 - 1, f"is no seed: give a whole number from 0 to {2**32 - 1}")
@@ -157,7 +158,25 @@ class Transport(TimeLimit, Concurrency):
     """How long a request may take, and how many are in flight."""
 
 
-class Endpoint(TimeLimit):
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a reasoning model may think before it answers."""
+
+
+class Prices(Options):
+    """What a model's tokens cost, where no table knows it or another price was agreed."""
+
+    price_in: float | None = option(
+        "USD", "price of a million input tokens (default: that of the price table)", type=_price, rare=True
+    )
+    price_out: float | None = option(
+        "USD", "price of a million output tokens, with --price-in", type=_price, rare=True
+    )
+    price_cached: float | None = option(
+        "USD", "price of a million cached input tokens (default: --price-in)", type=_price, rare=True
+    )
+
+
+class Endpoint(Prices, TimeLimit):
     """How a model is reached and how it draws: the settings of :class:`jurist.Model`, but for its name."""
 
     rpm: int | None = option(
@@ -177,6 +196,21 @@ class Endpoint(TimeLimit):
         type=whole,
     )
     patience: float = option("S", "seconds that an endpoint which is away is waited for", 60.0)
+    reasoning_effort: Effort | None = choice(
+        "how much a reasoning model thinks before it answers (default: as proven, else the provider's)"
+    )
+    headers: tuple[tuple[str, str], ...] = repeated(
+        "--header NAME=VALUE",
+        "an HTTP header of every request; $VARIABLE in it is read from the environment, as a key has to be",
+        type=pair,
+        rare=True,
+    )
+    body: tuple[tuple[str, str], ...] = repeated(
+        "--body NAME=JSON",
+        "a field of the JSON of every request, such as service_tier=flex",
+        type=pair,
+        rare=True,
+    )
 
 
 class VerifierOptions(Options):

@@ -150,7 +150,11 @@ def _proposer(options: CompileOptions) -> Model | None:
         api_base=options.prompt_api_base if elsewhere else options.api_base,
         key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
         max_tokens=options.prompt_max_tokens or options.max_tokens,
+        headers=() if elsewhere else options.headers,
     )
+    if options.prompt_model != options.model:  # what is of the model itself holds for no other
+        endpoint = replace(endpoint, body=(), reasoning_effort=None, price_cached=None)
+        endpoint = replace(endpoint, price_in=options.prompt_price_in, price_out=options.prompt_price_out)
     return Model.of(endpoint, name=options.prompt_model)
 
 
@@ -302,7 +306,9 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
         if options.model is not None:
             return Model.of(options, name=options.model)
         # what no option says stays as it was in the proof
-        kept = {name: value for name, value in vars(known).items() if getattr(options, name, None) is None}
+        proven = vars(known.model())
+        names = [name for name in vars(known) if getattr(options, name, None) in (None, ())]
+        kept = {name: proven[name] for name in names}
         return Model.of(options, **{**kept, "seed": known.seed or 0})
 
     verifier = verifier_model(options, options.timeout, options.seed)

@@ -225,7 +225,8 @@ def foreseen(
     if all(map(free, loaded.models)) or plan.to_ask == 0:
         return None
     if plan.to_ask is None:  # a pipe: nobody knows how much will come
-        approve(budget.calls, budget.cost, budget, yes=yes)
+        unpriced = [model.name for model in loaded.models if not model.has_price]
+        approve(budget.calls, budget.cost, budget, yes=yes, unpriced=unpriced)
         return None
     least, most = loaded.questions
     number = plan.to_ask * least, plan.to_ask * most

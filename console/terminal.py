@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arguments.groups import Limits, Resume, RowOptions, StoreOptions
 from ..engines.meter import Budget
-from ..errors import JuristError, UsageError, plural
+from ..errors import JuristError, UsageError, plural, unknown_price
 from ..gold.goldset import Gold
 from ..jobs.estimate import Estimate
 from ..jobs.surface import Asked, GoldLike, Surface
@@ -90,10 +90,7 @@ def approve(
     if (
         budget.cost is not None and unpriced and calls != 0
     ):  # the meter would refuse, but after a call was paid
-        raise UsageError(
-            f"--max-cost cannot be kept: the price of {', '.join(unpriced)} is not known",
-            hint="limit the calls with --max-calls instead",
-        )
+        raise unknown_price(*unpriced)
     if yes or calls == 0 or (budget.cost is not None and cost is not None and cost <= ASK_COST):
         return
     number = "an unlimited number of" if calls is None else f"up to {calls}"

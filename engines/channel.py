@@ -14,7 +14,7 @@ import dspy
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError
 
-from ..errors import BudgetExhausted, CheckpointError
+from ..errors import BudgetExhausted, CheckpointError, unknown_price
 from .conversion import answer_of, content_of, response_of, text_of
 from .draws import current_draw, drawn_for, heard, number_of_draw, numbered, probabilities_of
 from .failures import (
@@ -46,7 +46,11 @@ _POLL = 0.002  # seconds between two looks whether the calls in flight have left
 
 
 class Inner(Protocol):
-    """What really answers; its ``check(request)``, where it has one, refuses what it certainly cannot answer."""
+    """What really answers.
+
+    Some have more: ``check(request)`` refuses what cannot be answered, ``settings`` are further values that decide the
+    answers, and ``has_price`` says whether a call's cost is known beforehand.
+    """
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response and its cost in US dollars, ``None`` if not known."""
@@ -133,6 +137,7 @@ class Channel:
         self._timed = not getattr(inner, "local", False)
         self.pace = pace or Pace()
         self._estimate, self._primed = Estimate(), False
+        self._settings: Mapping[str, Any] = getattr(inner, "settings", {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
         """Return itself: copies of a program share one meter."""
@@ -217,7 +222,9 @@ class Channel:
         return error
 
     def _check(self, call: _Call) -> None:
-        """Let what answers say beforehand that it cannot."""
+        """Let what answers say beforehand that it cannot, and keep a limit on cost that could not be kept otherwise."""
+        if self.context.meter.budget.cost is not None and not getattr(self.inner, "has_price", True):
+            raise unknown_price(call.request.model)
         if self._refuses:
             self._refuses(call.sent)
 
@@ -273,7 +280,7 @@ class Channel:
         return f"{self.purpose} {request.model}"
 
     def _begin(self, request: Request) -> _Call:
-        key = request_key(content_of(request))
+        key = request_key({**content_of(request), **self._settings})
         past = self.context.journal.ask(key)
         if not self._primed:  # a new call may come before all that it could be measured by
             self._estimate.know(self.context.journal.most(self._asker(request)))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +27,9 @@ from dspy.utils.exceptions import LMError, LMProviderError, LMUnexpectedError, L
 
 from .kept import Kept
 
+_OPENAI = "api.openai.com"
+_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+"""Header -> the environment variable that OpenAI's own client reads for it."""
 _CONNECTING = 10.0
 """Seconds to connect in, as of DSPy's client."""
 
@@ -163,7 +168,10 @@ def _host(url: str) -> str:
 class Direct:
     """What answers as ``lm.acall(request)`` does, with one connection a request in flight."""
 
-    def __init__(self, lm: dspy.LM) -> None:
+    def __init__(
+        self, lm: dspy.LM, *, headers: Sequence[tuple[str, str]] = (), fields: Mapping[str, Any] | None = None
+    ) -> None:
+        self._headers, self._fields = headers, fields or {}
         chosen = select_backend(lm)
         self.fits = chosen.native and not chosen.resolution.declared
         self._model = lm.model
@@ -236,7 +244,28 @@ class Direct:
         with self._errors():
             if callable(self._client.api_key):  # which may ask for a new key
                 raise LMUnsupportedFeatureError("more than one request", model=self._model)
-            return self._client.build_request(self._named(request), stream=False)
+            sent = self._client.build_request(self._named(request), stream=False)
+        headers = [*self._headers, *self._account_headers]
+        if headers:
+            names = {name.lower() for name, _ in headers}
+            others = [(name, value) for name, value in sent.headers if name.lower() not in names]
+            sent = replace(sent, headers=[*others, *headers])
+        if self._fields:
+            sent = replace(sent, body=orjson.dumps(merged(orjson.loads(sent.body), self._fields)))
+        return sent
+
+    @property
+    def changes(self) -> bool:
+        """Whether requests have headers or fields that DSPy's own client would not send."""
+        return self.fits and bool(self._headers or self._fields or self._account_headers)
+
+    @cached_property
+    def _account_headers(self) -> Sequence[tuple[str, str]]:
+        """The headers by which OpenAI tells the organizations and projects of an account apart."""
+        if not (self.fits and self.provider.startswith("openai") and urlsplit(self.base).netloc == _OPENAI):
+            return ()
+        found = ((name, os.environ.get(variable, "").strip()) for name, variable in _ACCOUNT.items())
+        return [(name, value) for name, value in found if value]
 
     def read(self, request: Request, reply: Reply) -> Response:
         """Return the response to a request whose reply is here."""
@@ -314,6 +343,22 @@ class _Wire:
     @contextmanager
     def stream(self, request: Any) -> Iterator[Reply]:
         yield self.reply
+
+
+def merged(written: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON object with the fields of another, objects within both merged likewise."""
+    both = dict(written)
+    for name, value in fields.items():
+        before = both.get(name)
+        nested = isinstance(before, Mapping) and isinstance(value, Mapping)
+        both[name] = merged(before, value) if nested else value
+    return both
+
+
+def finished(answer: Coroutine[Any, Any, Response]) -> Response:
+    """Wait for a response where nothing can be awaited: in an event loop and a thread of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, answer).result()
 
 
 def _last_text(request: Request) -> str | None:

@@ -116,7 +116,7 @@ def embedding_model(judge: Model, name: str) -> Model:
     """Return what embeds beside a judge's model: at its own address, with its key, where it is of the same provider."""
     own = {field: getattr(judge, field) for field in ("timeout", "patience", "rpm")}
     if judge.name.partition("/")[0] == name.partition("/")[0]:
-        own |= {"api_base": judge.api_base, "key_env": judge.key_env}
+        own |= {"api_base": judge.api_base, "key_env": judge.key_env, "headers": judge.headers}
     return Model(name=name, **own)
 
 

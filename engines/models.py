@@ -5,16 +5,14 @@ import functools
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import dspy
-from dspy.clients.costs import estimate_cost
-from dspy.clients.model_metadata import model_info
-from dspy.lm15 import Request, Response, ThinkingPart
+from dspy.lm15 import Config, Reasoning, Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
     LMConfigurationError,
     LMProviderError,
@@ -24,10 +22,12 @@ from dspy.utils.exceptions import (
 )
 
 from ..arguments.groups import Endpoint as EndpointSettings
+from ..arguments.groups import Prices
 from ..errors import UsageError, check_types
 from .channel import CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, text_of, without_key
-from .direct import Direct
+from .direct import Direct, finished
+from .extras import check_fields, check_headers, fields_of, headers_of, pairs_of, secrets_in
 from .failures import (
     MAY_TEACH,
     FailureKind,
@@ -38,9 +38,11 @@ from .failures import (
     timed_out,
 )
 from .journal import WITHOUT_END
+from .kept import Kept
 from .ledger import Purpose
 from .meter import size_of
 from .pace import Pace
+from .prices import foreseen_cost, listed_cost, shipped_prices, stated_cost
 from .structure import Terms
 from .usage import with_all_tokens
 from .window import Window
@@ -65,6 +67,13 @@ class Model(EndpointSettings):
         rpm: requests a minute that are never exceeded; ``None`` for no limit.
         seed: of the offline engine's draws.
         key_env: the environment variable that holds the key, ending in ``_KEY`` or ``_TOKEN``; default: the provider's.
+        reasoning_effort: how much a reasoning model thinks before it answers, ``none`` to ``max``; ``None`` leaves it
+            to the provider.
+        headers: name and value of further HTTP headers; ``$VARIABLE`` in a value is read from the environment.
+        body: name and JSON of further fields of the body of each request.
+        price_in: US dollars of a million input tokens, with ``price_out``; ``None`` for those of the price table.
+        price_out: US dollars of a million output tokens.
+        price_cached: US dollars of a million cached input tokens; ``None`` for ``price_in``.
     """
 
     name: str = field(default=OFFLINE, kw_only=False)
@@ -72,6 +81,8 @@ class Model(EndpointSettings):
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""
+        for name, as_json in (("headers", False), ("body", True)):
+            object.__setattr__(self, name, pairs_of(getattr(self, name), as_json=as_json))
         check_types(Model, vars(self))
         if not self.name:
             raise UsageError("the model has no name", hint="write it as provider/model, or use offline")
@@ -91,6 +102,11 @@ class Model(EndpointSettings):
             raise UsageError(f"{self.key_env!r} does not end in _KEY or _TOKEN", hint=hint)
         if self.api_base is not None:
             self._check_address(self.api_base)
+        if (self.price_in is None) != (self.price_out is None):
+            hint = "give both: US dollars of a million input and of a million output tokens"
+            raise UsageError("price_in and price_out go together", hint=hint)
+        check_headers(self.headers)
+        check_fields(self.body)
         for name, value, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
             if value is not None and not 0 <= value <= most:
                 raise UsageError(f"{name} {value} is out of range", hint=f"give a number from 0 to {most}")
@@ -117,7 +133,8 @@ class Model(EndpointSettings):
                 hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere, or leave out a key that "
                 "the server does not ask for",
             )
-        if other := sorted(settings.keys() - {"api_base", "temperature", "top_p", "max_tokens", "timeout"}):
+        taken = {"api_base", "temperature", "top_p", "max_tokens", "timeout", "reasoning_effort"}
+        if other := sorted(settings.keys() - taken):
             hint = f"jurist.Model({lm.model!r}, ...) has all that it sends"
             raise UsageError(f"jurist does not send {', '.join(other)} of this dspy.LM", hint=hint)
         return cls(name=lm.model, key_env=names[0] if key else None, **settings)
@@ -139,6 +156,21 @@ class Model(EndpointSettings):
     def fixed_temperature(self) -> bool:
         """Whether the model refuses any temperature but its own: OpenAI's reasoning families."""
         return bool(re.match(r"(o\d|gpt-5(?!.*-chat))", self.name.rpartition("/")[2].lower()))
+
+    @property
+    def further_settings(self) -> dict[str, Any]:
+        """What decides its answers beside name, temperature and limits, as JSON values; empty where nothing is set."""
+        settings: dict[str, Any] = {}
+        if self.reasoning_effort is not None:
+            settings["reasoning_effort"] = self.reasoning_effort
+        if self.body:
+            settings["body"] = fields_of(self)
+        return settings
+
+    @property
+    def has_price(self) -> bool:
+        """Whether what a call costs is known beforehand."""
+        return self.offline or self.recorded or foreseen_cost(self.name, Prices.of(self), 1, 1) is not None
 
     @property
     def offline(self) -> bool:
@@ -182,11 +214,6 @@ def connect(
         return Channel(inner, context, purpose, pace).lm(name, **chosen)
     except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
-
-
-def shipped_prices() -> None:
-    """Take prices from the table that DSPy ships; fetching a newer one is nobody's wish in mid-run."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
 
 
 def key_of(model: Model) -> str | None:
@@ -251,11 +278,6 @@ def _say_slower(name: str) -> None:
     _log.warning("%s is asked by DSPy's own client: slower, and at most 100 requests at once", name)
 
 
-@functools.lru_cache(maxsize=256)  # each look-up goes through the whole catalogue
-def _listed(provider: str, name: str) -> bool:
-    return bool(model_info(provider, name))
-
-
 class Endpoint:
     """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
@@ -267,7 +289,9 @@ class Endpoint:
         client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)
         self._lm = client(**options)
         self._terms = Terms(model.name, foreign=bool(model.api_base))
-        self._direct = Direct(self._lm)
+        sent_headers = headers_of(model)
+        self._direct = Direct(self._lm, headers=sent_headers, fields=fields_of(model))
+        self._config = Kept(self._with_effort)
         if not self._direct.fits:
             _say_slower(model.name)
         elif not self._direct.key.isprintable():
@@ -278,7 +302,11 @@ class Endpoint:
         elif self._direct.key and "api_key" not in options:  # the variable's own may end with a line
             options["api_key"] = self._direct.key
             self._lm = client(**options)
-        self._key = options.get("api_key", "")
+        if not self._direct.fits and sent_headers:
+            options["extra_headers"] = dict(sent_headers)
+            self._lm = client(**options)
+        key = self._direct.key if self._direct.fits else options.get("api_key", "")
+        self._secrets = (key, *secrets_in(model, sent_headers))
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         # LiteLLM, which asks where no connection of ours fits, counts all models as OpenAI does.
         self._counts_as = self._direct.provider if self._direct.fits else ""
@@ -286,6 +314,16 @@ class Endpoint:
         # Only a server of one's own reads a part of a prompt and answers all the same.
         may_cut = bool(model.api_base) or self._provider in _OLLAMA
         self._window = Window() if may_cut else None
+
+    @property
+    def has_price(self) -> bool:
+        """Whether what a call costs is known beforehand."""
+        return self.model.has_price
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What decides the answers beside the request itself; empty where nothing is set."""
+        return self.model.further_settings
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
@@ -296,17 +334,19 @@ class Endpoint:
 
     def settings_of(self, request: Request) -> frozenset[str]:
         """Return the names of the settings with which a request would be sent now."""
-        return self._terms.settings_of(self._terms.apply(request))
+        return self._terms.settings_of(self._terms.apply(self._as_set(request)))
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""
+        request = self._as_set(request)
         sent = self._terms.apply(request)
         with self._in_time(request, sent):
-            response = self._lm(sent)
+            response = finished(self._direct.complete(sent)) if self._direct.changes else self._lm(sent)
         return self._priced(request, sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Do the same without blocking."""
+        request = self._as_set(request)
         sent = self._terms.apply(request)
         with self._in_time(request, sent):
             # A client's own limit is between two bytes; a server that trickles would never end.
@@ -314,12 +354,26 @@ class Endpoint:
                 response = await self._answered(sent)
         return self._priced(request, sent, response)
 
+    def _as_set(self, request: Request) -> Request:
+        """Return a request with the settings of this model that no prompt and no DSPy setting carries."""
+        return replace(request, config=self._config(request.config))
+
+    def _with_effort(self, config: Config) -> Config:
+        effort = self.model.reasoning_effort
+        if effort is not None:
+            config = replace(config, reasoning=Reasoning(effort="off" if effort == "none" else effort))
+        fields = fields_of(self.model)
+        if fields and not self._direct.fits:  # LiteLLM takes what it does not know as fields of the request
+            config = replace(config, extensions={**(config.extensions or {}), **fields})
+        return config
+
     async def _answered(self, sent: Request) -> Response:
         if self._direct.fits:
             try:
                 return await self._direct.complete(sent)
             except LMUnsupportedFeatureError as error:
-                if error.status is not None:  # it was sent, and the endpoint has said so
+                # It was sent, and the endpoint has said so; or the other client would send less than it has to.
+                if error.status is not None or self._direct.changes:
                     raise
         response: Response = await self._lm.acall(sent)
         return response
@@ -345,9 +399,10 @@ class Endpoint:
 
     def _priced(self, request: Request, sent: Request, response: Response) -> tuple[Response, float | None]:
         """Return what was answered and its cost. Raises an error for a reply that can be no answer."""
-        key = self._direct.key if self._direct.fits else self._key
-        cost, response = self._cost(sent, response), without_key(as_ended(response), key)
-        response = replace(response, usage=with_all_tokens(response.usage, self._counts_as))
+        cost = self._cost(sent, response)
+        response = replace(as_ended(response), usage=with_all_tokens(response.usage, self._counts_as))
+        for secret in self._secrets:
+            response = without_key(response, secret)
         if self._terms.heard(request, sent, response):
             problem = "its thoughts took all that a reply may have"
             raise UnusableReplyError(answer_of(response, cost, {}), problem)
@@ -373,11 +428,10 @@ class Endpoint:
         )
 
     def _cost(self, request: Request, response: Response) -> float | None:
-        requested = request.model.partition("/")[2]
-        if not any(_listed(self._provider, name) for name in (response.model, requested)):
-            return None
-        cost, _ = estimate_cost(response, provider=self._provider, requested_model=requested, request=request)
-        return cost if cost is None else float(cost)
+        """Return US dollars of a reply as it came, by stated prices where there are some."""
+        if self.model.price_in is not None:
+            return stated_cost(self.model, with_all_tokens(response.usage, self._counts_as))
+        return listed_cost(self._provider, request, response)
 
 
 def _only_thoughts(response: Response) -> bool:

@@ -7,18 +7,16 @@ failures and hidden reasoning are not in it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from dspy.clients.costs import estimate_cost
-from dspy.lm15 import Message, Response, Usage
-
+from ..arguments.groups import Prices
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.embedding import embedder_beside, requests_for
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..engines.models import Model, connect, shipped_prices
+from ..engines.models import Model, connect
+from ..engines.prices import foreseen_cost
 from ..errors import JuristError
 from ..evaluation.plain import plain
 from ..keeping.loading import LoadedJudge
@@ -71,17 +69,9 @@ class Size(NamedTuple):
 
     def price(self, model: Model) -> float | None:
         """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
-        return 0.0 if free(model) else _price(model.name, round(self.input), round(self.output))
-
-
-@cache  # each look-up goes through the whole catalogue
-def _price(model: str, input_tokens: int, output_tokens: int) -> float | None:
-    shipped_prices()
-    provider, _, name = model.partition("/")
-    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-    reply = Response(id=None, model=name, message=Message.assistant(""), finish_reason="stop", usage=usage)
-    cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
-    return None if cost is None else float(cost)
+        if free(model):
+            return 0.0
+        return foreseen_cost(model.name, Prices.of(model), round(self.input), round(self.output))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from ..arguments.groups import Effort
 from ..evaluation.cascade import Trust
 from ..evaluation.plain import plain_parts
 from ..evaluation.votes import Sampling
@@ -104,12 +105,15 @@ class ModelCard(_Part):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
+    reasoning_effort: Effort | None = None
+    body: dict[str, Any] | None = None
 
     def model(self, api_base: str | None = None, timeout: float = 120.0) -> Model:
         """Return the model, at another address if one is given."""
         from ..engines.models import Model
 
         known = {name: value for name, value in vars(self).items() if value is not None}
+        known["body"] = self.body or {}
         return Model(**{**known, "api_base": api_base or self.api_base, "timeout": timeout})
 
 
@@ -261,7 +265,8 @@ def _changed(basic: float, compiled: float, form: str) -> str:
 
 def described(model: Model) -> dict[str, Any]:
     """Return a model as a card shows it, without credentials; :meth:`ModelCard.model` makes it again."""
-    return plain_parts(model, "name", "api_base", "temperature", "max_tokens", "seed")
+    parts = plain_parts(model, "name", "api_base", "temperature", "max_tokens", "seed")
+    return {**parts, **model.further_settings}
 
 
 def task_of(judge: Judge) -> dict[str, Any]:

@@ -246,7 +246,11 @@ class LoadedJudge(Prompt):
 
     def _asking(self, model: Model, draws: int) -> "LoadedJudge":
         """Return the same prompt for a model, at the temperature that suits it."""
-        return replace(self, model=default_temperature(model, draws, self.judge.temperature))
+        model = default_temperature(model, draws, self.judge.temperature)
+        proven = self.artifact.about.model if self.artifact else None
+        if proven and model.reasoning_effort is None and same_model(proven.name, model.name):
+            model = replace(model, reasoning_effort=proven.reasoning_effort)
+        return replace(self, model=model)
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
         """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is."""
@@ -281,6 +285,7 @@ class LoadedJudge(Prompt):
             "api_base": self.model.api_base,
             "max_tokens": self.model.max_tokens,
             "seed": self.model.seed,
+            **self.model.further_settings,
         }
         if frozen := self.frozen_model:
             settings = ("api_base", "temperature", "max_tokens")
@@ -304,7 +309,11 @@ class LoadedJudge(Prompt):
             **({"judge_model": self.verifier.name} if self.verifier else {}),
             **({"strictness": strictness} if strictness else {}),
             **({} if self.artifact or self.adapter == ADAPTER else {"adapter": self.adapter}),
-            "sampling": {**self.sampling.to_card(), "temperature": self.model.temperature},
+            "sampling": {
+                **self.sampling.to_card(),
+                "temperature": self.model.temperature,
+                **self.model.further_settings,
+            },
         }
 
 
@@ -350,6 +359,8 @@ def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, 
         "weights": about.thresholds.weights,
         "temperature": about.model.temperature,
         "strictness": about.strictness or None,
+        "reasoning_effort": about.model.reasoning_effort,
+        "body": about.model.body,
     }
     now = {**stamp, **stamp["sampling"]}
     return {

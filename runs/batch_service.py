@@ -24,7 +24,8 @@ from ..engines.conversion import content_of
 from ..engines.draws import current_draw
 from ..engines.failures import brief
 from ..engines.journal import request_key
-from ..engines.models import Endpoint, Model, shipped_prices
+from ..engines.models import Endpoint, Model
+from ..engines.prices import shipped_prices
 from ..engines.structure import Terms
 from ..errors import AnswerPending, ModelError, UsageError
 from .batch_store import Batch, BatchStore, Written

@@ -136,6 +136,6 @@ class BatchRun:
             return room
         each = spent.cost / spent.calls if spent.cost else self.store.about["price"]
         if not each:
-            hint = "limit the calls with --max-calls instead"
+            hint = "state it with --price-in and --price-out, or limit the calls with --max-calls"
             raise UsageError("--max-cost cannot be kept: the price is not known", hint=hint)
         return min(room, (limits.cost - spent.cost) // each - flying)

@@ -1,0 +1,103 @@
+"""Headers and fields that a user adds to every request of a model. Keys in them stand in the environment alone."""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from ..errors import UsageError
+from ..text.redaction import redact
+
+Pairs = Sequence[tuple[str, str]]
+
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_SECRET_HEADER: Final = re.compile(r"(?i)auth|key|token|secret|password|cookie|credential")
+_SECRET_VARIABLES: Final = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+"""How the variables end whose values are taken out of all that is written."""
+_WRITTEN_BY_US: Final = frozenset({"messages", "contents", "model", "stream", "n"})
+
+
+class Extended(Protocol):
+    """What has further headers and fields: a model."""
+
+    @property
+    def headers(self) -> Pairs:
+        """Name and value of each header."""
+
+    @property
+    def body(self) -> Pairs:
+        """Name and JSON of each field."""
+
+
+def check_headers(headers: Pairs) -> None:
+    """Refuse headers that cannot be sent, and keys that are written out."""
+    for name, value in headers:
+        if not _HEADER_NAME.fullmatch(name) or not value.isprintable():
+            raise UsageError(f"{name!r} is no HTTP header", hint="write --header NAME=VALUE, on one line")
+        if not _SECRET_HEADER.search(name):
+            if redact(value) != " ".join(value.split()):
+                raise UsageError(f"the header {name} holds a key", hint=_in_variable(name))
+            continue
+        variables = _variables_in(value)
+        if not variables or not all(variable.upper().endswith(_SECRET_VARIABLES) for variable in variables):
+            raise UsageError(
+                f"the header {name} takes its key from no environment variable", hint=_in_variable(name)
+            )
+
+
+def _in_variable(name: str) -> str:
+    return (
+        f'write {name} = "$NAME" and set the variable NAME, which ends in _KEY, _TOKEN, _SECRET or _PASSWORD'
+    )
+
+
+def check_fields(body: Pairs) -> None:
+    """Refuse fields that jurist itself writes: they would change what is asked and counted."""
+    for name, _ in body:
+        if name in _WRITTEN_BY_US:
+            raise UsageError(
+                f"the field {name!r} of a request is written by jurist", hint="leave it out of the body"
+            )
+
+
+def headers_of(model: Extended) -> list[tuple[str, str]]:
+    """Return the headers to send, with the values of their variables; of two with one name the last."""
+    values = {}
+    for name, value in model.headers:
+        for variable in _variables_in(value):
+            if not os.environ.get(variable, "").strip():
+                raise UsageError(
+                    f"the environment variable {variable} of the header {name} is empty", hint="set it"
+                )
+        values[name] = _VARIABLE.sub(lambda found: os.environ[found[1] or found[2]].strip(), value)
+    return list(values.items())
+
+
+def fields_of(model: Extended) -> dict[str, Any]:
+    """Return the fields to send, as JSON values; what is no JSON is a text."""
+    fields = {}
+    for name, text in model.body:
+        try:
+            fields[name] = json.loads(text)
+        except ValueError:
+            fields[name] = text
+    return fields
+
+
+def secrets_in(model: Extended, sent: Pairs) -> list[str]:
+    """Return the header values that come from the environment, which a reply may not show."""
+    written = dict(model.headers)
+    return [value for name, value in sent if _variables_in(written[name])]
+
+
+def pairs_of(given: Mapping[str, Any] | Pairs, *, as_json: bool = False) -> tuple[tuple[str, str], ...]:
+    """Return headers or fields that were given as a mapping or as pairs, as pairs."""
+    if not isinstance(given, Mapping):
+        return tuple((name, value) for name, value in given)
+    return tuple((name, json.dumps(value) if as_json else value) for name, value in given.items())
+
+
+def _variables_in(value: str) -> list[str]:
+    return [found[1] or found[2] for found in _VARIABLE.finditer(value)]

@@ -1,0 +1,56 @@
+"""What calls cost: by the prices that a user has stated for a model, else by the table that DSPy ships."""
+
+import os
+from functools import cache, lru_cache
+
+from dspy.clients.costs import estimate_cost
+from dspy.clients.model_metadata import model_info
+from dspy.lm15 import Message, Request, Response, Usage
+
+from ..arguments.groups import Prices
+
+_MILLION = 1_000_000
+
+
+def shipped_prices() -> None:
+    """Take prices from the table that DSPy ships; a newer one would be fetched in the middle of a run."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+
+
+def stated_cost(prices: Prices, usage: Usage) -> float | None:
+    """Return US dollars of usage that counts all tokens, by stated prices; ``None`` without any."""
+    if prices.price_in is None or prices.price_out is None:
+        return None
+    price_cached = prices.price_in if prices.price_cached is None else prices.price_cached
+    cached_tokens = usage.cache_read_tokens or 0
+    input_tokens = (usage.input_tokens or 0) - cached_tokens
+    output_tokens = usage.output_tokens or 0
+    dollars = input_tokens * prices.price_in + cached_tokens * price_cached + output_tokens * prices.price_out
+    return dollars / _MILLION
+
+
+def listed_cost(provider: str, request: Request, response: Response) -> float | None:
+    """Return US dollars of a reply as it came, by the table; ``None`` where the table has no price for it."""
+    requested = request.model.partition("/")[2]
+    if not any(_is_listed(provider, name) for name in (response.model, requested)):
+        return None
+    cost, _ = estimate_cost(response, provider=provider, requested_model=requested, request=request)
+    return None if cost is None else float(cost)
+
+
+@lru_cache(maxsize=256)  # each look-up goes through the whole table
+def _is_listed(provider: str, name: str) -> bool:
+    return bool(model_info(provider, name))
+
+
+@cache  # each look-up goes through the whole table
+def foreseen_cost(model: str, prices: Prices, input_tokens: int, output_tokens: int) -> float | None:
+    """Return US dollars of a call with so many tokens, none of them cached; ``None`` if the price is unknown."""
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    if prices.price_in is not None:
+        return stated_cost(prices, usage)
+    shipped_prices()
+    provider, _, name = model.partition("/")
+    reply = Response(id=None, model=name, message=Message.assistant(""), finish_reason="stop", usage=usage)
+    cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
+    return None if cost is None else float(cost)
