@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import dspy
-from dspy.lm15 import Config, Reasoning, Request, Response, ThinkingPart
+from dspy.lm15 import CacheConfig, Config, Reasoning, Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
     LMConfigurationError,
     LMProviderError,
@@ -43,7 +43,7 @@ from .ledger import Purpose
 from .meter import size_of
 from .pace import Pace
 from .prices import foreseen_cost, listed_cost, shipped_prices, stated_cost
-from .structure import Terms
+from .structure import ANTHROPIC, Terms
 from .usage import with_all_tokens
 from .window import Window
 
@@ -291,7 +291,7 @@ class Endpoint:
         self._terms = Terms(model.name, foreign=bool(model.api_base))
         sent_headers = headers_of(model)
         self._direct = Direct(self._lm, headers=sent_headers, fields=fields_of(model))
-        self._config = Kept(self._with_effort)
+        self._config, self._with_cache = Kept(self._with_effort), Kept(_with_cache)
         if not self._direct.fits:
             _say_slower(model.name)
         elif not self._direct.key.isprintable():
@@ -341,7 +341,8 @@ class Endpoint:
         request = self._as_set(request)
         sent = self._terms.apply(request)
         with self._in_time(request, sent):
-            response = finished(self._direct.complete(sent)) if self._direct.changes else self._lm(sent)
+            marked = self._marked(sent)
+            response = finished(self._direct.complete(marked)) if self._direct.changes else self._lm(marked)
         return self._priced(request, sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
@@ -351,8 +352,17 @@ class Endpoint:
         with self._in_time(request, sent):
             # A client's own limit is between two bytes; a server that trickles would never end.
             async with asyncio.timeout(self._timeout):
-                response = await self._answered(sent)
+                response = await self._answered(self._marked(sent))
         return self._priced(request, sent, response)
+
+    def _marked(self, sent: Request) -> Request:
+        """Return a request with a mark at the end of what it shares with others, where the provider needs one."""
+        if not self.model.name.startswith(ANTHROPIC):
+            return sent
+        shared_parts = self._terms.prefixes.shared_parts(sent)
+        if not shared_parts:
+            return sent
+        return replace(sent, config=self._with_cache(sent.config, shared_parts))
 
     def _as_set(self, request: Request) -> Request:
         """Return a request with the settings of this model that no prompt and no DSPy setting carries."""
@@ -432,6 +442,13 @@ class Endpoint:
         if self.model.price_in is not None:
             return stated_cost(self.model, with_all_tokens(response.usage, self._counts_as))
         return listed_cost(self._provider, request, response)
+
+
+def _with_cache(config: Config, shared_parts: int) -> Config:
+    """Return settings that mark a beginning of so many parts: the system's text, and messages after it."""
+    if shared_parts == 1:
+        return replace(config, cache=CacheConfig())
+    return replace(config, cache=CacheConfig(prefix_until_index=shared_parts - 2))
 
 
 def _only_thoughts(response: Response) -> bool:

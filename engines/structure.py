@@ -13,12 +13,13 @@ from typing import Any, Final, Literal, get_args
 
 import dspy
 import pydantic
-from dspy.lm15 import CacheConfig, Config, Message, Request, Response, ThinkingPart
+from dspy.lm15 import Config, Message, Request, Response, ThinkingPart
 
 from .conversion import text_of
 from .draws import typed_request
 from .failures import Failure, FailureKind
 from .kept import Kept
+from .prefixes import SharedPrefixes
 
 _Form = Literal["schema", "object_schema", "object", "prompt"]
 _FORMS: Final[tuple[_Form, ...]] = get_args(_Form)
@@ -59,9 +60,11 @@ _ABOUT_SYSTEM: Final = re.compile(
     r"system role|role '?\"?system|'system' with this model|system (message|instruction|prompt)"
     r"|developer instruction|roles must alternate"
 )
-_ANTHROPIC: Final = "anthropic/"
+ANTHROPIC: Final = "anthropic/"
 """A provider that keeps the beginning of a prompt only up to where it is marked, and knows no bare JSON object."""
-_PARAMETERS: Final = ("temperature", "top_p", "logprobs")
+_PARAMETERS: Final = ("temperature", "top_p", "logprobs", "reasoning")
+_CALLED: Final = {"reasoning": "reasoning_effort"}
+"""Parameter -> what endpoints call it, where that is another name."""
 _INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
 
@@ -87,7 +90,7 @@ class Terms:
     def __init__(self, model: str, *, foreign: bool) -> None:
         self._model = model
         self._forms = _FORMS
-        if model.startswith(_ANTHROPIC):
+        if model.startswith(ANTHROPIC):
             self._forms = ("schema", "prompt")
         self._refused = dict[str, int | None]()  # parameter -> what is sent in its place
         self._both_limits = foreign
@@ -95,6 +98,7 @@ class Terms:
         self._limit_refused_from: int | None = None
         self._takes_system = True
         self._heard = False
+        self.prefixes = SharedPrefixes()  # of the prompts that were sent there
         self._config = Kept(self._changed)
         self._at_first = self.known
 
@@ -152,7 +156,7 @@ class Terms:
             limit = self._default_limit(_needed(request))
         if request.system and not self._takes_system:
             request = _without_system(request)
-        return replace(request, config=self._config(request.config, held, limit, len(request.messages)))
+        return replace(request, config=self._config(request.config, held, limit))
 
     def _default_limit(self, needed: int) -> int | None:
         """Return the tokens after which a reply that needs so many is cut, ``None`` where it is not."""
@@ -160,16 +164,12 @@ class Terms:
             return None
         return next((limit for limit in _LIMITS if limit >= needed), None)
 
-    def _changed(self, config: Config, held: Any, limit: int | None, messages: int) -> Config:
+    def _changed(self, config: Config, held: Any, limit: int | None) -> Config:
         limit = limit if config.max_tokens is None else config.max_tokens
         changes: dict[str, Any] = {"seed": None, "max_tokens": limit}
         for name, value in self._refused.items():
             if getattr(config, name) is not None:
                 changes[name] = value
-        if self._model.startswith(
-            _ANTHROPIC
-        ):  # the last message has the case, what comes before never changes
-            changes["cache"] = CacheConfig(prefix_until_index=messages - 2) if messages > 1 else CacheConfig()
         extensions: dict[str, Any] = {}
         if held is not None:
             form, extensions = _held_to(held, self._form_of(held))
@@ -206,7 +206,11 @@ class Terms:
         # llama.cpp's server answers 500 to a form, or to log-probabilities, that it does not know.
         odd = kind is FailureKind.SERVER and status == 500
         about_limit = any(word in words for word in _ABOUT_LIMIT)
-        named = [name for name in _PARAMETERS if getattr(sent.config, name) is not None and name in words]
+        named = [
+            name
+            for name in _PARAMETERS
+            if getattr(sent.config, name) is not None and _CALLED.get(name, name) in words
+        ]
         form = _form_sent(sent)
         if named and (refuses or (odd and named[0] == "logprobs")):
             self._leave_out(named[0], sent, fewer=_fewer(sent, words) if named[0] == "logprobs" else None)

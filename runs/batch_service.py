@@ -54,6 +54,7 @@ class BatchEndpoint(Endpoint):
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response that a batch has brought, and its cost."""
+        request = self._as_set(request)
         written = self.written(request)
         reply = self._store.reply(written)
         if reply.terms not in self._written_with:
@@ -79,7 +80,7 @@ class BatchEndpoint(Endpoint):
 
     def written(self, request: Request) -> Written:
         """Return a request as it is sent."""
-        sent, base = self._direct.written(self._terms.apply(request)), self._direct.base
+        sent, base = self._direct.written(self._terms.apply(self._as_set(request))), self._direct.base
         return Written(
             base=base,
             path=sent.url.removeprefix(base),

@@ -237,19 +237,6 @@ def test_a_model_that_thinks_or_has_no_such_room_gets_no_default_limit(
         assert verdicts[0].usage.output_tokens == 20, "what was thought is paid"
 
 
-def test_a_provider_is_told_what_never_changes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    server, demo = serve(), {"conversation": "c", "claim": "d", "factual": True}
-    model = connect(Model(name="anthropic/claude-sonnet-4-5", api_base=server.url), CallContext.fresh())
-    for demos in ([], [demo, demo]):
-        program = FECT.basic()
-        program.demos = demos
-        Asker(judge=FECT, program=program, lm=model).ask(CASES[0])  # the server speaks another language
-        body = server.hits[-1].body
-        marked = ["cache_control" in json.dumps(one) for one in (body["system"], *body["messages"])]
-        assert marked == ([True, False] if not demos else [True, False, False, False, True, False])
-
-
 class Turn(pydantic.BaseModel):
     speaker: Literal["user", "assistant"] = pydantic.Field(description="who speaks")
     text: str = "nothing"
