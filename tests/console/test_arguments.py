@@ -44,6 +44,8 @@ ELSEWHERE = {
         "prompt_api_base": "Model.api_base",
         "prompt_key_env": "Model.key_env",
         "prompt_max_tokens": "Model.max_tokens",
+        "prompt_price_in": "Model.price_in",
+        "prompt_price_out": "Model.price_out",
         "judge_api_base": "Model.api_base",
     },
     **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},
