@@ -350,8 +350,10 @@ def merged(written: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, A
     both = dict(written)
     for name, value in fields.items():
         before = both.get(name)
-        nested = isinstance(before, Mapping) and isinstance(value, Mapping)
-        both[name] = merged(before, value) if nested else value
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            both[name] = merged(before, value)
+        else:
+            both[name] = value
     return both
 
 
