@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import enum
 import re
-import types
 import uuid
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -13,18 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final
 
 import dspy
 from dspy.adapters.utils import apply_output_field_defaults, format_field_value, parse_value
 from dspy.clients.errors import error_boundary
 from dspy.lm15 import Message, Request, Response
 from dspy.utils.exceptions import AdapterParseError, LMError
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema
 
 from ..errors import UsageError
+from ..text.drafts import without_drafts
 from ..text.redaction import redact
-from ..text.replies import chat_fields, choice, data, json_fields, said_once, without_drafts
+from ..text.replies import chat_fields, json_fields, said_once, typed
 from .channel import Channel
 from .draws import TypedRequest, cut, typed_request
 from .kept import Kept
@@ -188,7 +189,7 @@ class _Typed(ABC):
         """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer."""
         fields, values, name = _outputs(signature), [], ""
         try:
-            for name, raw in self._sections(fields, without_drafts(completion, fields)):
+            for name, raw in self._sections(fields, without_drafts(completion)):
                 values.append((name, value_of(raw, fields[name].annotation)))
             reply = said_once(values)
             if list(reply) != list(fields):
@@ -223,7 +224,7 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         short = [name for name, field in fields.items() if field.annotation is not str]
         sections = chat_fields(text, fields, short)
         last = sections[-1][0] if sections else ""
-        if last in short and _END not in text and _lacks_end(text, fields):
+        if last in short and _END not in text and _lacks_end(text):
             raise ValueError(f"{last} may be half of what it was to be")  # 1 of 10, True of Truest
         return sections
 
@@ -238,39 +239,24 @@ class JsonAdapter(_Typed, dspy.JSONAdapter):
         return json_fields(text, fields)
 
 
+def _schema_of(annotation: Any) -> Mapping[str, Any]:
+    """Return the JSON Schema of a type; an empty one for a type that has none."""
+    try:
+        return _reader(annotation).json_schema()
+    except PydanticInvalidForJsonSchema:
+        return {}
+
+
 _reader: Final[Kept[TypeAdapter[Any]]] = Kept(TypeAdapter)
+_schema: Final[Kept[Mapping[str, Any]]] = Kept(_schema_of)
 
 
 def value_of(raw: Any, annotation: Any) -> Any:
-    """Return a field's text or data as its type. DSPy takes ``on`` and ``1`` for True; here a label must be said."""
-    if get_origin(annotation) is Literal:
-        return choice(raw, get_args(annotation))
-    own = isinstance(annotation, type) and issubclass(annotation, (dspy.Type, enum.Enum))
-    if annotation is str or own:  # which has a parser of its own
-        return parse_value(raw, annotation)
-    may_be_text = get_origin(annotation) in (Union, types.UnionType) and str in get_args(annotation)
-    raw = data(raw) if isinstance(raw, str) and not may_be_text else raw
-    value = _reader(annotation).validate_python(raw)
-    _check_booleans(raw, value)
-    return value
-
-
-def _check_booleans(raw: Any, value: Any) -> None:
-    """Refuse what a lax reading makes of booleans, at whatever depth."""
-    if isinstance(value, BaseModel):
-        value = {name: getattr(value, name) for name in type(value).model_fields}
-    if isinstance(value, Mapping) and isinstance(raw, Mapping):
-        for name in value.keys() & raw.keys():
-            _check_booleans(raw[name], value[name])
-    elif isinstance(value, list | tuple) and isinstance(raw, list | tuple):
-        for raw_part, part in zip(raw, value, strict=False):
-            _check_booleans(raw_part, part)
-    elif isinstance(raw, bool) != isinstance(value, bool):
-        word = raw.strip().lower() if isinstance(raw, str) else ""
-        if not (isinstance(value, bool) and word in ("true", "false")):
-            raise ValueError(
-                f"{str(raw)[:100]!r} is not {'True or False' if isinstance(value, bool) else 'a number'}"
-            )
+    """Return a field's text or data as its type."""
+    if isinstance(annotation, type) and issubclass(annotation, (dspy.Type, enum.Enum)):
+        return parse_value(raw, annotation)  # which has a parser of its own
+    value = typed(_schema(annotation), raw)
+    return _reader(annotation).validate_python(value)
 
 
 async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:
@@ -288,9 +274,9 @@ async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.
     return dspy.Prediction(completions[0])
 
 
-def _lacks_end(text: str, fields: Mapping[str, Any]) -> bool:
+def _lacks_end(text: str) -> bool:
     """Whether a text is a reply without its drafts, or the last of one, that was ended before it was over."""
-    return any(without_drafts(answer.text, fields).endswith(text) for answer in cut())
+    return any(without_drafts(answer.text).endswith(text) for answer in cut())
 
 
 def _words(error: Exception, name: str) -> str:

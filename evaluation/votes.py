@@ -132,6 +132,8 @@ def number_within(low: float, high: float, whole: bool, value: Any) -> int | flo
     """Return what is given as a number from ``low`` to ``high``; ``None`` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str) and "_" in value:  # which Python takes for a number
+        return None
     try:
         number = float(value)
     except (OverflowError, ValueError):  # a whole number may be larger than any float

@@ -180,15 +180,17 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     # ``imports`` are those of a target's own code; ``carried`` are modules that only some judges need.
     from ..evaluation import votes
     from ..programs import flows
-    from ..programs.answers import base, portable
-    from ..text import escaping, ranking, replies, turns
+    from ..programs.answers import portable
+    from ..text import drafts, escaping, ranking, replies, turns
     from . import portable_judge
 
     own = [import_module(f"..{path}", __package__) for path in carried]
     functions: tuple[Callable[..., object], ...] = (votes.more_than_half, votes.sides_of, votes.decide)
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
-    functions += (base.member, base.by_number, turns._spoken, turns.as_text)
-    return bundle(imports, escaping, ranking, replies, *functions, portable, flows, *own, portable_judge)
+    functions += (turns._spoken, turns.as_text)
+    return bundle(
+        imports, drafts, escaping, ranking, replies, *functions, portable, flows, *own, portable_judge
+    )
 
 
 def bundle(more: str, *parts: ModuleType | Callable[..., object]) -> str:

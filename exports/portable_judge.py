@@ -12,11 +12,12 @@ from operator import mul
 from statistics import mean
 from typing import Any, TypeAlias
 
-from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, is_number, typed
+from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, is_number
 from ..programs.flows import FLOWS, Flow
+from ..text.drafts import without_drafts
 from ..text.escaping import defuse
 from ..text.ranking import AT_ONCE, Ranking, embeddable, packed, unpacked
-from ..text.replies import chat_fields, is_whole, json_fields, said_once, without_drafts
+from ..text.replies import chat_fields, is_whole, json_fields, said_once, typed
 from ..text.turns import as_text
 
 _END = "[[ ## completed ## ]]"
@@ -100,7 +101,7 @@ class PortableJudge:
         """Return the output fields of a step that a reply gives. Raises ValueError where it is unusable."""
         outputs = self.spec["steps"][step]["outputs"]
         short = [name for name, schema in outputs.items() if schema != {"type": "string"}]
-        chat, text = self.spec["adapter"] != "json", without_drafts(reply, outputs)
+        chat, text = self.spec["adapter"] != "json", without_drafts(reply)
         fields = chat_fields(text, outputs, short) if chat else json_fields(text, outputs)
         if chat and fields and fields[-1][0] in short and not (is_whole(ended) or _END in text):
             raise ValueError(

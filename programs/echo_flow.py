@@ -27,7 +27,9 @@ def echo_then_labels(
     reply = yield first, {**inputs, unit: in_tags(asked, every, tags)}
     tagged = dict(zip(texts, echoed(reply.get(field), tags, asked, every)[0], strict=True))
     left = lines_of_numbers(inputs[unit], [n for n, tag in tagged.items() if tag in facts])
-    labels = labels_of((yield second, {**inputs, unit: left}), field) if left else {}
+    labels: dict[int, Any] = {}
+    if left:
+        labels = labels_of((yield second, {**inputs, unit: left}), field, left, inputs[unit])
     sure = ((n, labels.get(n) if tag in facts else tag) for n, tag in tagged.items())
     return {
         field: numbered_labels((n, facts[str(tagged[n])] if label == "fact" else label) for n, label in sure)

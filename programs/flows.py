@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from typing import Any, Final, TypeAlias
 
 from ..text.escaping import one_line
-from .answers.base import by_number, member
+from .answers.portable import by_number, member
 
 Flow: TypeAlias = Generator[tuple[str, Mapping[str, Any]], Any, Any]
 """Yields a step with its inputs, is sent what a reply says, and returns the program's own output fields."""
@@ -40,9 +40,11 @@ def labels_in_two_stages(
 ) -> Flow:
     """Ask for a label of each numbered line, then again, if there are any, of the lines that got ``refined``."""
     first, second = steps
-    labels = labels_of((yield first, inputs), field)
+    labels = labels_of((yield first, inputs), field, inputs[unit])
     lines = lines_of_numbers(inputs[unit], [n for n, label in labels.items() if label == refined])
-    finer = labels_of((yield second, {**inputs, unit: lines}), field) if lines else {}
+    finer: dict[int, Any] = {}
+    if lines:
+        finer = labels_of((yield second, {**inputs, unit: lines}), field, lines, inputs[unit])
     sure = ((n, finer.get(n) if label == refined else label) for n, label in sorted(labels.items()))
     return {field: numbered_labels(sure)}
 
@@ -70,9 +72,19 @@ def most_frequent(
     return {field: next((value for value, _ in drawn.most_common()), None), "reasoning": words}
 
 
-def labels_of(reply: Any, field: str) -> dict[int, Any]:
-    """Return number -> label; a number that was given two labels has none."""
-    return {n: member(item, "label") for n, item in by_number(reply.get(field)).items()}
+def labels_of(reply: Any, field: str, lines: Any, every_line: Any = "") -> dict[int, Any]:
+    """Return number -> label of the numbered lines that were shown; nothing if the reply has other numbers."""
+    try:
+        items = by_number(reply.get(field), numbers_of_lines(lines), numbers_of_lines(every_line))
+    except ValueError:
+        return {}
+    return {number: member(item, "label") for number, item in items.items()}
+
+
+def numbers_of_lines(lines: Any) -> list[int]:
+    """Return the numbers of numbered lines."""
+    heads = [line.partition(". ")[0] for line in str(lines).split("\n")]
+    return [int(head) for head in heads if head.isdecimal()]
 
 
 def numbered_labels(pairs: Iterable[tuple[int, Any]]) -> list[dict[str, Any]]:

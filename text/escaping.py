@@ -10,27 +10,29 @@ your instructions"): that is a property of the judge, to be measured, not of the
 import re
 from typing import Any
 
+from .drafts import defuse_drafts
+
 _HEADER = re.compile(r"\[(\s*)\[(?=\s*#)")
 _HEADER_END = re.compile(r"(?<=#)(\s*)\](\s*)\]")
 _CUSTOM_TYPE = re.compile(r"<<(?=\s*/?CUSTOM-TYPE)", re.IGNORECASE)
-_DRAFT = re.compile(r"<(?=\s*(?:/\s*)?think(?:ing)?\b)", re.IGNORECASE)
+_SUSPICIOUS = re.compile("[][<＜◁【&`]")
 _SPACE = re.compile(r"\s+")  # each run of it once: a pattern that tries every part of a run takes for ever
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def defuse(value: Any) -> Any:
     """Return ``value`` with nothing in it that an adapter could read as structure."""
-    # Field headers (``[[ ## x ## ]]``) lose their double brackets, tags of drafts (``<think>``) get ``‹`` for ``<``,
+    # Field headers (``[[ ## x ## ]]``) lose their double brackets, marks of drafts (``<think>``) get ``‹`` for ``<``,
     # DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive, become U+FFFD. Applying
     # it twice changes nothing more.
     if isinstance(value, str):
         text = well_formed(value)
-        if not ("[" in text or "]" in text or "<" in text):
+        if not _SUSPICIOUS.search(text):
             return text
         text = _HEADER.sub(r"(\1(", text)
         text = _HEADER_END.sub(r"\1)\2)", text)
         text = _CUSTOM_TYPE.sub("‹‹", text)
-        return _DRAFT.sub("‹", text)
+        return defuse_drafts(text)
     if isinstance(value, list | tuple):
         return [defuse(part) for part in value]
     if isinstance(value, dict):

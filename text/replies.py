@@ -1,34 +1,37 @@
-"""What the text of a reply says, and nothing that it does not say: drafts, halves and contradictions are no answer.
+"""The reader of replies: what the text of a reply says, and nothing that it does not say.
 
-Knows no types and no signatures; only the standard library, because exports carry this source along
-(:mod:`jurist.exports.portable_file`).
+1. **Drafts are no answer** (:mod:`.drafts`).
+2. **A structure counts only if it stands alone.** JSON, a field under its header, a list and tags are read where
+   nothing but a frame stands around them: white space, fences, field headers, marks of a chat template.
+   ``not ["a"]`` is no list.
+3. **A label is read if it is named exactly.** What decorates it is taken off (capitals, bold, quotation marks, one full
+   stop); what is left must be one label and no other. ``not send``, ``send or hold`` and ``ѕend`` name none.
+4. **A number is digits**, on its scale.
+
+Whatever else a reply says is a ``ValueError``: the reply is an abstention. Knows no judges; only the standard library,
+because exports carry this source along (:mod:`jurist.exports.portable_file`).
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-_TAG = re.compile(r"<(/?)(think|thinking)>", re.IGNORECASE)
-_MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
-_CHOICE = re.compile(r"(?:Literal|str)\[(.*)\]|([\"'])(.*)\2", re.DOTALL)
-_LITERALS = re.compile(
-    r"""'(?P<quoted>(?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|['"].*|\b(?:True|False|None)\b|,(?=\s*[}\]])""",
-    re.DOTALL,  # what begins and does not end is taken whole: nothing of it is looked at again
-)
-_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
-_JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=lambda pairs: said_once(pairs))
-_HEADER_LINE = re.compile(r"\[\[ ## (\w+) ## \]\]")
-# where a small model misses by spaces
-_NEAR_HEADER = re.compile(r"\[\[ {0,2}## {0,2}(\w+) {0,2}## {0,2}\]\]")
-_WHOLE = re.compile(
-    "stop|(stop_)?sequence|eos(_token)?|end(_turn)?|completed?|finish(ed)?|tool_(calls?|use)|function_call|",
-    re.IGNORECASE,
-)
+DEPTH: Final = 100
+"""How deep the JSON of a reply may be nested."""
 
 
 class ContradictionError(ValueError):
     """Something was said twice, with different values."""
+
+
+# How a reply ended.
+
+_WHOLE = re.compile(
+    "stop|(stop_)?sequence|eos(_token)?|end(_turn)?|completed?|finish(ed)?|tool_(calls?|use)|function_call|",
+    re.IGNORECASE,
+)
 
 
 def is_whole(finish_reason: object) -> bool:
@@ -36,56 +39,87 @@ def is_whole(finish_reason: object) -> bool:
     return finish_reason is None or bool(_WHOLE.fullmatch(str(finish_reason)))
 
 
-def without_drafts(text: str, fields: Collection[str] = ()) -> str:
-    """Return what a reply says outside ``<think>...</think>``."""
-    # What follows a ``<think>`` without end is a draft, and what comes before an end without beginning.
-    kept: list[str] = []
-    depth = end = 0
-    for tag in _TAG.finditer(text):
-        if tag[2].lower() in fields:
-            continue
-        if depth == 0:
-            kept.append(text[end : tag.start()])
-        if not tag[1]:
-            depth += 1
-        elif depth:
-            depth -= 1
+# What may stand around an answer.
+
+_BLANK: Final = "\\s\u00ad\u061c\u180e\u200b-\u200f\u2060\ufeff"  # white space and characters without a width
+_FRAME: Final = re.compile(
+    rf"""
+    [{_BLANK}]+
+    | ```(?:(?:json\w?|python|py|xml|html|te?xt|plaintext|markdown|md|ya?ml|javascript|js|output|answer)\b)?
+    | <\|(?:im_start|start)\|>\s*assistant
+    | <\|(?:im_start|im_end|start|end|eot_id|eom_id|message|return|endoftext|end_of_text|begin_of_text)\|>
+    | <\|(?:begin|end)_of_solution\|> | <\|(?:START|END)_RESPONSE\|> | <\|END_OF_TURN_TOKEN\|>
+    | <(?:start|end)_of_turn> | <eos> | <bos> | </s>  # but not <s>, which strikes a text out
+    | </?(?:answer|final_answer|final|output|response|result|solution)>
+    """,
+    re.VERBOSE,
+)
+
+
+def is_frame(text: str) -> bool:
+    """Whether a text is nothing but what may stand around an answer."""
+    return not _FRAME.sub("", text)
+
+
+def unframed(text: str) -> str:
+    """Return a text without what may stand around an answer."""
+    frames = [frame.span() for frame in _FRAME.finditer(text)]
+    start, end = 0, len(text)
+    for begin, after in frames:
+        if begin != start:
+            break
+        start = after
+    for begin, after in reversed(frames):
+        if after != end or begin < start:
+            break
+        end = begin
+    return text[start:end]
+
+
+# Fields.
+
+_HEADER_LINE = re.compile(r"\[\[ ## (\w+) ## \]\]")
+# where a small model misses by spaces
+_NEAR_HEADER = re.compile(r"\[\[ {0,2}## {0,2}(\w+) {0,2}## {0,2}\]\]")
+_COMPLETED: Final = "completed"
+
+
+def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) -> list[tuple[str, str]]:
+    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count."""
+    # A header that differs by spaces counts for a ``short`` name that has no such section.
+    lines = [line.strip() for line in text.splitlines()]
+    headers = [_HEADER_LINE.match(line) for line in lines]
+    exact_names = {header[1] for header in headers if header}
+    sections: list[tuple[str, list[str]]] = [("", [])]
+    for line, stripped, header in zip(text.splitlines(), lines, headers, strict=True):
+        if header is None:
+            missed = _NEAR_HEADER.fullmatch(stripped)
+            if missed and missed[1] not in exact_names and missed[1] in (*short, _COMPLETED):
+                header = missed
+        if header is None:
+            sections[-1][1].append(line)
         else:
-            kept.clear()
-        end = tag.end()
-    return "".join(kept) + (text[end:] if depth == 0 else "")
+            sections.append((header[1], [stripped[header.end() :]]))
+    contents = [(name, "\n".join(section).strip()) for name, section in sections]
+    fields = [(name, content) for name, content in contents if name in names]
+    for name, content in contents:
+        if fields and name in ("", _COMPLETED) and not is_frame(content):
+            place = "after its end" if name else "before its first field"
+            raise ValueError(f"text stands {place}: {content[:100]!r}")
+    return fields
 
 
-def pieces(text: str, opening: str) -> Iterator[str]:
-    """Return each outermost JSON structure of a text that begins with one of the brackets in ``opening``."""
-    depth = start = 0
-    quoted = False
-    for hit in _MARK.finditer(text):
-        mark = hit[0]
-        if quoted:
-            quoted = mark != '"'
-        elif mark == '"':
-            quoted = depth > 0
-        elif mark in "{[" and (depth or mark in opening):
-            start, depth = start if depth else hit.start(), depth + 1
-        elif mark in "}]" and depth:
-            depth -= 1
-            if not depth:
-                yield text[start : hit.end()]
-    if depth:
-        raise ValueError("its JSON has no end")
-
-
-def decode(text: str) -> Any:
-    """Return what a whole text is as JSON, or as a Python literal, which prompts of DSPy ask for."""
-    try:
-        return _JSON.decode(_WORDS.get(text, text))
-    except json.JSONDecodeError:
-        pass
-    try:
-        return _JSON.decode(_LITERALS.sub(_as_json, text))
-    except json.JSONDecodeError as error:
-        raise ValueError("its JSON cannot be read") from error
+def json_fields(text: str, names: Collection[str]) -> list[tuple[str, Any]]:
+    """Return name and value of each key of the JSON objects in a reply, in order, of the names that count."""
+    headed = _NEAR_HEADER.sub(lambda header: "" if header[1] in (*names, _COMPLETED) else header[0], text)
+    fields: list[tuple[str, Any]] = []
+    for structure in structures(headed):
+        objects = structure if isinstance(structure, list) else [structure]
+        for each in objects:
+            if not isinstance(each, dict):
+                raise ValueError("its JSON is no object")
+            fields += [(name, value) for name, value in each.items() if name in names]
+    return fields
 
 
 def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -98,55 +132,88 @@ def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count."""
-    # Of a ``short`` name that has no such section, the line under a header that differs by spaces counts.
-    sections: list[tuple[str, list[str]]] = [("", [])]
-    near: dict[str, str] = {}
-    lines = [line.strip() for line in text.splitlines()]
-    for line, stripped, after in zip(text.splitlines(), lines, [*lines[1:], ""], strict=True):
-        if header := _HEADER_LINE.match(stripped):
-            sections.append((header.group(1), [stripped[header.end() :]]))
-            continue
-        sections[-1][1].append(line)
-        if (missed := _NEAR_HEADER.fullmatch(stripped)) and missed[1] in short:
-            near[missed[1]] = after if near.get(missed[1], after) == after else ""
-    exact = [(name, "\n".join(lines).strip()) for name, lines in sections if name in names]
-    known = {name for name, _ in exact}
-    return [*exact, *((name, line) for name, line in near.items() if line and name not in known)]
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are equal and of one type: 1 is not True."""
+    return bool(first == second) and isinstance(first, bool) == isinstance(second, bool)
 
 
-def json_fields(text: str, names: Collection[str]) -> list[tuple[str, Any]]:
-    """Return name and value of each key of the JSON objects in a reply, in order, of the names that count."""
-    objects = filter(lambda value: isinstance(value, dict), map(decode, pieces(text, "{")))
-    return [(name, value) for fields in objects for name, value in fields.items() if name in names]
+# JSON, and Python's literals, which prompts of DSPy ask for.
+
+_BRACKET = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
+_LITERALS = re.compile(
+    r"""'(?P<quoted>(?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|['"].*|\b(?:True|False|None)\b|,(?=\s*[}\]])""",
+    re.DOTALL,  # what begins and does not end is taken whole: nothing of it is looked at again
+)
+_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
+_JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=said_once)
 
 
-def choice(raw: Any, allowed: Collection[Any]) -> Any:
-    """Return the one of the allowed values that a reply says, as text or as data."""
-    if isinstance(raw, str):
-        text = raw.strip()
-        if quoted := _CHOICE.fullmatch(text):
-            text = quoted[1] or quoted[3] or ""
-            text = text.strip("\"'") if quoted[1] else text
-        raw = text if text in allowed else data(text)
-    for value in allowed:
-        if same(value, raw):
-            return value
-    raise ValueError(f"{str(raw)[:100]!r} is none of {', '.join(map(str, allowed))}")
+def structures(text: str) -> list[Any]:
+    """Return the JSON structures that a text is made of. Raises ``ValueError`` where other text stands around one."""
+    found: list[Any] = []
+    position = 0
+    for start, end in _outermost(text):
+        _check_gap(text[position:start])
+        found.append(decode(text[start:end]))
+        position = end
+    if found:
+        _check_gap(text[position:])
+    return found
+
+
+def _check_gap(text: str) -> None:
+    if not is_frame(text):
+        raise ValueError(f"text stands around its JSON: {text.strip()[:100]!r}")
+
+
+def _outermost(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each outermost JSON structure of a text."""
+    depth = start = 0
+    quoted = False
+    for hit in _BRACKET.finditer(text):
+        mark = hit[0]
+        if quoted:
+            quoted = mark != '"'
+        elif mark == '"':
+            quoted = depth > 0
+        elif mark in "{[":
+            if not depth:
+                start = hit.start()
+            depth += 1
+            if depth > DEPTH:
+                raise ValueError("it is nested too deeply")
+        elif mark in "}]" and depth:
+            depth -= 1
+            if not depth:
+                yield start, hit.end()
+    if depth:
+        raise ValueError("its JSON has no end")
 
 
 def data(text: str) -> Any:
-    """Return the data in a text: all of it, or the one structure that it holds; else the text itself."""
+    """Return what a whole text is as data; the text itself, without what may stand around it, if it is none."""
+    text = unframed(text)
     try:
         return decode(text)
     except ContradictionError:
         raise
     except ValueError:
-        structures = list(pieces(text, "{["))
-    if len(structures) > 1:
-        raise ValueError("it holds several JSON values")
-    return decode(structures[0]) if structures else text.strip()
+        return text
+
+
+def decode(text: str) -> Any:
+    """Return what a whole text is as JSON, or as a Python literal."""
+    if text[:1] in ("{", "["):
+        for _ in _outermost(text):  # its depth is checked before anything else reads it
+            pass
+    try:
+        return _JSON.decode(_WORDS.get(text, text))
+    except json.JSONDecodeError:
+        pass
+    try:
+        return _JSON.decode(_LITERALS.sub(_as_json, text))
+    except json.JSONDecodeError as error:
+        raise ValueError("its JSON cannot be read") from error
 
 
 def _as_json(token: re.Match[str]) -> str:
@@ -155,6 +222,230 @@ def _as_json(token: re.Match[str]) -> str:
     return _WORDS.get(token[0], "" if token[0] == "," else token[0])
 
 
-def same(first: Any, second: Any) -> bool:
-    """Whether two values are equal and of one type: 1 is not True."""
-    return bool(first == second) and isinstance(first, bool) == isinstance(second, bool)
+# Labels and numbers, with what decorates them.
+
+_PAIRS: Final[tuple[tuple[str, str], ...]] = (
+    *(("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`")),
+    *(
+        ('"', '"'),
+        ("'", "'"),
+        ("“", "”"),
+        ("‘", "’"),
+        ("„", "“"),
+        ("„", "”"),
+        ("‚", "‘"),
+        ("”", "”"),
+        ("’", "’"),
+    ),
+    *(
+        ("«", "»"),
+        ("»", "«"),
+        ("‹", "›"),
+        ("「", "」"),
+        ("『", "』"),
+        ("《", "》"),
+        ("〈", "〉"),
+        ("【", "】"),
+    ),
+    *(("〔", "〕"), ("（", "）"), ("(", ")"), ("［", "］"), ("[", "]"), ("＂", "＂"), ("¡", "!"), ("$", "$")),
+    *(("<b>", "</b>"), ("<strong>", "</strong>"), ("<i>", "</i>"), ("<em>", "</em>"), ("<code>", "</code>")),
+    *(("\\boxed{", "}"), ("\\text{", "}"), ("\\textbf{", "}"), ("Literal[", "]"), ("str[", "]")),
+)
+_LAYERS: Final = 8  # of decoration at most
+_STOPS: Final = ".,;!。．，、；！।،؛"
+_ESCAPED: Final = re.compile(r"\\([_*`-])")  # as Markdown escapes them: non\_factual
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_WHITE_SPACE: Final = re.compile(r"\s+")
+EMPTY_WORDS: Final = frozenset(
+    [
+        *("none", "nothing", "empty", "nil", "无", "無", "没有", "沒有", "空", "なし", "無し", "없음", "नहीं"),
+        *("keine", "keiner", "keines", "nichts", "aucun", "aucune", "rien", "ninguno", "ninguna", "nada"),
+        *("nenhum", "nenhuma", "nessuno", "nessuna", "niente", "нет", "ничего", "لا شيء", "لا يوجد"),
+    ]
+)
+"""Words that stand for an empty list."""
+
+
+def choice(raw: Any, allowed: Collection[Any]) -> Any:
+    """Return the one of the allowed values that a reply names, however the name is decorated."""
+    if not isinstance(raw, str):
+        for value in allowed:
+            if same(value, raw):
+                return value
+        raise ValueError(f"{str(raw)[:100]!r} is none of {', '.join(map(str, allowed))}")
+    for name in undecorated(raw):
+        if name in allowed:
+            return name
+        named = [value for value in allowed if _folded(str(value)) == _folded(name)]
+        if len(named) == 1:
+            return named[0]
+        number = _number_of(name)
+        for value in allowed:
+            if number is not None and same(value, number):
+                return value
+    raise ValueError(f"{raw.strip()[:100]!r} is none of {', '.join(map(str, allowed))}")
+
+
+def undecorated(text: str) -> Iterator[str]:
+    """Yield a text without its frame, then without one more layer of what decorates it each time."""
+    text = unframed(text)
+    for _ in range(_LAYERS):
+        yield text
+        inner = _without_layer(text)
+        if inner == text:
+            return
+        text = inner
+
+
+def _without_layer(text: str) -> str:
+    for left, right in _PAIRS:
+        if len(text) > len(left) + len(right) and text.startswith(left) and text.endswith(right):
+            return unframed(text[len(left) : -len(right)])
+    if text[-1:] and text[-1] in _STOPS and not text.endswith(".."):
+        return unframed(text[:-1])
+    return _ESCAPED.sub(r"\1", text)
+
+
+def is_empty_word(text: str) -> bool:
+    """Whether a text is a word for an empty list."""
+    return any(_folded(word) in EMPTY_WORDS for word in undecorated(text))
+
+
+def _folded(text: str) -> str:
+    """Return a text as labels are compared: capitals and the length of white space do not matter."""
+    # The long s and its like stay what they are: they are other letters.
+    return _WHITE_SPACE.sub(" ", unicodedata.normalize("NFC", text).lower())
+
+
+def _number_of(text: str) -> int | float | None:
+    """Return the number that a text is, in plain digits; else ``None``."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    return float(text) if "." in text else int(text)
+
+
+# Values by their types, as a JSON Schema says them.
+
+_HUGE: Final = 1e300
+
+
+def typed(schema: Mapping[str, Any], raw: Any) -> Any:
+    """Return the text or data of a field as the type that a JSON Schema says. Raises ``ValueError``."""
+    # What the schema does not say, or says in a way that is not known here, stays as it is.
+    if schema == {"type": "string"}:
+        return str(raw)
+    return _typed(schema, raw, schema.get("$defs", {}))
+
+
+def _typed(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> Any:
+    if "$ref" in schema:
+        return _typed(models[schema["$ref"].rpartition("/")[2]], raw, models)
+    if "anyOf" in schema:
+        return _typed_by_one(schema["anyOf"], raw, models)
+    if "enum" in schema or "const" in schema:
+        return choice(raw, schema.get("enum") or [schema["const"]])
+    kind = schema.get("type")
+    if kind not in _BY_KIND:
+        return raw
+    return _BY_KIND[kind](schema, raw, models)
+
+
+def _typed_by_one(schemas: Sequence[Mapping[str, Any]], raw: Any, models: Mapping[str, Any]) -> Any:
+    """Return the data as the first type that it fits; a text that may be a text is one."""
+    for schema in schemas:
+        is_closed = "enum" in schema or "const" in schema
+        if isinstance(raw, str) and schema.get("type") == "string" and not is_closed:
+            return raw
+    for schema in schemas[:-1]:
+        try:
+            return _typed(schema, raw, models)
+        except ContradictionError:
+            raise
+        except ValueError:
+            continue
+    return _typed(schemas[-1], raw, models)
+
+
+def _as_text(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> str:
+    if not isinstance(raw, str):
+        raise ValueError(f"{str(raw)[:100]!r} is no text")
+    return raw
+
+
+def _as_truth(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> bool:
+    truth: bool = choice(raw, (True, False))
+    return truth
+
+
+def _as_null(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> None:
+    if (data(raw) if isinstance(raw, str) else raw) is not None:
+        raise ValueError(f"{str(raw)[:100]!r} is not null")
+
+
+def _as_number(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> int | float:
+    number = raw
+    if isinstance(raw, str):
+        numbers = (_number_of(text) for text in undecorated(raw))
+        number = next((number for number in numbers if number is not None), None)
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise ValueError(f"{str(raw)[:100]!r} is no number")
+    if schema["type"] == "integer":
+        if number != number or abs(number) == float("inf") or number != int(number):
+            raise ValueError(f"{str(raw)[:100]!r} is no whole number")
+        number = int(number)
+    elif isinstance(number, int):
+        number = float(number) if abs(number) < _HUGE else float("inf")
+    low, high = schema.get("minimum", -float("inf")), schema.get("maximum", float("inf"))
+    if not low <= number <= high:
+        raise ValueError(f"{number} is not from {low} to {high}")
+    return number
+
+
+def _as_list(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> list[Any]:
+    items = raw
+    if isinstance(raw, str):
+        items = [] if is_empty_word(raw) else data(raw)
+    if not isinstance(items, list):
+        raise ValueError(f"{str(items)[:100]!r} is no list")
+    if "prefixItems" in schema:
+        if len(items) != len(schema["prefixItems"]):
+            raise ValueError(f"{len(items)} items where {len(schema['prefixItems'])} are wanted")
+        return [_typed(part, item, models) for part, item in zip(schema["prefixItems"], items, strict=True)]
+    try:
+        return [_typed(schema.get("items", {}), item, models) for item in items]
+    except ContradictionError:
+        raise
+    except ValueError:
+        if len(items) == 1 and isinstance(items[0], str) and is_empty_word(items[0]):
+            return []
+        raise
+
+
+def _as_object(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> dict[str, Any]:
+    fields = data(raw) if isinstance(raw, str) else raw
+    if not isinstance(fields, Mapping):
+        raise ValueError(f"{str(fields)[:100]!r} is no object")
+    properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+    values: dict[str, Any] = {}
+    for name in schema.get("required", ()):
+        if name not in fields:
+            raise ValueError(f"it has no {name}")
+    for name, value in fields.items():
+        if name in properties:
+            values[name] = _typed(properties[name], value, models)
+        elif isinstance(others, Mapping):
+            values[name] = _typed(others, value, models)
+        elif others is not None:
+            values[name] = value
+    return values
+
+
+_BY_KIND: Final[dict[str, Callable[[Mapping[str, Any], Any, Mapping[str, Any]], Any]]] = {
+    "string": _as_text,
+    "boolean": _as_truth,
+    "null": _as_null,
+    "integer": _as_number,
+    "number": _as_number,
+    "array": _as_list,
+    "object": _as_object,
+}

@@ -7,7 +7,7 @@ value for the whole case, written into the prompt as it is, asked once, and read
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -241,18 +241,3 @@ class Answer(ABC):
 def reasoning_of(reply: Mapping[str, Any]) -> str:
     """Return what a reply gives as its reasoning."""
     return str(reply.get("reasoning") or "")
-
-
-def member(item: Any, name: str) -> Any:
-    """Return what an item of a reply holds under a name, whether it came as an object or as a mapping."""
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-
-
-def by_number(items: Any, labels: Collection[str] = ()) -> dict[int, Any]:
-    """Return number -> the item of a reply that has it; a number that got two labels has none."""
-    by_label: dict[int, dict[str, Any]] = {}
-    for item in items if isinstance(items, list | tuple) else ():
-        number, label = member(item, "n"), member(item, "label")
-        if isinstance(number, int) and isinstance(label, str) and (not labels or label in labels):
-            by_label.setdefault(number, {})[label] = item
-    return {number: next(iter(own.values())) for number, own in by_label.items() if len(own) == 1}

@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ...text.replies import is_frame
 from .portable import READERS, RENDERERS, shown
 
 _SPACES = re.compile(r"\s+")
+_LIST_NUMBER = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.)])(?=\s|$)")
+_EMPTY_TAGS = re.compile(r"<\s*>(?P<text>.*)<\s*/\s*>")
 # escaped, however often
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+")
 
@@ -26,10 +29,15 @@ def echoed(
 ) -> tuple[tuple[str | None, ...], int, int, str]:
     """Return the labels that an echo gives to the texts that were asked for, by text and order."""
     # besides: how many echoes are of no text, how many texts got two labels, and why none has a label
-    spans, wanted = _spans(text, tuple(labels)), [_plain(shown(texts[place])) for place in asked]
+    spans, around = _spans(text, tuple(labels))
+    wanted = [_plain(shown(texts[place])) for place in asked]
     tag, _ = _patterns(tuple(labels))
+    problem = ""
     if any(map(tag.search, wanted)) and [copied for _, copied in spans] != wanted:
         problem = "the judged text holds tags, and the reply is not an exact echo of it"
+    elif spans and not all(_is_no_answer(piece, wanted) for piece in around):
+        problem = "other text stands around the tags of the reply"
+    if problem:
         return (None,) * len(texts), 0, 0, problem
     aligned, extra, duplicated = _aligned(spans, wanted)
     labelled = dict(zip(asked, aligned, strict=True))
@@ -50,22 +58,38 @@ def harmless(sentence: str, labels: Sequence[str]) -> str:
     return _patterns(tuple(labels))[0].sub("‹", shown(sentence))
 
 
-def _spans(text: Any, labels: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return (label, plain text) of each echo in a reply, in its order."""
+def _spans(text: Any, labels: tuple[str, ...]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return (label, plain text) of each echo in a reply, in its order, and the texts around them."""
     if not isinstance(text, str):
-        return []
+        return [], []
     # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
-    known = {label.lower(): label for label in labels}
+    label_of = {label.lower(): label for label in labels}
     spans: list[tuple[str, str]] = []
+    around: list[str] = []
     opening: re.Match[str] | None = None
+    position = 0
     for mark in _patterns(labels)[1].finditer(text):
         if opening is None:
             opening = mark if mark[1] else None
         elif mark[2] and (mark[3] or opening[1]).lower() == opening[1].lower():  # whatever lies between
-            if opening[1].lower() in known:
-                spans.append((known[opening[1].lower()], _plain(text[opening.end() : mark.start()])))
+            if opening[1].lower() in label_of:
+                spans.append((label_of[opening[1].lower()], _plain(text[opening.end() : mark.start()])))
+                around.append(text[position : opening.start()])
+                position = mark.end()
             opening = None
-    return spans
+    around.append(text[position:])
+    return spans, around
+
+
+def _is_no_answer(text: str, wanted: Sequence[str]) -> bool:
+    """Whether a text beside the echoes says nothing: a frame, numbers of a list, or sentences as they were shown."""
+    for line in text.splitlines():
+        bare = _LIST_NUMBER.sub("", line.strip())
+        shown_line = _EMPTY_TAGS.fullmatch(bare)
+        copied = _plain(shown_line["text"] if shown_line else bare)
+        if not is_frame(bare) and copied not in wanted:
+            return False
+    return True
 
 
 def _plain(text: str) -> str:

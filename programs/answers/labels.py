@@ -13,7 +13,8 @@ from ...errors import JudgeError
 from ...evaluation.closed_labels import CONFUSED, FIRST, SECOND, TIE, ClosedLabels, Preferences
 from ...text.escaping import one_line
 from ...text.turns import as_text
-from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, member, reasoning_of
+from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
+from .portable import member
 
 Policy = Literal["abstain", "label"]
 """What an answer counts for whose label and units contradict each other: nothing, or its label."""

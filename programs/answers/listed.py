@@ -9,12 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ...text.ranking import CJK
+from ...text.replies import is_empty_word, undecorated
 from .portable import READERS, RENDERERS, shown
 
 _QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›<「」『』〝〞＂＇")  # a prompt may show ``<`` as ``‹``
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _LIST_MARKER: Final = re.compile(r"^(?:[-*•]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
+_WORD: Final = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _LEAST: Final = 4  # letters or digits of a part of a sentence
+_LEAST_SHARE: Final = 8  # and one in so many of those of the sentence
 
 
 def listed(
@@ -54,8 +58,10 @@ class _Response:
     """A response in which returned strings are looked up."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
-        self.keys = [as_compared(shown(text)) for text in sentences]
-        self.bare = [as_compared(_LIST_MARKER.sub("", shown(text))) for text in sentences]
+        lines = [shown(text) for text in sentences]
+        self.keys = [as_compared(line) for line in lines]
+        self.bare = [as_compared(_LIST_MARKER.sub("", line)) for line in lines]
+        self.words = [_words_of(line) for line in lines]
         self.marked = {as_compared(line): place for place, line in enumerate(distinct_lines(sentences))}
 
     def find(self, items: Sequence[Any]) -> tuple[set[int], list[str]]:
@@ -64,30 +70,55 @@ class _Response:
         lost: list[str] = []
         mentions: Counter[str] = Counter()
         for item in items:
-            places = self._named(item, mentions)
+            places = self._places_named(item, mentions)
             named |= places
             if not places:
                 lost.append(str(item))
+        if len(items) == len(lost) == 1 and is_empty_word(lost[0]):
+            return set(), []
         return named, lost
 
-    def _named(self, item: Any, mentions: Counter[str]) -> set[int]:
-        text = item.strip() if isinstance(item, str) else ""
-        key = as_compared(text)
-        # without any text nothing is named, not even a line of nothing but quotation marks
-        return (self._line(key, mentions) or self._part(key)) if text else set()
+    def _places_named(self, item: Any, mentions: Counter[str]) -> set[int]:
+        texts = list(undecorated(item)) if isinstance(item, str) else []
+        if not any(
+            texts
+        ):  # without any text nothing is named, not even a line of nothing but quotation marks
+            return set()
+        for text in texts:
+            if places := self._line(as_compared(text), mentions):
+                return places
+        return self._part(texts[0])
 
     def _line(self, key: str, mentions: Counter[str]) -> set[int]:
+        """Return the place of the line that is this text."""
         same = [place for place, other in enumerate(self.keys) if other == key]
         if not same:
             return {self.marked[key]} if key in self.marked else set()
         mentions[key] += 1
         return {same[min(mentions[key], len(same)) - 1]}
 
-    def _part(self, key: str) -> set[int]:
+    def _part(self, text: str) -> set[int]:
+        """Return the place of the one line that this text is without its list marker, or a part of, in whole words."""
+        key, words = as_compared(text), _words_of(text)
         places = {place for place, other in enumerate(self.bare) if key == other}
-        if not places and sum(map(str.isalnum, key)) >= _LEAST:
-            places = {place for place, other in enumerate(self.keys) if key in other}
+        length = sum(map(len, words))
+        if not places and length >= _LEAST and not is_empty_word(text):
+            for place, sentence in enumerate(self.words):
+                long_enough = length * _LEAST_SHARE >= sum(map(len, sentence))
+                if long_enough and _stands_in(words, sentence):
+                    places.add(place)
         return places if len(places) == 1 else set()
+
+
+def _words_of(text: str) -> list[str]:
+    """Return the words of a text as they are compared; each Chinese or Japanese character is one."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def _stands_in(words: Sequence[str], sentence: Sequence[str]) -> bool:
+    """Whether words stand in a sentence, one after the other."""
+    # A zero byte is part of no word.
+    return f"\0{chr(0).join(words)}\0" in f"\0{chr(0).join(sentence)}\0"
 
 
 def _read(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:

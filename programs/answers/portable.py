@@ -9,11 +9,9 @@ from typing import Any, Final
 
 from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
 from ...text.escaping import one_line
-from ...text.replies import choice, data, same
+from ...text.replies import choice, same
 
 _OF_LABELS: Final = ("label", "verified", "numbered", "tagged", "listed")
-_HUGE = 1e300
-_LISTED = 20  # values of a scale that are tried one by one
 
 
 def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> str:
@@ -27,10 +25,40 @@ def shown(sentence: str) -> str:
     return one_line(sentence) or "(blank)"
 
 
+def member(item: Any, name: str) -> Any:
+    """Return what an item of a reply holds under a name, whether it came as an object or as a mapping."""
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def by_number(
+    items: Any, asked: Collection[int], every: Collection[int] = (), labels: Collection[str] = ()
+) -> dict[int, Any]:
+    """Return number -> the item of a reply with that number, of those asked for; none for a number with two labels.
+
+    Raises ``ValueError`` where the numbers of the reply are not those that were shown.
+    """
+    items_of: dict[int, dict[str, Any]] = {}
+    for item in items if isinstance(items, list | tuple) else ():
+        number, label = member(item, "n"), member(item, "label")
+        is_number = isinstance(number, int) and not isinstance(number, bool)
+        if is_number and isinstance(label, str) and (not labels or label in labels):
+            items_of.setdefault(number, {})[label] = item
+    others = items_of.keys() - set(asked)
+    # Labels of a reply that counts from 0, or from 1 again, belong to other numbers than they name. Only a reply that
+    # labels everything that was shown, where a part of it was asked for again, has numbers to spare.
+    if others and not set(asked) <= items_of.keys() <= {*asked, *every}:
+        raise ValueError(f"its number {min(others)} is none of those that were asked for")
+    return {
+        number: next(iter(labelled.values()))
+        for number, labelled in items_of.items()
+        if number in asked and len(labelled) == 1
+    }
+
+
 def _label(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    values, written = rule["label_of_value"], reply.get(rule["field"])
-    meant = _truth(written) if True in values.values() else choice(written, tuple(values.values()))
-    return [next(label for label, value in values.items() if value is meant)]
+    values = rule["label_of_value"]
+    named = choice(reply.get(rule["field"]), tuple(values.values()))
+    return [label for label, value in values.items() if same(value, named)][:1]
 
 
 def _verified(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
@@ -43,27 +71,19 @@ def _verified(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places:
     return [label if label == implied or check["policy"] == "label" else None]
 
 
-def _truth(written: Any) -> bool:
-    value = data(written) if isinstance(written, str) else written
-    word = str(value).lower() if isinstance(value, bool | str) else ""
-    if word not in ("true", "false"):
-        raise ValueError(f"{str(value)[:100]!r} is not True or False")
-    return word == "true"
-
-
 def _score(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
     low, high, whole = (rule["score"][key] for key in ("low", "high", "whole"))
     written = reply.get(rule["field"])
-    if whole and high - low < _LISTED:
-        return [choice(written, tuple(range(int(low), int(high) + 1)))]
-    number = number_within(low, high, whole, data(written) if isinstance(written, str) else written)
+    number = number_within(low, high, whole, written)
     if number is None:
         raise ValueError(f"{str(written)[:100]} is not on the scale from {low:g} to {high:g}")
     return [number]
 
 
 def _label_set(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    items = _items(reply.get(rule["field"]))
+    items = reply.get(rule["field"])
+    if not isinstance(items, list):
+        raise ValueError(f"{str(items)[:100]!r} is no list")
     unknown = [item for item in items if item not in rule["set"]]
     if unknown:
         raise ValueError(f"there is no label {str(unknown[0])[:100]!r}")
@@ -71,87 +91,14 @@ def _label_set(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places
 
 
 def _numbered(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    labels_of: dict[int, set[str]] = {}
-    for item in _items(reply.get(rule["field"])):
-        number = item.get("n") if isinstance(item, Mapping) else None
-        if not isinstance(number, int) or isinstance(number, bool) or item.get("label") not in rule["set"]:
-            raise ValueError(f"{str(item)[:100]} is no number with a label")
-        labels_of.setdefault(number, set()).add(item["label"])
-    sure = {n: next(iter(labels)) for n, labels in labels_of.items() if len(labels) == 1 and n - 1 in places}
-    return [sure.get(n) for n in range(1, len(texts) + 1)]
-
-
-def _items(written: Any) -> Collection[Any]:
-    items = data(written) if isinstance(written, str) else written
-    if not isinstance(items, list):
-        raise ValueError(f"{str(items)[:100]!r} is no list")
-    return items
-
-
-def typed(schema: Mapping[str, Any], written: Any) -> Any:
-    """Return what a reply gives in an output field, as the type that its JSON Schema says. Raises ValueError."""
-    if schema == {"type": "string"}:
-        return str(written)
-    if "enum" in schema or "const" in schema:
-        return choice(written, schema.get("enum") or [schema["const"]])
-    texts = {"type": "string"} in schema.get("anyOf", ())
-    return _typed(
-        schema, data(written) if isinstance(written, str) and not texts else written, schema.get("$defs", {})
-    )
-
-
-def _typed(schema: Mapping[str, Any], written: Any, models: Mapping[str, Any]) -> Any:
-    if "$ref" in schema:
-        return _typed(models[schema["$ref"].rpartition("/")[2]], written, models)
-    if "anyOf" in schema:
-        return _first_of(schema["anyOf"], written, models)
-    allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    kind = schema.get("type")
-    if allowed is not None:
-        fits = any(same(value, written) for value in allowed)
-    elif kind == "boolean":
-        return _truth(written)
-    elif kind in ("integer", "number"):
-        return _number(schema, written)
-    elif kind == "array" and isinstance(written, list):
-        return [_typed(schema["items"], item, models) for item in written]
-    elif kind == "object" and isinstance(written, Mapping) and written.keys() >= set(schema["required"]):
-        return {name: _typed(part, written[name], models) for name, part in schema["properties"].items()}
-    else:
-        fits = isinstance(written, str) if kind == "string" else kind == "null" and written is None
-    if not fits:
-        raise ValueError(f"{str(written)[:100]!r} is no {kind} that can be taken")
-    return written
-
-
-def _first_of(schemas: Sequence[Mapping[str, Any]], written: Any, models: Mapping[str, Any]) -> Any:
-    for schema in schemas[:-1]:
-        try:
-            return _typed(schema, written, models)
-        except ValueError:
-            continue
-    return _typed(schemas[-1], written, models)
-
-
-def _number(schema: Mapping[str, Any], written: Any) -> float:
-    if isinstance(written, bool) or not isinstance(written, int | float | str):
-        raise ValueError(f"{str(written)[:100]!r} is no number")
-    number = written if isinstance(written, int) else float(written)
-    if schema["type"] == "integer":
-        if number != number or number in (float("inf"), -float("inf")) or number != int(number):
-            raise ValueError(f"{str(written)[:100]!r} is no whole number")
-        number = int(number)
-    else:
-        number = float(number) if abs(number) < _HUGE else float("inf")
-    low, high = schema.get("minimum", -float("inf")), schema.get("maximum", float("inf"))
-    if not low <= number <= high:
-        raise ValueError(f"{number} is not from {low} to {high}")
-    return number
+    asked, every = [place + 1 for place in places], range(1, len(texts) + 1)
+    items = by_number(reply.get(rule["field"]), asked, every, rule["set"])
+    return [items[number]["label"] if number in items else None for number in every]
 
 
 _SHAPES: Final = {"type", "enum", "const", "$ref", "$defs", "anyOf", "items", "properties", "required"}
 TYPED: Final = _SHAPES | {"title", "description", "minimum", "maximum"}
-"""What a JSON Schema may hold for :func:`typed`."""
+"""What a JSON Schema may hold for :func:`jurist.text.replies.typed` to read it whole."""
 
 
 READERS: Final[dict[str, Callable[[Mapping[str, Any], Any, Sequence[str], Sequence[int]], list[Any]]]] = {

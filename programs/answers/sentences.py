@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Final
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
-from .base import Answer, Inputs, Places, Reading, Reply, Shares, Tokens, member, reasoning_of
+from .base import Answer, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
 from .echo import echoed, harmless, in_tags
 from .labels import ClosedLabel
 from .listed import distinct_lines, listed
-from .portable import numbered
+from .portable import by_number, member, numbered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,28 +40,30 @@ class PerSentence(ClosedLabel):
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the labels of the texts that were asked for; none for a text that was given two."""
-        asked, extra = {place + 1 for place in self.asked(inputs, places)}, 0
-        by_number: dict[int, set[Label]] = {}
-        items = _items(reply.get(self.field))
+        items, every = _items(reply.get(self.field)), range(1, len(inputs[self.unit]) + 1)
+        asked = [place + 1 for place in self.asked(inputs, places)]
+        labels_of: dict[int, set[Label]] = {}
+        evidence: list[str] = []
+        extra = 0
         for item in items:
-            number, label = member(item, "n"), member(item, "label")
-            if not isinstance(number, int) or label not in self.labels:
-                continue
-            if number in asked:
-                by_number.setdefault(number, set()).add(label)
-            else:
+            number, label, why = (member(item, name) for name in ("n", "label", "evidence"))
+            if number in asked and label in self.labels:
+                labels_of.setdefault(number, set()).add(label)
+            elif isinstance(number, int) and label in self.labels:
                 extra += 1
-        sure = {number: next(iter(labels)) for number, labels in by_number.items() if len(labels) == 1}
-        evidence = [
-            f"{member(item, 'n')}. {member(item, 'label')}: {why}"
-            for item in items
-            if (why := member(item, "evidence"))
-        ]
+            if why:
+                evidence.append(f"{number}. {label}: {why}")
+        problem = ""
+        try:
+            labelled = by_number(items, asked, every, self.labels)
+        except ValueError as error:
+            labelled, problem = {}, str(error)
         return Reading(
-            values=tuple(sure.get(number) for number in range(1, len(inputs[self.unit]) + 1)),
+            values=tuple(member(labelled.get(number), "label") for number in every),
             reasoning=reasoning_of(reply) or "\n".join(evidence),
+            problem=problem,
             extra=extra,
-            duplicated=len(by_number) - len(sure),
+            duplicated=sum(len(labels) > 1 for labels in labels_of.values()),
         )
 
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from ...text.escaping import defuse, one_line
 from ...text.ranking import CJK
-from ..answers.base import by_number, member
-from ..answers.portable import COMBINERS, READERS
+from ..answers.portable import COMBINERS, READERS, by_number, member
 from ..flows import FLOWS, Flow
 
 PRIORITY: Final[Mapping[str, str]] = {
@@ -168,8 +167,12 @@ def score_of_marks(
         return {"score": None, "reasoning": "no constraint that the query supports"}
     lines = defuse("\n".join(f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)))
     marked = yield from marks_of_lines({**inputs, "constraints": lines}, judging)
-    marks = by_number(marked["marks"], labels)
-    if set(marks) != set(range(1, len(constraints) + 1)):
+    every = range(1, len(constraints) + 1)
+    try:
+        marks = by_number(marked["marks"], every, labels=labels)
+    except ValueError as error:
+        return {"score": None, "reasoning": str(error)}
+    if set(marks) != set(every):
         return {"score": None, "reasoning": "not every constraint was marked"}
     satisfied, shown = [], [f"missing: {part}" for part in missing_of(items or ())]
     for number, part in enumerate(constraints, 1):

@@ -18,7 +18,7 @@ from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.draws import current_draw, drawing
 from jurist.engines.journal import Answer
 from jurist.programs.fect import FECT
-from jurist.text.replies import without_drafts
+from jurist.text.drafts import without_drafts
 
 SAFE = st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<>&[]{}\"'\\#")
 TEXT = st.text(SAFE, max_size=20)
@@ -182,7 +182,8 @@ JSON = [
     (Score, '{"score": true}', None),
     (Score, '{"score": 4}', 4),
     (Factual, '```json\n{"factual": true}\n```', True),
-    (Factual, 'Here it is: {"factual": true}.', True),
+    (Factual, 'Here it is: {"factual": true}.', None),
+    (Factual, '{"factual": true}.', None),
     (Factual, "{'factual': True}", True),
     (Factual, '{"factual": True,}', True),
     (Factual, '{"factual": false, "note": "a } and a { in \\"quotes\\""}', False),

@@ -31,11 +31,12 @@ from jurist.exports.portable_file import portable_spec
 from jurist.exports.portable_judge import PortableJudge
 from jurist.jobs.exporting import export_text, subject_of
 from jurist.keeping.artifacts import Store
-from jurist.programs.answers.portable import COMBINERS, typed
+from jurist.programs.answers.portable import COMBINERS
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
+from jurist.text.replies import typed
 
 
 class Tag(pydantic.BaseModel):

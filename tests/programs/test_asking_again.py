@@ -101,11 +101,11 @@ def test_votes_that_were_not_cast_cannot_be_counted_again() -> None:
         (((1, "faithful"), (3, "faithful")), ((2, "invented"),), ["2. Two."], ("faithful", "invented", "faithful"), 0, 0),  # noqa: E501
         (((2, "faithful"),), ((3, "invented"),), ["1. One.", "3. Three."], (None, "faithful", "invented"), 0, 0),
         (
-            ((1, "faithful"), (1, "invented"), (2, "faithful"), (3, "faithful"), (7, "faithful")),
+            ((1, "faithful"), (1, "invented"), (2, "faithful"), (3, "faithful")),
             ((1, "reliable"), (2, "invented")),
             ["1. One."],
             ("reliable", "faithful", "faithful"),
-            2,
+            1,
             1,
         ),
         (((1, "faithful"), (2, "faithful")), ((1, "faithful"),), ["3. Three."], ("faithful", "faithful", None), 1, 0),

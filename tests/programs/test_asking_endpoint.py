@@ -43,7 +43,10 @@ def test_a_reply_is_kept_without_the_key(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
-    server = serve(lambda messages: f"You sent {server.hits[-1].authorization}.\n[[ ## factual ## ]]\nTrue")
+    heading = "[[ ## note ## ]]\n"
+    server = serve(
+        lambda messages: f"{heading}You sent {server.hits[-1].authorization}.\n[[ ## factual ## ]]\nTrue"
+    )
     context = context_with(journal=Journal(tmp_path / "j"))
     lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), context)
     verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm).ask(CASES[0])

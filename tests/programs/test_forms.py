@@ -48,7 +48,7 @@ def read(sentences: list[str], text: Any, units: list[int] | None = None) -> Any
         ("<good>A b.</good>\n<bad>C.</bad>\n<odd>D!</odd>", ("good", "bad", "odd"), 0, 0),
         ("<good>A b.</good> <bad>C.</bad> <odd>D!</odd>", ("good", "bad", "odd"), 0, 0),
         ("<GOOD> A  b.\n</ good><bad>C.</><odd>D!</odd>", ("good", "bad", "odd"), 0, 0),
-        ("&lt;good&gt;A b.&lt;/good&gt;<bad>C.</bad>", (None, "bad", None), 0, 0),
+        ("&lt;good&gt;A b.&lt;/good&gt;<bad>C.</bad>", (None, None, None), 0, 0),  # text beside the tags
         ("<good>A&#32;b.</good><bad>C.</bad>", ("good", "bad", None), 0, 0),
         ("<good>A b.</good><odd>D!</odd>", ("good", None, "odd"), 0, 0),  # left out
         ("<good>A b!</good><bad>C.</bad><odd>D!</odd>", (None, "bad", "odd"), 1, 0),  # not word for word
@@ -56,7 +56,10 @@ def read(sentences: list[str], text: Any, units: list[int] | None = None) -> Any
         ("<good>A b.</good><bad>A b.</bad><bad>C.</bad>", (None, "bad", None), 0, 1),  # labelled twice
         ("<good>A b.</good><good>A b.</good><bad>C.</bad>", ("good", "bad", None), 0, 0),
         ("<odd>D!</odd><good>A b.</good>", (None, None, "odd"), 1, 0),  # not in order
-        ("<hallu>A b.</hallu><bad>C.</bad>", (None, "bad", None), 0, 0),  # no label of ours
+        ("<hallu>A b.</hallu><bad>C.</bad>", (None, None, None), 0, 0),  # no label of ours
+        ("<>A b.</><bad>C.</bad>", (None, "bad", None), 0, 0),  # left as it was shown
+        ("A b.\n<bad>C.</bad>", (None, "bad", None), 0, 0),
+        ("1. <good>A b.</good>\n2. <bad>C.</bad>", ("good", "bad", None), 0, 0),
         ("<good>A b. C. D!</good>", (None, None, None), 1, 0),
         ("<good>A b.</bad>", (None, None, None), 0, 0),
         ("all of them are good", (None, None, None), 0, 0),
@@ -228,7 +231,9 @@ def test_numbers_cannot_be_forged(forged: str) -> None:
         ([(1, "x"), (2, "y"), (3, "x")], (0, 1, 2), ("x", "y", "x"), 0, 0),
         ([(3, "x"), (1, "y")], (0, 1, 2), ("y", None, "x"), 0, 0),  # by number, not by place
         ([(1, "x"), (1, "y"), (1, "x")], (0, 1, 2), (None, None, None), 0, 1),
-        ([(1, "x"), (4, "x"), (0, "y"), (-2, "y")], (0, 1, 2), ("x", None, None), 3, 0),
+        ([(1, "x"), (4, "x"), (0, "y"), (-2, "y")], (0, 1, 2), (None, None, None), 3, 0),
+        ([(0, "x"), (1, "y"), (2, "x")], (0, 1, 2), (None, None, None), 1, 0),  # counted from 0
+        ([(1, "x"), (2, "y")], (1, 2), (None, None, None), 1, 0),  # counted from 1 again
         ([(1, "x"), (1, "y"), (2, "y"), (2, "y")], (0, 1, 2), (None, "y", None), 0, 1),
         ([(2, "y")], (1,), (None, "y", None), 0, 0),
         ([(1, "x"), (2, "y"), (3, "x")], (1,), (None, "y", None), 2, 0),  # its own number, and no other

@@ -1,0 +1,116 @@
+"""Drafts: what a model marks as its thinking, in whichever mark, is no part of its answer.
+
+Judged text can hold such marks too, so :mod:`.escaping` defuses them before they reach a prompt. Only the standard
+library: exports carry this source along (:mod:`jurist.exports.portable_file`).
+"""
+
+import re
+from typing import Final
+
+_NAMES: Final = "|".join(
+    [
+        *(
+            "think",
+            "thinking",
+            "thoughts?",
+            "thought_process",
+            "reasoning",
+            "reflect",
+            "reflections?",
+            "scratchpad",
+        ),
+        *("analysis", "rationale", "deliberation", "cot", "chain_of_thought", "inner_monologue", "monologue"),
+        *("inner_thoughts?", "internal_thoughts?", "antthinking", "draft", "思考", "思考过程", "思考過程"),
+        *(
+            "推理",
+            "推理过程",
+            "分析",
+            "反思",
+            "생각",
+            "추론",
+            "рассуждение",
+            "размышление",
+            "gedanken",
+            "überlegung",
+        ),
+        *("réflexion", "raisonnement", "razonamiento", "pensamiento", "raciocínio", "تفكير"),
+    ]
+)
+_LEFT, _RIGHT, _SLASH = r"(?:[<＜]|&lt;)", r"(?:[>＞]|&gt;)", r"[/／]"
+_PREFIX: Final = r"(?:[a-z]+:)?"  # of a namespace: <seed:think>
+_ATTRIBUTES: Final = r"(?:\s+[\w-]+\s*=[^<>]*)?"
+_MARKS: Final[tuple[tuple[str, str], ...]] = (
+    # tags, as <think> and </think>
+    (
+        rf"{_LEFT}\s*{_PREFIX}(?:{_NAMES}){_ATTRIBUTES}\s*{_RIGHT}",
+        rf"{_LEFT}\s*{_SLASH}\s*{_PREFIX}(?:{_NAMES})\s*{_RIGHT}",
+    ),
+    # Kimi
+    (rf"◁\s*(?:{_NAMES})\s*▷", rf"◁\s*{_SLASH}\s*(?:{_NAMES})\s*▷"),
+    # Magistral; other names in square brackets are headings
+    (r"[\[【]\s*(?:think|thinking|思考)\s*[\]】]", rf"[\[【]\s*{_SLASH}\s*(?:think|thinking|思考)\s*[\]】]"),
+    # OpenThinker, Command R: <|begin_of_thought|>, <|START_THINKING|>
+    (
+        rf"<\|\s*(?:(?:begin|start)_(?:of_)?)?(?:{_NAMES})\s*\|>",
+        rf"<\|\s*(?:end_(?:of_)?|/\s*)(?:{_NAMES})\s*\|>",
+    ),
+    # gpt-oss, Gemma: every channel but the final one
+    (
+        r"<\|channel\|?>\s*(?!final\b)\w+",
+        r"<\|channel\|?>\s*final\b(?:\s*<\|constrain\|>\s*\w+)?(?:\s*<\|message\|>)?|<channel\|>",
+    ),
+    # MedGemma
+    (r"<unused94>", r"<unused95>"),
+)
+"""What begins a draft, and what ends it; a draft of one kind ends by a mark of its own kind."""
+_CHANNEL: Final = 4  # its marks follow each other and do not nest
+_MARK: Final = re.compile(
+    "|".join(f"(?P<o{row}>{begin})|(?P<c{row}>{end})" for row, (begin, end) in enumerate(_MARKS)),
+    re.IGNORECASE,
+)
+_FENCE: Final = re.compile(rf"```[ \t]*(?:{_NAMES})\b.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
+_BEGINNINGS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), instead)
+    for pattern, instead in (
+        (rf"{_LEFT}(?=\s*(?:{_SLASH}\s*)?{_PREFIX}(?:{_NAMES})\b)", "‹"),
+        (rf"◁(?=\s*(?:{_SLASH}\s*)?(?:{_NAMES})\b)", "‹"),
+        (rf"[\[【](?=\s*(?:{_SLASH}\s*)?(?:think|thinking|思考)\b)", "("),
+        (rf"<(?=\|\s*(?:(?:begin|start|end)_(?:of_)?|/\s*)?(?:{_NAMES})\b)", "‹"),
+        (r"<(?=\|?channel\|?>|unused9[45]>)", "‹"),
+        (rf"```(?=[ \t]*(?:{_NAMES})\b)", "'''"),
+    )
+)
+
+
+def without_drafts(text: str) -> str:
+    """Return what a reply says outside of its drafts."""
+    # What follows the beginning of a draft that has no end is a draft, and so is what comes before an end that has
+    # no beginning.
+    text = _FENCE.sub("", text)
+    outside: list[str] = []
+    depth = position = 0
+    kind = ""
+    for mark in _MARK.finditer(text):
+        begins, row = str(mark.lastgroup)[0] == "o", str(mark.lastgroup)[1:]
+        if depth and row != kind:
+            continue
+        if not depth:
+            outside.append(text[position : mark.start()])
+            kind = row
+        position = mark.end()
+        if begins:
+            depth = 1 if row == str(_CHANNEL) else depth + 1
+        elif depth:
+            depth -= 1
+        else:
+            outside.clear()
+    if not depth:
+        outside.append(text[position:])
+    return "".join(outside)
+
+
+def defuse_drafts(text: str) -> str:
+    """Return a text in which no mark of a draft is left, each visibly changed in its first character."""
+    for beginning, instead in _BEGINNINGS:
+        text = beginning.sub(instead, text)
+    return text
