@@ -383,11 +383,13 @@ def _as_null(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> 
 
 
 def _as_number(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> int | float:
-    number = raw
+    number: int | float | None = None
     if isinstance(raw, str):
-        numbers = (_number_of(text) for text in undecorated(raw))
-        number = next((number for number in numbers if number is not None), None)
-    if isinstance(number, bool) or not isinstance(number, int | float):
+        for text in undecorated(raw):
+            number = _number_of(text) if number is None else number
+    elif isinstance(raw, int | float) and not isinstance(raw, bool):
+        number = raw
+    if number is None:
         raise ValueError(f"{str(raw)[:100]!r} is no number")
     if schema["type"] == "integer":
         if number != number or abs(number) == float("inf") or number != int(number):
