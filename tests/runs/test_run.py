@@ -228,7 +228,7 @@ class TestEndpoint:
             assert line["status"] == status
             assert line["label"] == (truth if status == "verdict" else None)
             assert bool(line["error"]) == (status != "verdict")
-        assert counts["spend"]["calls"] == server.count == 80 + 10 + 10 * 4
+        assert counts["spend"]["calls"] == server.count == 80 + 10 + 10 * 8
         assert "20.0% of the rows have no usable verdict" in done.err
 
     def test_the_allowed_share_decides_the_exit_code(self, serve: Callable[..., Any]) -> None:
@@ -245,7 +245,7 @@ class TestEndpoint:
         done = cli(*self.argv(server, "--concurrency", 2, "--json"))
         assert done.code == 1
         assert "10 answers in a row failed" in done.err
-        assert server.count <= 20 + 4 * (10 + 2), "attempts of ten rows and of those in flight"
+        assert server.count <= 20 + 8 * (10 + 2), "attempts of ten rows and of those in flight"
         again = cli(*self.argv(serve(), "--resume", "--json"))
         assert (again.code, again.json["left"]) == (0, 0)
         assert "new: asked" not in again.err
