@@ -27,7 +27,7 @@ from ..runs.summary import Summary
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark, results
-from .terminal import agree, approve
+from .terminal import agree, approve, approve_keys
 
 
 def run(options: RunOptions) -> Result:
@@ -227,6 +227,7 @@ def foreseen(
     if plan.to_ask is None:  # a pipe: nobody knows how much will come
         unpriced = [model.name for model in loaded.models if not model.has_price]
         approve(budget.calls, budget.cost, budget, yes=yes, unpriced=unpriced)
+        approve_keys(loaded.models, yes=yes)
         return None
     least, most = loaded.questions
     number = plan.to_ask * least, plan.to_ask * most

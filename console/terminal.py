@@ -2,16 +2,18 @@
 
 import select
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from ..arguments.groups import Limits, Resume, RowOptions, StoreOptions
 from ..engines.meter import Budget
+from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural, unknown_price
 from ..gold.goldset import Gold
 from ..jobs.estimate import Estimate
 from ..jobs.surface import Asked, GoldLike, Surface
+from ..keeping.key_hosts import key_transfer
 from ..programs.judge import Judge
 from .bars import progress
 from .inputs import gold_of, start_of, store_of
@@ -101,15 +103,40 @@ def approve(
         why = f"this makes {number} calls to {', '.join(hosted)}, whose price is not known"
     else:
         return
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not _has_terminal():
         raise UsageError(why, hint="add --yes to go on")
+    _ask(why, hint="add --yes")
+
+
+def approve_keys(models: Iterable[Model], *, yes: bool) -> None:
+    """Ask a person before a provider's key goes to a host of others; where nobody can answer, say that it does."""
+    for model in dict.fromkeys(models):
+        transfer = key_transfer(model)
+        if transfer is None or transfer.approved:
+            continue
+        if yes or not _has_terminal():
+            remark(
+                f"{transfer.words}; --api-key-env NAME names the variable whose key is meant for that host"
+            )
+            continue
+        _ask(transfer.words, hint="name the variable that holds the key of that host with --api-key-env")
+        transfer.approve()
+
+
+def _has_terminal() -> bool:
+    """Whether somebody may be there who answers a question."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _ask(why: str, *, hint: str) -> None:
+    """Ask a person whether to go on. Raises an error where the answer is no, or does not come."""
     sys.stderr.write(f"{why}; go on? [y/N] ")
     sys.stderr.flush()
     reply = _typed_line(REPLY_SECONDS)
     if reply is None:
-        raise UsageError(f"{why}, and nobody answered the question", hint="add --yes to go on")
+        raise UsageError(f"{why}, and nobody answered the question", hint=f"{hint} to go on")
     if reply.strip().lower() not in ("y", "yes"):
-        raise NotApprovedError("nothing was sent", hint="answer y, or add --yes")
+        raise NotApprovedError("nothing was sent", hint=f"answer y, or {hint}")
 
 
 def _typed_line(seconds: float) -> str | None:
@@ -134,3 +161,4 @@ def agree(
     remark(*notes)
     unpriced, hosted = estimate.unpriced(), estimate.unpriced(hosted=True)
     approve(*estimate.left(paid, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)
+    approve_keys((model for ask in estimate.asks for model in ask.models), yes=yes)
