@@ -9,8 +9,8 @@ ratings of a unit, alpha weighs a difference by the square of 1 - similarity (fo
 and there is no kappa and nothing by label.
 
 By label, alpha is that of the label against all others; specific agreement is the share of pairs of ratings with that
-label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is 0.0, so every coefficient is
-where all ratings are one label: agreement beyond chance cannot be shown there.
+label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is undefined and ``None``: where
+all ratings are one label, there is no chance agreement to hold them against.
 
 ``krippendorff`` is not called, as its licence (GPL) would be one that jurist's users have to take on.
 """
@@ -44,7 +44,7 @@ class PairAgreement:
     second: str
     units: int
     raw: Estimate
-    kappa: Estimate | None
+    kappa: Estimate | None  # ``None`` where both gave one and the same label only, and for answers that are no labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,18 +53,18 @@ class LabelAgreement:
 
     label: str
     given: Mapping[str, int]  # rater -> units to which they gave it
-    specific: Estimate
-    alpha: Estimate
+    specific: Estimate | None  # ``None`` where nobody gave the label
+    alpha: Estimate | None  # ``None`` where nobody gave the label, and where everybody gave it always
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """The raters of one gold set. Every coefficient is 0.0 where only one label occurs."""
+    """The raters of one gold set."""
 
     raters: tuple[str, ...]
     raw: Estimate
     pairs: tuple[PairAgreement, ...]
-    alpha: Estimate
+    alpha: Estimate | None  # ``None`` where only one value was given
     table: tuple[LabelAgreement, ...]
     units: int
     skipped: int
@@ -139,7 +139,10 @@ def _similarity(counts: Ints, group: Groups, alike: Floats) -> Estimate:
     return estimated(np.stack([near, sizes * (sizes - 1.0)], axis=1), group, mean)
 
 
-def _cohen(pair: Ints, size: int, group: Groups) -> Estimate:
+def _cohen(pair: Ints, size: int, group: Groups) -> Estimate | None:
+    """Return Cohen's kappa of two raters; ``None`` where both gave one and the same label only."""
+    if len(np.unique(pair)) < 2:
+        return None
     first, second = np.eye(size)[pair.T]
     no_side = np.zeros(0, dtype=np.bool_)
     return estimated(
@@ -147,16 +150,20 @@ def _cohen(pair: Ints, size: int, group: Groups) -> Estimate:
     )
 
 
-def _against_rest(counts: Ints, code: int, group: Groups) -> dict[str, Estimate]:
+def _against_rest(counts: Ints, code: int, group: Groups) -> dict[str, Estimate | None]:
     """Return how far raters agree on one label."""
-    sizes, own = counts.sum(axis=1), counts[:, code]
-    pairs = np.stack([own * (own - 1), own * (sizes - 1)], axis=1)
-    two = np.stack([own, sizes - own], axis=1)
-    return {"specific": estimated(pairs, group, mean), "alpha": _alpha(two, group, 1.0 - np.eye(2))}
+    sizes = counts.sum(axis=1)
+    given = counts[:, code]
+    pairs = np.stack([given * (given - 1), given * (sizes - 1)], axis=1)
+    two = np.stack([given, sizes - given], axis=1)
+    specific = estimated(pairs, group, mean) if given.any() else None
+    return {"specific": specific, "alpha": _alpha(two, group, 1.0 - np.eye(2))}
 
 
-def _alpha(counts: Ints, group: Groups, distance: Floats) -> Estimate:
-    """Return 1 - observed / expected distance (K, K) of two ratings."""
+def _alpha(counts: Ints, group: Groups, distance: Floats) -> Estimate | None:
+    """Return 1 - observed / expected distance (K, K) of two ratings; ``None`` where only one value was given."""
+    if np.count_nonzero(counts.sum(axis=0)) < 2:
+        return None
     others = np.maximum(counts.sum(axis=1) - 1, 1)
     within = ((counts @ distance) * counts).sum(axis=1) / others
 

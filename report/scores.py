@@ -12,6 +12,7 @@ from .table import Table, table
 
 Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Who was scored -> metric -> value, low and high of the interval, worst and best case."""
+_NEVER_GIVEN = "undefined: never given"
 _PAIRS = 10  # with more of them a terminal shows those that agree least, and --json has all
 OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a real one"
 
@@ -220,22 +221,33 @@ def disagreement_cell(proofs: object) -> str:
 
 def agreement_tables(agreement: Agreement) -> list[Table]:
     """Return one table of all raters, one of the pairs and one of the labels."""
+    closed = bool(agreement.table)
     rows = [
         ["raw agreement", agreement.raw, f"{agreement.units} units with two ratings or more"],
-        ["Krippendorff's alpha", agreement.alpha, f"{agreement.units} units"],
+        ["Krippendorff's alpha", agreement.alpha or _undefined(closed), f"{agreement.units} units"],
     ]
-    least = sorted(agreement.pairs, key=lambda pair: pair.raw.value)[:_PAIRS]
-    pairs = [
-        [f"{pair.first} and {pair.second}", pair.units, pair.raw, "-" if pair.kappa is None else pair.kappa]
-        for pair in least
-    ]
-    labels = [[row.label, *row.given.values(), row.specific, row.alpha] for row in agreement.table]
+    # a pair without a kappa shows no disagreement, and stands behind the pairs that have one
+    least = sorted(agreement.pairs, key=lambda pair: (closed and pair.kappa is None, pair.raw.value))
+    pairs = []
+    for pair in least[:_PAIRS]:
+        kappa = pair.kappa or (_undefined(closed) if closed else "-")
+        pairs.append([f"{pair.first} and {pair.second}", pair.units, pair.raw, kappa])
+    labels = []
+    for row in agreement.table:
+        never = not any(row.given.values())
+        undefined = _NEVER_GIVEN if never else _undefined(closed)
+        labels.append([row.label, *row.given.values(), row.specific or undefined, row.alpha or undefined])
     columns = ["label", *agreement.raters, "specific agreement", "Krippendorff's alpha"]
     return [
         table("All raters", ["measure", "value [95 % interval]", "over"], rows),
         table("Pairs that agree least", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
         *([table("Each label against the rest", columns, labels)] if agreement.table else []),
     ]
+
+
+def _undefined(closed: bool) -> str:
+    """Return why a coefficient of agreement has no value."""
+    return f"undefined: only one {'label' if closed else 'value'} was given"
 
 
 def ceiling_card(ceiling: Ceiling) -> dict[str, Any]:

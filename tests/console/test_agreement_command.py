@@ -51,3 +51,36 @@ def test_the_bundled_sets(judge: str, units: int, kappa: float, ambiguous: int) 
     found = ok("gold", "agreement", judge, f"{judge}-mini", "--json").json
     assert (found["units"], found["rules"]["unanimous"]["ambiguous"]) == (units, ambiguous)
     assert found["pairs"][0]["kappa"]["value"] == pytest.approx(kappa, abs=1e-4)
+
+
+CONSTANT = {
+    # what a, b and c said of each of 12 rows -> what the table of all raters and that of the pairs say
+    "one label": (["yes yes"] * 12, "undefined: only one label was given", ["a and b"]),
+    "one pair with one label": (
+        ["yes yes no", "yes yes yes", "yes yes no"] * 4,
+        "Krippendorff's alpha  -0.",
+        ["a and c", "b and c", "a and b"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONSTANT)
+def test_a_coefficient_of_one_label_is_undefined_and_its_pair_comes_last(case: str) -> None:
+    rows, said, pairs = CONSTANT[case]
+    count = len(rows[0].split())
+    lines = ["question,answer," + ",".join(f"rater:{name}" for name in "abc"[:count])]
+    lines += [f"Which is number {n}?,It is {n}.,{row.replace(' ', ',')}" for n, row in enumerate(rows)]
+    Path("gold.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    Path("polite.py").write_text(JUDGE, encoding="utf-8")
+    done = ok("gold", "agreement", "polite.py:judge", "gold.csv")
+    assert said in done.out
+    listed = done.out.partition("Pairs that agree least")[2].partition("Each label")[0].splitlines()
+    assert [line[:7] for line in listed if " and " in line] == pairs
+    assert "undefined: never given" in done.out or case != "one label"
+
+
+JUDGE = """
+import dspy, jurist
+
+judge = jurist.Judge(name="polite", signature=dspy.Signature("question, answer -> polite: bool"), positive="false")
+"""
