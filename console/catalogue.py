@@ -13,7 +13,7 @@ from ..arguments.groups import Form
 from ..errors import GoldError, JudgeError, UsageError
 from ..gold.goldset import Gold, describe
 from ..gold.rejects import Rejects
-from ..gold.shape import Shape, scale_of, shape_of, sides
+from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_number
 from ..gold.writing import json_text
 from ..jobs.exporting import exported, make_training
 from ..jobs.incoming import (
@@ -90,7 +90,7 @@ def new(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""
     prompt = read_prompt(Path(options.source))
     shape = _shape(options, prompt)
-    asked, values = _asked(options, shape)
+    asked, values = _asked(options, prompt, shape)
     columns = shape.columns if shape else None
     text = judge_source(options.name, Path(options.source).name, prompt, asked, options.unit, columns, values)
     output = Path(options.output or f"{options.name.replace('-', '_')}.py")
@@ -126,7 +126,7 @@ def new(options: NewOptions) -> Result:
         },
         body=[
             f"{judge.name} written to {output}: inputs {', '.join(prompt.inputs)}; {asked.words}",
-            *(_gold_lines(gold, aside.count) if gold else ()),
+            *(_gold_lines(gold, shape, aside.count) if gold and shape else ()),
         ],
         notes=[then],
     )
@@ -138,21 +138,29 @@ def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
         if options.columns or options.names:
             raise UsageError("--column and --map say how --gold is read", hint="add --gold labels.csv")
         return None
-    return shape_of(options.gold, prompt.inputs, dict(options.columns))
+    # what the options say goes with the prompt: all of it says which labels are asked for
+    meanings = [ours for _, ours in options.names]
+    said = [prompt.instruction, options.labels or "", options.score or "", *meanings]
+    return shape_of(options.gold, prompt.inputs, dict(options.columns), " ".join(said))
 
 
-def _gold_lines(gold: Gold, aside: int) -> list[str]:
+def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
+    """Return how many rows there are, and how their columns are read."""
     about = describe(gold)
     counts = f"{about['cases']} labelled rows in {about['groups']} groups"
     left = f"; {about['skipped']} without a label are left out" if about["skipped"] else ""
     bad = f"; {aside} cannot be used, and --rejects F.jsonl sets them aside with the reasons" if aside else ""
-    read = ", ".join(f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items())
+    columns = [f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items()]
+    for column, field in shape.columns.items():
+        if field == "label" and column not in gold.judge.columns:
+            columns.append(f"{column} is what people said")
+    read = ", ".join(columns)
     alone = "group" not in gold.judge.columns.values() and about["groups"] == about["cases"] > 1
     apart = "; each row is a group: --column COLUMN=group names what rows belong to" if alone else ""
     return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
 
 
-def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
+def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
     """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
     labels, positive = _listed(options.labels), _listed(options.positive)
     values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
@@ -165,6 +173,13 @@ def _asked(options: NewOptions, shape: Shape | None) -> tuple[Asked, dict[str, s
         return score_asked(options.score), values
     known = {theirs.casefold() for theirs in values}
     own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
+    sides_compared = [] if labels else sides_by_number(own, prompt.inputs)
+    if sides_compared:
+        first, second = sides_compared
+        raise UsageError(
+            f"the labels {', '.join(sorted(own))} may be scores, or say which of {first} and {second} is better",
+            hint=f"add --prefer {first},{second} --map 0=first --map 1=second, or --score {scale_of(own) or '0-1'}",
+        )
     if not (labels or positive) and (scale := scale_of(own)):
         return score_asked(scale), values
     labels = labels or list(dict.fromkeys([*own, *filter(None, values.values())]))

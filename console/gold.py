@@ -44,6 +44,8 @@ def check(options: CheckOptions) -> Result:
     rows = [[name, _words(value)] for name, value in facts.items()]
     remarks = [
         *([f"{plural(bad.count, 'row')} set aside in {bad.path}"] if bad.count else []),
+        *gold.notes,
+        *filter(None, [gold.unlabelled_words]),
         *gold.blank_words,
     ]
     if near:

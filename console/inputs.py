@@ -84,6 +84,7 @@ def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, l
     """Return gold, read as the options say; rows that they set aside are said."""
     bad = None if options.rejects is None else Rejects(options.rejects)
     gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=bad)
+    remark(*gold.notes)
     if bad and bad.count:
         remark(f"{bad.count} rows of {gold.source} cannot be used and are in {bad.path}, with the reasons")
     return gold

@@ -60,6 +60,7 @@ def run(options: RunOptions) -> Result:
         else:
             output = results() if options.output == "-" else Path(options.output)
             summary = run_judge(loaded, source, output, settings=settings, on_begin=begin, on_row=bar.step)
+    remark(*source.notes)
     return result_of(options, loaded, summary)
 
 

@@ -9,8 +9,8 @@ ratings of a unit, alpha weighs a difference by the square of 1 - similarity (fo
 and there is no kappa and nothing by label.
 
 By label, alpha is that of the label against all others; specific agreement is the share of pairs of ratings with that
-label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is undefined and ``None``: where
-all ratings are one label, there is no chance agreement to hold them against.
+label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is undefined, ``None``: where
+all ratings are one label, chance alone agrees as well.
 
 ``krippendorff`` is not called, as its licence (GPL) would be one that jurist's users have to take on.
 """
@@ -44,7 +44,8 @@ class PairAgreement:
     second: str
     units: int
     raw: Estimate
-    kappa: Estimate | None  # ``None`` where both gave one and the same label only, and for answers that are no labels
+    # ``None`` where both gave one and the same label only, and for answers that are no labels
+    kappa: Estimate | None
 
 
 @dataclass(frozen=True, kw_only=True)

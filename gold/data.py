@@ -38,6 +38,10 @@ class GoldData:
     # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
     # concerns the judge (no input; a response without cognitive sentences, for the judge of their tiers)
     skipped: int = 0
+    read: int = 0  # cases that the source holds, those that are left out included
+    without_label: int = 0  # of these without a gold label and without a rating
+    # what was found out about the source as it was read, such as which sheet of a workbook it is
+    notes: tuple[str, ...] = ()
     merged: int = 0  # rows left out because an equal row came before, of the same rater if it names one
     # inputs that rows share by design, found by counting, with what people are told of them
     shared: Mapping[str, str] = field(default_factory=dict)
@@ -56,6 +60,13 @@ class GoldData:
     def shared_words(self) -> tuple[str, ...]:
         """Which inputs were found to be shared by design, a line each, where that makes a difference."""
         return tuple(filter(None, self.shared.values()))
+
+    @property
+    def unlabelled_words(self) -> str:
+        """How many rows have no label; empty if all have one."""
+        if not self.without_label:
+            return ""
+        return f"{self.without_label} of {plural(self.read, 'row')} have no label"
 
     @property
     def blank_words(self) -> tuple[str, ...]:

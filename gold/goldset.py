@@ -14,13 +14,14 @@ from ..cases import Case
 from ..errors import EmptyInputError, GoldError, checked
 from ..programs.judge import Judge
 from ..programs.records import is_table, records
+from ..text.wording import spaced_alike, strings
 from .data import GoldData
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Row
 from .mapping import RowMapping
 from .raters import Rule, merge_gold
 from .rejects import Rejects
-from .rows import canonical_row, joined, label_keys, normalise
+from .rows import canonical_row, contradiction, joined, label_keys, normalise
 from .shared import empty_inputs, grouped, shared_inputs
 from .sheets import as_row, labelled_rows
 from .sources import All, Reading
@@ -188,13 +189,15 @@ def _build(
     path = " ".join(reading.path for reading in readings)
     mapping.check_columns(judge, [row for reading in readings for _, row in reading.rows], path)
     held: defaultdict[str, list[tuple[Row, tuple[Case, Row]]]] = defaultdict(list)  # case id -> its rows
-    skipped = 0
+    skipped = read = without_label = 0
     for reading in readings:
         if not reading.rows and not bad.count:
             raise nothing_for(judge, 0, reading.path)
         for raw, cases in _rows(reading, judge, mapping, bad, aside=labelled and strict):
             used = [(case, row) for case, row in cases if not labelled or _has_both(case)]
             skipped += len(cases) - len(used) if cases else 1
+            read += max(1, len(cases))
+            without_label += sum(not _is_labelled(case) for case, _ in cases)
             for case, row in used:
                 held[case.id].append((raw, (case, row)))
     whole: dict[str, tuple[Case, Row]] = {}
@@ -205,6 +208,13 @@ def _build(
             # a refusal counts those that contradict the first
             for raw, _ in several[1:] if strict else several:
                 bad.add(error, raw)
+    for alike in _contradicting([case for case, _ in whole.values()]):
+        contradicted = contradiction(alike[0], alike[1], "inputs that differ in white space alone")
+        raw_rows = [raw for case in alike for raw, _ in held[case.id]]
+        for raw in raw_rows[1:] if strict else raw_rows:
+            bad.add(contradicted, raw)
+        for case in alike:
+            del whole[case.id]
     refusal = bad.refusal()
     if refusal is not None and (strict or not whole):
         raise refusal
@@ -226,6 +236,9 @@ def _build(
         skipped=skipped + len(ambiguous),
         merged=sum(_repeated([case for _, (case, _) in held[key]]) for key in whole),
         shared=shared,
+        read=read,
+        without_label=without_label,
+        notes=tuple(note for reading in readings for note in reading.notes),
     )
     if labelled:
         _check_classes(gold, path)
@@ -241,7 +254,9 @@ def _rows(
         try:
             row, at = as_row(judge, raw, place)
             # what was written for people to label has the judge's own names
-            items = [mapping.row(judge, item) for item in mapping.items(judge, row)] if row is raw else [row]
+            items = (
+                [mapping.row(judge, item) for item in mapping.items(judge, row, at)] if row is raw else [row]
+            )
         except GoldError as error:
             bad.add(error, raw)
             continue
@@ -255,6 +270,20 @@ def _rows(
                     bad.add(error, raw)
 
 
+def _contradicting(cases: Sequence[Case]) -> list[list[Case]]:
+    """Return the cases that have different labels, and inputs that differ in nothing but white space."""
+    by_text: defaultdict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        if case.known:
+            texts = [spaced_alike(text) for text in strings(case.inputs)]
+            by_text["\0".join(texts)].append(case)
+    contradicting = []
+    for alike in by_text.values():
+        if len({case.gold for case in alike}) > 1:
+            contradicting.append(alike)
+    return contradicting
+
+
 def _repeated(cases: Sequence[Case]) -> int:
     """Return how many of rows with equal inputs say what another says; labels of other raters are none of them."""
     return len(cases) - len({() if case.known else tuple(sorted(case.ratings)) for case in cases})
@@ -263,7 +292,12 @@ def _repeated(cases: Sequence[Case]) -> int:
 def _has_both(case: Case) -> bool:
     """Whether a case has something to be judged, and a label or a rating."""
     blank = all(isinstance(text, str) and not text.strip() for text in case.inputs.values())
-    return not blank and (bool(case.known) or _rated(case))
+    return not blank and _is_labelled(case)
+
+
+def _is_labelled(case: Case) -> bool:
+    """Whether a case has a gold label or a rating."""
+    return bool(case.known) or _rated(case)
 
 
 def _rated(case: Case) -> bool:

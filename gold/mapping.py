@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Label, text_hash
+from ..cases import Label
 from ..errors import GoldError, UsageError, choices
 from ..text.turns import as_text
 from ..text.wording import plain
-from .files import Row
-from .rows import REASON, cell, is_rating, label_keys, row_keys
+from .columns import find_columns
+from .files import Place, Row
+from .paths import EACH, has_column, is_taken_back, read_path, rows_within
+from .rows import REASON, is_rating, label_keys, row_keys, unquoted
 
 if TYPE_CHECKING:
     from ..evaluation.scale import Scale
     from ..programs.judge import Judge
 
-_EACH = "[]"
-"""Stands in a path for every item of a list."""
 NO_LABEL = ""
 """What a label of a source means that says nothing: "unsure", "n/a"."""
 _SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
@@ -64,53 +63,49 @@ class RowMapping:
     def check_columns(self, judge: Judge, rows: Sequence[Row], path: str) -> None:
         """Refuse to rename a column that none of the rows has."""
         for column in self.columns:
-            if not any(has_column(item, column) for row in rows for item in self.items(judge, row)):
+            if not any(has_column(row, column) for row in rows):
                 hint = choices(column, dict.fromkeys(key for row in rows for key in row))
                 raise GoldError("no row has this column", path=path, field=column, hint=hint)
 
-    def items(self, judge: Judge, row: Row) -> list[Row]:
+    def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:
         """Return the rows that a row holds, by the columns of the judge and of the source."""
-        return rows_within(row, (*judge.columns, *self.columns))
+        return rows_within(row, (*judge.columns, *self.columns), place)
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
-        own = {key: name for key, name in judge.columns.items() if name not in self.columns.values()}
-        # the judge's own names count in a row that has one of their columns
-        columns = {**(own if any(has_column(row, key) for key in own) else {}), **self.columns}
-        taken = set(columns.values())
-        result = {
-            columns.get(key, key): value
-            for key, value in row.items()
-            if key in columns or not (key in taken or key.endswith(_EACH))
-        }
+        columns = self._columns(judge, row)
+        renamed_to = set(columns.values())
+        result: Row = {}
+        for key, value in row.items():
+            gives_way = key in renamed_to or key.endswith(EACH)
+            if key in columns or not gives_way:
+                result[columns.get(key, key)] = value
         for path, name in columns.items():
             if path not in row and has_column(row, path):
-                result[name] = _at(row, path)
-                if path.startswith("ratings."):  # it is theirs, and holds no raters
+                result[name] = read_path(row, path)
+                if path.startswith("ratings."):  # the criteria stand in it, and no raters
                     result.pop("ratings", None)
         labels = {text.strip().casefold(): label for text, label in {**judge.values, **self.labels}.items()}
         scale, parts = judge.answer.scale, judge.answer.criteria
+        taken_back = is_taken_back(row)
         for key in (*parts, *label_keys(judge), *filter(is_rating, list(result))):
             if key in result:
-                result[key] = _label(parts.get(key, scale), labels, result[key])
+                result[key] = None if taken_back else _label(parts.get(key, scale), labels, result[key])
         if isinstance(result.get("ratings"), Mapping):
             by_rater = result["ratings"].items()
             result["ratings"] = {rater: _label(scale, labels, value) for rater, value in by_rater}
         return result
 
-
-def rows_within(row: Row, columns: Iterable[str]) -> list[Row]:
-    """Return the rows that a row holds: one for each item of the list that columns name, as ``sentences[].label``."""
-    lists = {path.partition(_EACH)[0] for path in columns if _EACH in path}
-    if len(lists) > 1:
-        message = f"columns are items of several lists: {', '.join(sorted(lists))}"
-        raise UsageError(message, hint="name columns of one list")
-    name = next(iter(lists), "")
-    value = _at(row, name) if name else None
-    if not isinstance(value, list):
-        return [row]
-    group = text_hash(json.dumps(row, sort_keys=True, default=str))[:12]
-    return [{"group": group, **row, name + _EACH: item} for item in value]
+    def _columns(self, judge: Judge, row: Mapping[str, Any]) -> dict[str, str]:
+        """Return column -> field of a row: as the source names them, as the judge does, then as they are called."""
+        columns = dict(self.columns)
+        of_judge = {key: name for key, name in judge.columns.items() if name not in columns.values()}
+        # the judge's own names count in a row that has one of their columns
+        if any(has_column(row, key) for key in of_judge):
+            columns |= of_judge
+        wanted = [name for name in row_keys(judge) if name not in columns.values()]
+        free = [key for key in row if key not in columns and not is_rating(key)]
+        return find_columns(free, wanted) | columns
 
 
 def is_silent(text: str) -> bool:
@@ -122,6 +117,8 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
     """Return a source's label, or each of a list, as the judge calls it; ``labels`` are the names by those there."""
     if isinstance(value, Mapping):
         return value
+    if isinstance(value, str):
+        value = unquoted(value)
     if isinstance(value, list):
         result: list[Any] = []
         for item in value:
@@ -143,29 +140,3 @@ def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
         return None
     # a text that says more than one label is read with the row
     return value if known is None or (label is None and not isinstance(known, str)) else known
-
-
-def _at(row: Mapping[str, Any], path: str) -> Any:
-    """Return what stands at a path in a row, as ``scores.overall`` or ``outputs.0``; ``None`` if nothing does."""
-    value: Any = row
-    if path in row:
-        return cell(row[path])
-    start, every, rest = path.partition(_EACH)
-    if every:
-        value, path = row.get(start + every), rest.removeprefix(".")
-    for part in path.split("."):
-        value = cell(value)
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None
-    return value
-
-
-def has_column(row: Any, column: str) -> bool:
-    """Whether a row has a column, or a value at the path that is written so."""
-    if not isinstance(row, Mapping) or column in row:
-        return isinstance(row, Mapping)
-    return "." in column and _at(row, column) is not None

@@ -54,6 +54,8 @@ class Source:
     # the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
     # messages call them
     given: Any = None
+    # what a user should know of how they are read; filled when all rows are
+    notes: list[str] = field(default_factory=list, compare=False)
 
     @property
     def can_be_read_again(self) -> bool:
@@ -70,7 +72,7 @@ class Source:
                 yield BadRow(row=number, error=read, content=None)
                 continue
             try:
-                items = [self.mapping.row(self.judge, item) for item in self.mapping.items(self.judge, read)]
+                items = self._own_rows(read, place)
                 cases = [(case, item) for item in items for case, _ in normalise(self.judge, item, place)]
                 if any(len(case.inputs) == len(empty_inputs([case])) > 1 for case, _ in cases):
                     raise place.wrong("all inputs are empty", hint="fill them in, or remove the row")
@@ -83,6 +85,10 @@ class Source:
                 yield NewRow(row=number, part=part, case=case, id=item.get("id"), columns=columns, given=read)
             if not cases:
                 yield None
+
+    def _own_rows(self, row: Row, place: Place) -> list[Row]:
+        """Return the rows that a row of the source holds, by the judge's names."""
+        return [self.mapping.row(self.judge, item) for item in self.mapping.items(self.judge, row, place)]
 
     def _placed(self) -> Rows:
         if self.given is not None:
@@ -97,7 +103,9 @@ class Source:
         elif self.judge.document:
             yield from read_for(self.judge, self.name).rows
         else:
-            yield from opened(self.name).rows
+            reading = opened(self.name)
+            yield from reading.rows
+            self.notes.extend(note for note in reading.notes if note not in self.notes)
 
 
 def read_rows(source: str | Path, judge: Judge) -> list[Case]:

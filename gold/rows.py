@@ -125,9 +125,7 @@ def joined(judge: Judge, first: tuple[Case, Row], again: tuple[Case, Row]) -> tu
     left, right = first[0], again[0]
     places = Place(f"{left.source} and {right.source}")
     if left.known and right.known and left.gold != right.gold:
-        shown = [", ".join(map(str, case.gold or ()))[:60] for case in (left, right)]
-        hint = "decide on one label, and keep the other rater's under ratings"
-        raise places.wrong(f"equal inputs and different labels ({' and '.join(shown)})", hint=hint)
+        raise contradiction(left, right, "equal inputs")
     named = [case.group for case, row in (first, again) if row.get("group")]
     group = min(named or (left.group, right.group))
     (case, row), (_, other) = (again, first) if right.known and not left.known else (first, again)
@@ -154,6 +152,17 @@ def joined(judge: Judge, first: tuple[Case, Row], again: tuple[Case, Row]) -> tu
     if reasons:
         row[REASON] = {rater: "\n".join(texts) for rater, texts in reasons.items()}
     return explained(case, row), row
+
+
+def contradiction(left: Case, right: Case, inputs: str) -> GoldError:
+    """Return the error of two cases with different labels; ``inputs`` says how far their inputs are the same."""
+    shown = [", ".join(map(str, case.gold or ()))[:60] for case in (left, right)]
+    hint = (
+        "decide on one label; or, if two raters gave them, name the column that says who: --column WHO=rater, "
+        "and merge with jurist gold import --merge"
+    )
+    places = Place(f"{left.source} and {right.source}")
+    return places.wrong(f"{inputs} and different labels ({' and '.join(shown)})", hint=hint)
 
 
 def label_field(judge: Judge, values: Values) -> Any:
@@ -325,4 +334,14 @@ def cell(value: Any) -> Any:
             return json.loads(text)
         except (ValueError, RecursionError):
             return value
+    return unquoted(text)
+
+
+def unquoted(text: str) -> str:
+    """Return the text that a JSON string holds, which exports write into a cell; any other text as it is."""
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            return text
     return text

@@ -1,33 +1,32 @@
 """What the columns of somebody's file are to a judge that is made for it: its inputs, the label, the group."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 from ..errors import GoldError, UsageError, choices
 from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
-from ..text.turns import as_text
 from ..text.wording import plain
-from .mapping import has_column, is_silent, rows_within
+from .columns import choose_label_column, find_columns, is_number, label_candidates, label_text
+from .files import Row
+from .mapping import is_silent
+from .paths import flat, has_column, read_path, rows_within
 from .rows import is_rating
 from .sources import read
 
-_LABEL = (
-    *("label", "labels", "gold", "verdict", "human", "annotation", "rating", "score", "judgment", "grade"),
-    *("decision", "class", "target", "winner", "preference"),
-)
 _GROUP = re.compile(r"(conv(ersation)?|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
 _SIDE = re.compile(
     r"^(model|response|answer|reply|output|option|assistant|conversation)(?=[ab]$)|^tie(?=both)|bad$"
 )
 _MERGE = "leave --gold out, say --labels or --score, and merge what raters said with jurist gold import"
 _CHOICE = Preference.columns
-_ITEMS = 3  # of a list at most, where each is a column of its own
+_SIDE_WORDS = {"a": "b", "1": "2", "first": "second", "left": "right"}
+"""What tells the two inputs of a pair apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +39,77 @@ class Shape:
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
 
 
-def shape_of(source: str | Path, inputs: Sequence[str], named: Mapping[str, str]) -> Shape:
-    """Find the columns of a prompt by their names; ``named`` is column -> input, ``label`` or ``group``."""
+def shape_of(
+    source: str | Path, inputs: Sequence[str], named: Mapping[str, str], prompt: str | None = None
+) -> Shape:
+    """Find the columns of a prompt by their names.
+
+    Args:
+        source: the labelled rows.
+        inputs: the inputs of the prompt.
+        named: column -> input, ``label`` or ``group``, as the user says it.
+        prompt: the text that says which labels there are: of the prompt, and of options.
+    """
     reading = read(source)
-    items = [item for _, row in reading.rows for item in rows_within(row, named)]
+    items: list[Row] = []
+    for place, row in reading.rows:
+        items += rows_within(row, named, place)
     rows = [dict(flat(item)) for item in items]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    have = {*named.values(), *map(plain, names)}
+    pair = _pair_of(inputs, named, names)
     wanted = (*inputs, "label", "group")
-    pair = [name for name in inputs if not have & {name, plain(name)}] if have.issuperset(_CHOICE) else []
-    if pair and len(pair) == len(_CHOICE):
+    if pair:
         wanted = (*(name for name in inputs if name not in pair), *_CHOICE, "group")
+    _check_named(named, wanted, items, names, reading.path)
+
+    columns = dict(named)
+    unclear: list[str] = []
+    free = [name for name in names if name not in columns]
+    columns |= find_columns(free, [name for name in wanted if name not in columns.values()])
+    columns |= {name: name for name in wanted if name in free and name not in columns.values()}
+    for name in wanted:
+        if name in columns.values() or name == "label":
+            continue
+        if name == "group":
+            for path in free:
+                if path not in columns and _GROUP.fullmatch(plain(path.rpartition(".")[2])):
+                    columns[path] = name
+                    break
+        else:
+            unclear.append(name)
+    if "label" in wanted and "label" not in named.values():
+        columns = {column: name for column, name in columns.items() if name != "label"}
+        candidates = label_candidates(rows, names, columns)
+        label = choose_label_column(candidates, prompt, reading.path)
+        if label:
+            columns[label] = "label"
+        else:
+            unclear.append("label")
+    if unclear:
+        raise _no_clear_columns(unclear, columns, names, reading.path)
+
+    labels = [column for column, name in columns.items() if name == "label"]
+    values = Counter[str]()
+    for item in items:
+        for label in labels[:1]:
+            values[label_text(read_path(item, label))] += 1
+    silent = sorted(text for text in values if text and is_silent(text))
+    return Shape(columns=columns, labels=label_spellings(values), silent=silent, pair=pair)
+
+
+def _pair_of(inputs: Sequence[str], named: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """Return the two inputs that ``chosen`` and ``rejected`` are, where those are columns and the inputs are none."""
+    have = {*named.values(), *map(plain, names)}
+    if not have.issuperset(_CHOICE):
+        return []
+    pair = [name for name in inputs if name not in have and plain(name) not in have]
+    return pair if len(pair) == len(_CHOICE) else []
+
+
+def _check_named(
+    named: Mapping[str, str], wanted: Sequence[str], items: Sequence[Row], names: Sequence[str], path: str
+) -> None:
+    """Refuse columns that the user names for nothing of the judge, and those that no row has."""
     for column, name in named.items():
         hint = choices(column, names) if name in wanted else choices(name, wanted)
         if name == "rater" or is_rating(name):
@@ -58,84 +117,105 @@ def shape_of(source: str | Path, inputs: Sequence[str], named: Mapping[str, str]
         if name not in wanted:
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
         if not any(has_column(item, column) for item in items):
-            raise GoldError("no row has this column", path=reading.path, field=column, hint=hint)
-    columns, unclear = dict(named), list[str]()
-    last = {name: plain(name.rpartition(".")[2]) for name in names}
-    for name in wanted:
-        free = [column for column in names if column not in columns]
-        if name in columns.values():
+            raise GoldError("no row has this column", path=path, field=column, hint=hint)
+
+
+def _no_clear_columns(
+    unclear: Sequence[str], columns: Mapping[str, str], names: Sequence[str], path: str
+) -> GoldError:
+    """Return the error for fields of which no column is called so."""
+    missing = " ".join(f"--column COLUMN={name}" for name in unclear)
+    others = ", ".join(name for name in names if name not in columns) or "no others"
+    hint = f"say which: {missing}; there are {others}"
+    if "label" in unclear and any(name.startswith("ratings.") or is_rating(name) for name in names):
+        hint = _MERGE
+    if "label" in unclear and {*columns.values(), *map(plain, names)}.issuperset(_CHOICE):
+        hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
+    return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=path, hint=hint)
+
+
+def label_spellings(counts: Mapping[str, int]) -> list[str]:
+    """Return each label in its most frequent spelling, rarest label last; "y" is "yes" where the file has both."""
+    lower_case_labels = {label.casefold() for label in counts}
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    for label, count in counts.items():
+        if not label or is_silent(label):
             continue
-        if name == "label":
-            fits = [column for usual in _LABEL for column in free if last[column] == usual]
-        elif name == "group":
-            fits = [column for column in free if _GROUP.fullmatch(last[column])]
-        else:
-            fits = [column for column in free if plain(column) == plain(name)]
-        if fits:
-            columns[fits[0]] = name
-        elif name != "group":
-            unclear.append(name)
-    if unclear:
-        missing = " ".join(f"--column COLUMN={name}" for name in unclear)
-        hint = f"say which: {missing}; there are {', '.join(one for one in names if one not in columns) or 'no others'}"
-        if unclear == ["label"] and any(one.startswith("ratings.") or is_rating(one) for one in names):
-            hint = _MERGE
-        if "label" in unclear and have.issuperset(_CHOICE):
-            hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
-        raise GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=reading.path, hint=hint)
-    labels = [column for column, name in columns.items() if name == "label"][:1]
-    labels_read = [row.get(label) for label in labels for row in rows]
-    values = Counter(str(as_text(value)).strip() for value in labels_read if value is not None)
-    silent = sorted(text for text in values if text and is_silent(text))
-    return Shape(columns=columns, labels=_spelled(values), silent=silent, pair=pair)
+        key = label.casefold()
+        long_form = SHORT.get(key, key)
+        if long_form in lower_case_labels:
+            key = long_form
+        spellings[key][label] += count
+    by_frequency = sorted(spellings.values(), key=Counter.total, reverse=True)
+    return [_preferred_spelling(spelling) for spelling in by_frequency]
 
 
-def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
-    """Give what stands at each path of a row; of a list of a few, too, as ``outputs.0``."""
-    for name, value in row.items():
-        inner = value if isinstance(value, Mapping) else {}
-        if isinstance(value, list) and len(value) <= _ITEMS and as_text(value) is value:
-            inner = {str(place): item for place, item in enumerate(value)}
-        if inner:
-            yield from flat(inner, f"{start}{name}.")
-        else:
-            yield f"{start}{name}", value
-
-
-def _spelled(values: Mapping[str, int]) -> list[str]:
-    """Return the labels among values, each as it is mostly spelled, the rarest last; y is yes where both occur."""
-    folded = {text.casefold() for text in values}
-    kinds: dict[str, Counter[str]] = {}
-    for text, count in values.items():
-        if not is_silent(text):
-            kind = SHORT.get(text.casefold())
-            kinds.setdefault(kind if kind and kind in folded else text.casefold(), Counter())[text] += count
-    return [
-        max(kind, key=lambda text: (len(text) > 1, kind[text], text.islower()))
-        for kind in sorted(kinds.values(), key=lambda kind: -kind.total())
-    ]
+def _preferred_spelling(spelling: Counter[str]) -> str:
+    """Return the spelling that most rows have: a word before its first letter, small letters before capitals."""
+    return max(spelling, key=lambda text: (len(text) > 1, spelling[text], text.islower()))
 
 
 def scale_of(labels: Sequence[str]) -> str:
     """Return the usual scale of labels that are three numbers or more, as ``1-5``; empty if they are none."""
-    if len(labels) < 3 or not all(re.fullmatch(r"\d+([.,]\d+)?", label) for label in labels):
+    if len(labels) < 3 or not all(is_number(label) for label in labels):
         return ""
     numbers = [float(label.replace(",", ".")) for label in labels]
-    if any(number % 1 for number in numbers):
-        return "0.0-1.0" if max(numbers) <= 1 else f"{min(numbers)}-{max(numbers)}"
-    high = next((end for end in (3, 5, 7, 10, 100) if end >= max(numbers)), int(max(numbers)))
-    return f"{min(1, int(min(numbers)))}-{high}"
+    low, high = min(numbers), max(numbers)
+    if low < 0:
+        return f"{low:g}-{high:g}" if all(number.is_integer() for number in numbers) else f"{low}-{high}"
+    if not all(number.is_integer() for number in numbers):
+        if high <= 1:
+            return "0.0-1.0"
+        return f"{_low_end(low):.1f}-{_high_end(low, high):.1f}"
+    return f"{_low_end(low):.0f}-{_high_end(low, high):.0f}"
+
+
+def _low_end(low: float) -> float:
+    """Return where a scale begins that has this lowest value: at 0 or at 1."""
+    return 0.0 if low < 1 else 1.0
+
+
+def _high_end(low: float, high: float) -> float:
+    """Return where a scale ends that has these lowest and highest values: at the next usual end."""
+    ends = (3, 5, 7, 10, 100) if low >= 1 else (2, 3, 4, 5, 7, 10, 100)
+    return next((float(end) for end in ends if end >= high), high)
+
+
+def sides_by_number(labels: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """Return the two inputs that numbers up to 2 may be a preference between; none where they are no such numbers."""
+    if not labels or not set(labels) <= {"0", "1", "2"}:
+        return []
+    for first, second in pairwise(inputs):
+        if any(_differ_by(first, second, one, other) for one, other in _SIDE_WORDS.items()):
+            return [first, second]
+    return []
+
+
+def _differ_by(first: str, second: str, one: str, other: str) -> bool:
+    """Whether two names are the same but for a word: ``answer_a`` and ``answer_b``."""
+    parts, others = first.casefold().split("_"), second.casefold().split("_")
+    differing = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
+    if len(parts) == len(others) and differing == [(one, other)]:
+        return True
+    return plain(first).removesuffix(one) == plain(second).removesuffix(other) != plain(first)
 
 
 def sides(shape: Shape, pair: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
     """Return what labels of a file say of a pair: its inputs' names, A and B, or both; ``named`` goes before."""
     words = {plain(pair[0]): "first", plain(pair[1]): "second", "a": "first", "b": "second", "both": "tie"}
-    known = {*map(str.casefold, named), "first", "second", "tie"}
-    own = [label for label in shape.labels if label.casefold() not in known]
-    # Chatbot Arena has model_a, tie (bothbad) and the like
-    texts = {label: _SIDE.sub("", plain(label)) for label in own}
-    meanings = {label: words[text] for label, text in texts.items() if text in words}
-    if unread := [label for label in own if label not in meanings]:
+    named_labels = {*map(str.casefold, named), "first", "second", "tie"}
+    meanings: dict[str, str] = {}
+    unread: list[str] = []
+    for label in shape.labels:
+        if label.casefold() in named_labels:
+            continue
+        # Chatbot Arena has model_a, tie (bothbad) and the like
+        text = _SIDE.sub("", plain(label))
+        if text in words:
+            meanings[label] = words[text]
+        else:
+            unread.append(label)
+    if unread:
         hint = f"say what each means: --map {quote(unread[0])}=first (or second, or tie; nothing after =: no label)"
         raise UsageError(f"the labels {', '.join(unread)} do not say which of the two is better", hint=hint)
     return meanings

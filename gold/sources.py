@@ -12,7 +12,7 @@ import pydantic
 from ..errors import GoldError, choices, near_file, why
 from ..programs.records import each_record
 from .authors import DIALOGUES, is_cognibench, turn_row
-from .files import Place, Row, Rows, parse_json, scan, text_of, validated
+from .files import BOOKS, Place, Row, Rows, parse_json, scan, text_of, validated
 
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
@@ -33,6 +33,8 @@ class Reading(Generic[R]):
     path: str  # the file (or source) to name in messages
     rows: R
     card: Mapping[str, Any] = field(default_factory=dict)  # the card of the gold set; empty if it has none
+    # what a user should know of how it is read; complete when all rows are
+    notes: list[str] = field(default_factory=list)
 
 
 def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
@@ -48,7 +50,7 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
             on_bad(row, None)
         else:
             rows.append((place, row))
-    return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card)
+    return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card, notes=stream.notes)
 
 
 def opened(source: str | Path) -> Reading[Rows]:
@@ -65,8 +67,12 @@ def opened(source: str | Path) -> Reading[Rows]:
         raise GoldError(f"it cannot be read: {why(error)}", path=name[:80], hint="check the path") from error
     if folder:
         return _folder(path, path.resolve().name, name)
+    notes: list[str] = []
     if file:
-        return Reading(name=path.stem, path=name, rows=_file(path, name))
+        return Reading(name=path.stem, path=name, rows=_file(path, name, notes=notes), notes=notes)
+    book, _, sheet = name.rpartition("#")
+    if Path(book).suffix.lower() in BOOKS and Path(book).is_file():
+        return Reading(name=f"{Path(book).stem}-{sheet}", path=name, rows=_file(Path(book), book, sheet))
     if name in bundled_names():
         return _folder(_BUNDLED / name, name, name)
     hint = near_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
@@ -98,11 +104,11 @@ def read_typed(source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str
     return tuple(typed.values())
 
 
-def _file(file: Path, path: str) -> Rows:
+def _file(file: Path, path: str, sheet: str = "", notes: list[str] | None = None) -> Rows:
     """Yield the rows of one file; dialogues of CogniBench are joined with the ``labels.json`` beside them."""
     try:
         with file.open("rb") as stream:
-            rows = scan(stream, path)
+            rows = scan(stream, path, sheet, notes)
             first = list(itertools.islice(rows, 1))
             if not any(isinstance(row, dict) and is_cognibench(row) for _, row in first):
                 yield from itertools.chain(first, rows)
@@ -126,8 +132,9 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
     if not files:
         hint = f"put a file of rows into it: {', '.join(sorted(_DATA))}"
         raise GoldError("the folder holds no file of rows", path=path, hint=hint)
-    streams = (_file(file, f"{path}/{file.relative_to(folder)}") for file in files)
-    return Reading(name=name, path=path, rows=itertools.chain.from_iterable(streams))
+    notes: list[str] = []
+    streams = (_file(file, f"{path}/{file.relative_to(folder)}", notes=notes) for file in files)
+    return Reading(name=name, path=path, rows=itertools.chain.from_iterable(streams), notes=notes)
 
 
 def _object(file: Path, path: str, shape: str) -> dict[str, Any]:

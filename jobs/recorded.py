@@ -19,8 +19,8 @@ from ..evaluation.scores import pointed
 from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping, is_silent
+from ..gold.paths import flat
 from ..gold.rows import REASON, is_rating
-from ..gold.shape import flat
 from ..gold.sources import read
 from ..keeping.loaders import RecordedJudge
 from ..keeping.naming import BASIC

@@ -222,7 +222,7 @@ def disagreement_cell(proofs: object) -> str:
 def agreement_tables(agreement: Agreement) -> list[Table]:
     """Return one table of all raters, one of the pairs and one of the labels."""
     closed = bool(agreement.table)
-    rows = [
+    rows: list[list[object]] = [
         ["raw agreement", agreement.raw, f"{agreement.units} units with two ratings or more"],
         ["Krippendorff's alpha", agreement.alpha or _undefined(closed), f"{agreement.units} units"],
     ]

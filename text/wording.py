@@ -53,6 +53,11 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def spaced_alike(text: str) -> str:
+    """Return ``text`` with white space of every kind collapsed: line ends of Windows and no-break spaces are spaces."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
 def plain(name: str) -> str:
     """Return a name without capitals and signs, by which spellings are compared."""
     return re.sub(r"[\W_]+", "", name).casefold()

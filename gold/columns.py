@@ -1,0 +1,206 @@
+"""Which column of a file is which field: by its name but for capitals and signs, and who gave the labels in it.
+
+A column of a model's labels (a suggestion, a prediction, a confidence, an LLM judge) is never taken for people's. Where
+several columns could hold what people said, nobody chooses one silently: the error lists them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from shlex import quote
+from typing import Any, Literal, TypeAlias
+
+from ..errors import GoldError
+from ..text.turns import as_text
+from ..text.wording import plain
+from .rows import unquoted
+
+Giver: TypeAlias = Literal["people", "model", ""]
+"""Whose labels a column holds, by its name; empty where the name does not say."""
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+LABEL_WORDS = _word_set(
+    "label labels verdict rating ratings score scores judgment judgement grade decision class category target winner "
+    "preference outcome"
+)
+"""Last words of the names of columns that hold labels."""
+_PEOPLE = _word_set(
+    "human humans annotation annotations annotated gold golden rater raters annotator annotators expert experts "
+    "reviewer reviewers truth groundtruth expected manual"
+)
+_MODEL = _word_set(
+    "suggestion suggestions suggested prediction predictions predicted pred preds model models llm llms confidence "
+    "judge judges judged gpt claude gemini llama mistral qwen deepseek ai machine auto automatic automated bot scorer "
+    "classifier probability probabilities prob probs logprob logprobs"
+)
+_PEOPLES_LABEL = _PEOPLE - _word_set("rater raters annotator annotators reviewer reviewers manual")
+"""Words that name people's labels on their own; the others say who gave them, or how."""
+_VALUE_WORDS = _word_set("output answer value choice choices said response responses")
+"""Last words that name a label where the rest of the name says that it is people's."""
+_POLAR = _word_set("yes y true t 1 no n false f 0 1.0 0.0")
+_POLAR_QUESTION = _word_set("yes no true false whether if")
+"""Words of a prompt that asks for yes or no."""
+_ASKS_NUMBER = re.compile(
+    r"\d|\b(scores?|rat(e|es|ing|ings)|scale|grades?|points?|stars?|likert|how (much|well))\b"
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_MANY = 20
+"""Distinct values above which a column of texts holds no labels."""
+_LONGEST = 40
+"""Characters of a label."""
+_SHOWN = 4
+"""Values of a column that an error shows."""
+
+
+def find_columns(columns: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
+    """Return column -> field for each field that no column is called, and one is but for capitals and signs."""
+    return dict(_found(tuple(columns), tuple(fields)))
+
+
+@lru_cache(maxsize=256)  # the rows of a file have the same columns
+def _found(columns: tuple[str, ...], fields: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    by_plain: dict[str, list[str]] = {}
+    for column in columns:
+        by_plain.setdefault(plain(str(column)), []).append(column)
+    found = []
+    for field in fields:
+        alike = by_plain.get(plain(field), [])
+        if field not in columns and len(alike) == 1 and alike[0] not in fields:
+            found.append((alike[0], field))
+    return tuple(found)
+
+
+def words_of(path: str) -> list[str]:
+    """Return the words of a column's name: ``humanLabel_2`` has ``human`` and ``label``."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", path)
+    return [word.casefold() for word in _WORD.findall(apart)]
+
+
+def given_by(path: str) -> Giver:
+    """Return whose labels a column or a path holds, by the words of its name."""
+    words = set(words_of(path))
+    if words & _PEOPLE:
+        return "people"
+    if words & _MODEL:
+        return "model"
+    # Argilla's flat export: NAME.responses are people's, NAME.suggestion is a model's
+    return "people" if re.search(r"\.responses(\.\d+)?$", path) else ""
+
+
+def may_hold_labels(path: str) -> bool:
+    """Whether a column is called as columns of labels are."""
+    parts = [part for part in path.split(".") if not part.isdecimal()]
+    words = words_of(parts[-1]) if parts else []
+    if not words:
+        return False
+    if words[-1] in LABEL_WORDS or words[-1] in _PEOPLES_LABEL or plain(parts[-1]) in _PEOPLES_LABEL:
+        return True
+    if given_by(path) == "people":
+        return words[-1] in _VALUE_WORDS
+    return given_by(path) == "model" and words[-1] in _MODEL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A column that could hold the labels."""
+
+    path: str
+    giver: Giver
+    values: Counter[str]  # value as text -> rows
+
+    def __str__(self) -> str:
+        """Name it, with the values that most rows have."""
+        shown = [value for value, _ in self.values.most_common(_SHOWN)]
+        more = ", ..." if len(self.values) > _SHOWN else ""
+        return f"{self.path} ({', '.join(shown)}{more})"
+
+
+def label_candidates(
+    rows: Sequence[Mapping[str, Any]], names: Iterable[str], apart: Iterable[str] = ()
+) -> list[Candidate]:
+    """Return the columns that could hold labels, by their names and their values; ``apart`` are taken otherwise."""
+    taken = set(apart)
+    found = []
+    for path in names:
+        if path in taken or not may_hold_labels(path):
+            continue
+        values = Counter[str]()
+        for row in rows:
+            if text := label_text(row.get(path)):
+                values[text] += 1
+        if values and _are_labels(values):
+            found.append(Candidate(path=path, giver=given_by(path), values=values))
+    return found
+
+
+def label_text(value: Any) -> str:
+    """Return a cell of labels as text; empty without one, and for a structure."""
+    text = as_text(value)
+    return unquoted(text.strip()).strip() if isinstance(text, str) else ""
+
+
+def _are_labels(values: Counter[str]) -> bool:
+    """Whether values repeat as labels do, or are numbers."""
+    if all(is_number(value) for value in values):
+        return True
+    return len(values) <= min(_MANY, max(4, values.total() // 2)) and max(map(len, values)) <= _LONGEST
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, with a point or a comma."""
+    return re.fullmatch(r"[-+]?\d+([.,]\d+)?", text) is not None
+
+
+def choose_label_column(candidates: Sequence[Candidate], prompt: str | None, path: str) -> str:
+    """Return the column of the labels that people gave; empty if none is called so.
+
+    Args:
+        candidates: what could hold them.
+        prompt: the text of the prompt and of whatever else says which labels there are; ``None`` if there is no prompt.
+        path: the file, for messages.
+
+    Raises:
+        GoldError: it is not clear which column holds what people said; the message lists them.
+    """
+    of_people = [candidate for candidate in candidates if candidate.giver == "people"]
+    unsigned = [candidate for candidate in candidates if not candidate.giver]
+    if len(of_people) == 1:
+        return of_people[0].path
+    if not candidates:
+        return ""
+    if of_people:
+        raise _unclear("several columns could hold the labels that people gave", of_people, path)
+    if len(unsigned) > 1:
+        raise _unclear("several columns could hold the labels that people gave", unsigned, path)
+    if not unsigned:
+        raise _unclear("the columns that look like labels are called as a model's are", candidates, path)
+    if prompt is not None and not _fits_prompt(unsigned[0].values, prompt):
+        raise _unclear("the prompt names none of the labels in the column", unsigned, path)
+    return unsigned[0].path
+
+
+def _unclear(problem: str, candidates: Sequence[Candidate], path: str) -> GoldError:
+    listed = "; ".join(map(str, candidates))
+    options = " or ".join(f"--column {quote(f'{candidate.path}=label')}" for candidate in candidates[:3])
+    hint = f"say which column holds what people said: {options}"
+    return GoldError(f"{problem}: {listed}", path=path, hint=hint)
+
+
+def _fits_prompt(values: Iterable[str], prompt: str) -> bool:
+    """Whether a prompt asks for labels like these: it names one of them, or asks for a number, or for yes or no."""
+    labels = {value.casefold() for value in values}
+    text = prompt.casefold()
+    if any(re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) for label in labels):
+        return True
+    if labels <= _POLAR:
+        words = set(_WORD.findall(text))
+        return "?" in text or bool(words & _POLAR_QUESTION)
+    if all(is_number(label) for label in labels):
+        return _ASKS_NUMBER.search(text) is not None
+    return not text.isascii() and any(label in text for label in labels)
