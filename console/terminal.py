@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..arguments.groups import Limits, Resume, RowOptions, StoreOptions
+from ..arguments.groups import Limits, NameOptions, Resume, RowOptions, StoreOptions
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural, unknown_price
 from ..gold.goldset import Gold
+from ..gold.mapping import RowMapping
 from ..jobs.estimate import Estimate
 from ..jobs.surface import Asked, GoldLike, Surface
 from ..keeping.key_hosts import key_transfer
 from ..programs.judge import Judge
 from .bars import progress
-from .inputs import gold_of, start_of, store_of
+from .inputs import gold_of, mapping_of, start_of, store_of
 from .printing import remark
 
 
@@ -28,7 +29,7 @@ class Terminal(Surface):
         super().__init__(store, start_of(options, store) if isinstance(options, Resume) else None)
         self.forecast: dict[str, Any] | None = None  # the estimate as JSON values
         self._options = options
-        self.columns = dict(options.columns) if isinstance(options, RowOptions) else {}
+        self.mapping = mapping_of(options) if isinstance(options, NameOptions) else RowMapping()
 
     def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""

@@ -47,6 +47,11 @@ class RowMapping:
         parts = {"columns": dict(self.columns), "labels": dict(self.labels)}
         return {name: names for name, names in parts.items() if names}
 
+    def meant(self, label: str) -> str:
+        """Return what a label of the source means; the label itself where nothing is said of it."""
+        labels = {text.strip().casefold(): ours for text, ours in self.labels.items()}
+        return str(labels.get(label.casefold(), label))
+
     def check(self, judge: Judge) -> None:
         """Refuse names that the judge does not have."""
         known, any_field = row_keys(judge), judge.expand or judge.document

@@ -4,18 +4,21 @@ import keyword
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from shlex import quote
+from typing import Annotated, Any, Literal
 
 import dspy
+import pydantic
 
 from ..cases import Case, Value, Values, text_hash
 from ..engines.models import RECORDED
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.closed_labels import FIRST, SECOND
 from ..evaluation.scores import pointed
+from ..gold.columns import choose_label_column, find_columns, label_candidates
 from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping, is_silent
@@ -29,15 +32,14 @@ from ..programs.judge import Judge
 from ..programs.records import records
 from ..runs.outputs import lines_in
 from ..runs.state import values_said
-from ..text.wording import normalised
+from ..text.replies import choice, json_fields
+from ..text.turns import as_text
+from ..text.wording import normalised, plain
 
 IDS = ("id", "case_id", "row_id", "example_id", "trace_id", "request_id", "uid", "case")
 """Columns that name a row, the surest first."""
-LABELS = (
-    *("label", "gold", "human", "human_label", "expected", "target", "truth", "ground_truth", "annotation"),
-    *("rating", "verdict", "score", "preference"),
-)
-"""Columns that hold what people said, the surest first."""
+RECORDED_JUDGE = "recorded"
+"""The name of a judge that is made of a log and gold alone."""
 VERDICTS = (
     *("verdict", "judge", "judgement", "judgment", "judged", "prediction", "predicted", "label", "score"),
     *("result", "decision", "value"),
@@ -48,6 +50,9 @@ _ABOUT = (
     *("cost", "latency", "timestamp", "model", "created"),
 )
 _WORDS = {"true", "yes", "y", "false", "no", "n", "1", "0"}
+_SENTENCE = '.:;,!?{}[]"\n'
+"""Marks that no label has: what holds them is a sentence, or a structure."""
+_SHOWN = 4  # words of a log that an error shows
 _FEW = 20  # values above which a column of texts is no column of labels
 _LONGEST = 40  # characters of a label
 _RUN = ["case"]  # by what the lines of ``jurist run`` are found
@@ -82,50 +87,113 @@ def _of_a_run(row: Mapping[str, Any]) -> bool:
     return {"case", "units", "judge"} <= row.keys()
 
 
-def inferred_judge(logs: Sequence[RecordedJudge], gold: Any, columns: Mapping[str, str]) -> Judge:
-    """Return a judge of the values that the gold and the logs hold, of whatever else the gold's rows hold."""
+def inferred_judge(logs: Sequence[RecordedJudge], gold: Any, mapping: RowMapping) -> Judge:
+    """Return a judge of the values that gold and logs hold; its inputs are texts that the gold's rows have."""
     if isinstance(gold, Gold):
         return gold.judge
     path = os.fspath(gold) if isinstance(gold, str | os.PathLike) else ""
-    plain = [row for _, row in read(path).rows] if path else records(gold, "gold")
-    rows = [
-        {columns.get(key, key): value for key, value in {**row, **dict(flat(row))}.items()} for row in plain
-    ]
-    label = _column(rows, "", LABELS, path or "gold", "say which one it is: --column THEIRS=label")
+    plain_rows = [row for _, row in read(path).rows] if path else records(gold, "gold")
+    rows: list[Row] = []
+    for row in plain_rows:
+        whole = {**row, **dict(flat(row))}
+        rows.append({mapping.columns.get(key, key): value for key, value in whole.items()})
+
+    log_columns = [log.column for log in logs if log.file == path]
+    named = "label" in mapping.columns.values()
+    label = "label" if named else _label_column(rows, log_columns, path or "gold")
     verdicts = Counter[str]()
+    shared_with_logs: set[str] | None = None
     for log in logs:
         of_log = log_rows(log)
         column = verdict_column(log, of_log)
-        verdicts.update(_text(row.get(column)) for row in of_log)
-    kind, settings = _kind_of([_text(row.get(label)) for row in rows], verdicts)
-    rows = [
-        row for row in rows if _text(row.get(label))
-    ]  # a total below the rows says nothing of the columns
+        verdicts.update(mapping.meant(_text(row.get(column))) for row in of_log)
+        have = {plain(key) for row in of_log for key in row}
+        shared_with_logs = have if shared_with_logs is None else shared_with_logs & have
+    kind, settings = _kind_of([mapping.meant(_text(row.get(label))) for row in rows], verdicts)
     positive = settings.pop("positive", ())
-    own = {label, *(log.column for log in logs if log.file == path)}
-    named: dict[str, str] = {}  # field -> column
-    for key in (key for row in rows for key in row):
-        named.setdefault(_field(key), key)
-    texts = [
-        name
-        for name in named.values()
-        if name not in own and not is_rating(name)
-        if name.lower().rpartition(".")[2] not in (*IDS, *_ABOUT)
-        if all(isinstance(row.get(name), str) and row[name].strip() for row in rows)
-    ]
-    keys = [name for name in IDS if rows and all(_text(row.get(name)) for row in rows)]
-    inputs = [name for name in texts if not _is_label(rows, name)] or texts or keys[:1]
+
+    # a total below the rows says nothing of the columns
+    rows = [row for row in rows if _text(row.get(label))]
+    inputs = _input_columns(rows, {label, *log_columns}, shared_with_logs or set())
     if not inputs:
         hint = "hold the log beside a judge: jurist compare JUDGE recorded:FILE --gold F"
         raise GoldError("the rows hold no texts that tell them apart", path=path, hint=hint)
     fields = {_field(name): (str, dspy.InputField()) for name in inputs}
     fields[_field(label)] = (kind, dspy.OutputField(**settings))
-    return Judge(
-        name="recorded",
+    judge = Judge(
+        name=RECORDED_JUDGE,
         signature=dspy.make_signature(fields, "Say what the log says.", "Recorded"),
         positive=positive,
         columns={name: _field(name) for name in (*inputs, label) if name != _field(name)},
     )
+    return _with_empty_cells(judge)
+
+
+def _label_column(rows: Sequence[Row], apart: Sequence[str], path: str) -> str:
+    """Return the column of the gold that holds what people said: as it is called, else the only one like labels."""
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    candidates = label_candidates(rows, names, apart)
+    if column := choose_label_column(candidates, None, path):
+        return column
+    alike = [name for name in names if name not in apart and _may_be_label(rows, name)]
+    if len(alike) == 1:
+        return alike[0]
+    problem = f"which column holds the answers is not clear: it has {', '.join(names)}"
+    raise GoldError(problem, path=path, hint="say which one it is: --column THEIRS=label")
+
+
+def _input_columns(rows: Sequence[Row], apart: Collection[str], in_logs: Collection[str]) -> list[str]:
+    """Return the columns of texts that most rows fill in: those that the logs have too, if there are some."""
+    columns: dict[str, str] = {}  # field -> column
+    for row in rows:
+        for key in row:
+            columns.setdefault(_field(key), key)
+    texts = []
+    for name in columns.values():
+        about_the_row = name.lower().rpartition(".")[2] in (*IDS, *_ABOUT)
+        if name not in apart and not about_the_row and not is_rating(name) and _is_text(rows, name):
+            texts.append(name)
+    told_apart = [name for name in texts if not _is_label(rows, name)] or texts
+    shared = [name for name in told_apart if plain(name) in in_logs]
+    ids = [name for name in IDS if rows and all(_text(row.get(name)) for row in rows)]
+    # rows that are found by an id keep all of their texts
+    if ids and any(plain(name) in in_logs for name in ids):
+        return told_apart or ids[:1]
+    return shared or told_apart or ids[:1]
+
+
+def _is_text(rows: Sequence[Row], name: str) -> bool:
+    """Whether a column holds texts, and most rows have one."""
+    filled = 0
+    for row in rows:
+        value = row.get(name)
+        if isinstance(value, str):
+            filled += bool(value.strip())
+        elif value is not None:
+            return False
+    return 2 * filled > len(rows)
+
+
+def _with_empty_cells(judge: Judge) -> Judge:
+    """Return a judge of which a row may leave inputs out: a log is held against rows as they are."""
+    optional = {
+        name: (Annotated[str, pydantic.BeforeValidator(_text_or_empty)], "") for name in judge.input_fields
+    }
+    model = pydantic.create_model("RecordedRow", __base__=judge.row_model, **optional)  # type: ignore[call-overload]
+
+    def to_case(row: Any) -> Case:
+        label = getattr(row, judge.answer.field)
+        return Case(
+            inputs={name: getattr(row, name) for name in judge.input_fields},
+            group=row.group,
+            gold=None if label is None else judge.answer.values_of(label),
+        )
+
+    return replace(judge, rows=model, to_case=to_case)
+
+
+def _text_or_empty(value: Any) -> Any:
+    return "" if value is None else as_text(value)
 
 
 def _field(path: str) -> str:
@@ -136,55 +204,59 @@ def _field(path: str) -> str:
 
 def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[str, Any]]:
     """Return the type of an answer whose values are these, with its range or its positive label."""
-    known = [one for one in labels if one and not is_silent(one)]
-    if not known:
+    given = [label for label in labels if label and not is_silent(label)]
+    if not given:
         hint = "say which column holds it: --column THEIRS=label"
         raise UsageError("no row of the gold has a label", hint=hint)
-    if {value.casefold() for value in known} <= _WORDS:
+    if {label.casefold() for label in given} <= _WORDS:
         return bool, {"positive": "true"}
-    numbers = [_number(value) for value in known]
+    numbers = [_number(label) for label in given]
     if None not in numbers:
-        every = [one for one in (*numbers, *map(_number, verdicts)) if one is not None]
-        whole = all(one == round(one) for one in every)
+        every = [number for number in (*numbers, *map(_number, verdicts)) if number is not None]
+        whole = all(number == round(number) for number in every)
         return (int if whole else float), {"ge": min(every), "le": max(every)}
-    # what a log says once and people never is no label of theirs
-    texts = Counter(known)
-    texts.update(
-        {one: n for one, n in verdicts.items() if n > 1 and _number(one) is None and not is_silent(one)}
-    )
-    spelled = {value.casefold(): value for value, _ in reversed(texts.most_common())}
+    counts = Counter(label.casefold() for label in given)
+    texts = Counter(given)
+    # a log in other words says no labels of these people; nor does what it says once, or at length
+    if any(verdict.casefold() in counts for verdict in verdicts):
+        for verdict, rows in verdicts.items():
+            short = len(verdict) <= _LONGEST and not set(verdict) & set(_SENTENCE)
+            if rows > 1 and short and _number(verdict) is None and not is_silent(verdict):
+                texts[verdict] += rows
+    spelled = {text.casefold(): text for text, _ in reversed(texts.most_common())}
     choices = sorted(spelled.values())
     if len(choices) > _FEW:
         raise UsageError(
             f"{len(choices)} different labels are no labels: {', '.join(choices[:5])}, ...",
             hint="say which columns hold them: recorded:FILE#COLUMN, --column THEIRS=label",
         )
-    counts = Counter(value.casefold() for value in known)
-    rarest = min(choices, key=lambda one: (counts[one.casefold()] or len(known), one))
+    rarest = min(choices, key=lambda text: (counts[text.casefold()] or len(given), text))
     return Literal[*choices], {"positive": rarest} if len(choices) <= 2 else {}
 
 
 def verdict_column(log: RecordedJudge, rows: Sequence[Row]) -> str:
-    """Return the column of a log that holds its verdicts."""
-    hint = f"say which one it is: {RECORDED}{log.file}#COLUMN"
-    return _column(rows, log.column, VERDICTS, log.file, hint)
-
-
-def _column(rows: Sequence[Row], wanted: str, names: Sequence[str], path: str, hint: str) -> str:
-    """Return the column of answers: the one that is named, else of a usual name, else the only one like labels."""
+    """Return the column of a log that holds its verdicts: that of its name, else of a usual name, else like labels."""
     have = list(dict.fromkeys(key for row in rows for key in row))
-    if wanted in have:
-        return wanted
-    if wanted:
-        raise GoldError(f"no row has the column {wanted!r}", path=path, hint=f"it has {', '.join(have)}")
+    if log.column in have:
+        return log.column
+    if log.column:
+        raise GoldError(
+            f"no row has the column {log.column!r}", path=log.file, hint=f"it has {', '.join(have)}"
+        )
     usual = {name.lower(): name for name in reversed(have)}
-    if known := [usual[name] for name in names if name in usual]:
-        return known[0]
-    alike = [name for name in have if name.lower() not in (*IDS, *_ABOUT) and _is_label(rows, name)]
+    for name in VERDICTS:
+        if name in usual:
+            return usual[name]
+    alike = [name for name in have if _may_be_label(rows, name)]
     if len(alike) == 1:
         return alike[0]
     problem = f"which column holds the answers is not clear: it has {', '.join(have)}"
-    raise GoldError(problem, path=path, hint=hint)
+    raise GoldError(problem, path=log.file, hint=f"say which one it is: {RECORDED}{log.file}#COLUMN")
+
+
+def _may_be_label(rows: Sequence[Row], name: str) -> bool:
+    """Whether a column of no usual name holds values as labels are."""
+    return name.lower() not in (*IDS, *_ABOUT) and _is_label(rows, name)
 
 
 def _is_label(rows: Sequence[Row], name: str) -> bool:
@@ -209,30 +281,31 @@ def _text(value: Any) -> str:
 def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
     """Return the judge of a log with what it says of each case of the gold; its note says how rows were found."""
     cases, mapping = (*gold.cases, *gold.ambiguous), RowMapping(**gold.mapping)
-    own = {**gold.judge.columns, **mapping.columns}
-    inputs = {path: name for path, name in own.items() if name in gold.judge.input_fields}
-    rows = [
-        {**row, **{name: row[path] for path, name in inputs.items() if path in row}} for row in log_rows(log)
-    ]
-    keys = _keys(rows, gold, cases, log.column)
+    rows = _by_field(log_rows(log), gold, mapping)
+    keys = _keys(rows, gold, cases, log)
     columns = _columns(log, rows, gold.judge, keys)
     by_key: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         by_key.setdefault(tuple(_key(row.get(name)) for name in keys), []).append(row)
     by_key.pop(("",) * len(keys), None)  # rows without an id are not all the same row
-    known, unreadable, contradicted, used = dict[str, Reading](), list[str](), 0, 0
+
+    said: dict[str, Reading] = {}
+    unreadable: list[str] = []
+    contradicted = repeated = used = 0
     for case in cases:
         orders = _rows_of(case, gold, keys, by_key)
-        readings = [
-            [reading for row in order if (reading := _reading(gold.judge, mapping, case, row, columns))]
-            for order in orders
-        ]
+        readings: list[list[Reading]] = []
+        for of_order in orders:
+            read_in_order = [_reading(gold.judge, mapping, case, row, columns) for row in of_order]
+            readings.append([reading for reading in read_in_order if reading])
         used += sum(map(len, orders))
-        if any(len({one.values for one in order}) > 1 for order in readings):
+        repeated += any(len(of_order) > 1 for of_order in orders)
+        votes = [_majority(of_order) for of_order in readings]
+        if any(of_order and not vote for of_order, vote in zip(readings, votes, strict=True)):
             contradicted += 1
-        elif any(readings):
-            known[case.id] = _together(gold.judge, readings)
-        elif same := [row for order in orders for row in order]:
+        elif any(votes):
+            said[case.id] = _together(gold.judge, [[vote] if vote else [] for vote in votes])
+        elif same := [row for of_order in orders for row in of_order]:
             unreadable.append(_text(same[0].get(columns[0])) or "nothing")
     if not used:
         raise GoldError(
@@ -240,10 +313,17 @@ def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
             path=log.file,
             hint="give both files the same id column, or the same inputs, word for word",
         )
+    if unreadable and not said and not contradicted:
+        raise _other_words(log, gold, columns, unreadable)
+
     named = ", ".join(map(repr, columns))
     notes = [f"{log.name}: the column {named} of {plural(used, 'row')}, found by {' and '.join(keys)}"]
-    if missing := len(cases) - len(known) - len(unreadable) - contradicted:
-        example = next(case for case in cases if case.id not in known)
+    if gold.judge.name == RECORDED_JUDGE:
+        notes.append(f"taken as inputs: {', '.join(gold.judge.input_fields)}")
+    if repeated:
+        notes.append(f"{plural(repeated, 'labelled row')} stand in it more than once: most verdicts count")
+    if missing := len(cases) - len(said) - len(unreadable) - contradicted:
+        example = next(case for case in cases if case.id not in said)
         notes.append(f"{plural(missing, 'labelled row')} not in it, such as {example.source}")
     if len(rows) > used:
         notes.append(f"{plural(len(rows) - used, 'row')} of it without a label")
@@ -252,8 +332,47 @@ def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
     if unreadable:
         without = plural(len(unreadable), "row")
         notes.append(f"{without} without a label of the gold, such as {unreadable[0]!r}")
-    sha = text_hash(repr(sorted((id_, one.values, one.probabilities) for id_, one in known.items())))
-    return log.on_gold(gold.judge, known, sha, "; ".join(notes))
+    sha = text_hash(
+        repr(sorted((id_, reading.values, reading.probabilities) for id_, reading in said.items()))
+    )
+    return log.on_gold(gold.judge, said, sha, "; ".join(notes))
+
+
+def _by_field(rows: Sequence[Row], gold: Gold, mapping: RowMapping) -> list[Row]:
+    """Return the rows of a log with the inputs of the judge by their names, as gold is read."""
+    columns = {**gold.judge.columns, **mapping.columns}
+    inputs = {path: name for path, name in columns.items() if name in gold.judge.input_fields}
+    result = []
+    for row in rows:
+        found = find_columns(row, gold.judge.input_fields)
+        renamed = {name: row[path] for path, name in {**found, **inputs}.items() if path in row}
+        result.append({**row, **renamed})
+    return result
+
+
+def _majority(readings: Sequence[Reading]) -> Reading | None:
+    """Return the first reading of those that more than half of the verdicts on a row are like."""
+    counts = Counter(reading.values for reading in readings)
+    for reading in readings:
+        if 2 * counts[reading.values] > len(readings):
+            return reading
+    return None
+
+
+def _other_words(
+    log: RecordedJudge, gold: Gold, columns: Sequence[str], verdicts: Sequence[str]
+) -> GoldError:
+    """Return the error of a log that says none of the gold's labels."""
+    words = [word for word, _ in Counter(verdicts).most_common(_SHOWN)]
+    labels = list(gold.judge.answer.scale.choices) or [gold.judge.answer.scale.expects]
+    maps = " ".join(f"--map {quote(word)}=LABEL" for word in words)
+    more = ", ..." if len(set(verdicts)) > len(words) else ""
+    return GoldError(
+        f"none of the {len(verdicts)} verdicts in {', '.join(columns)} is a label of the gold: "
+        f"the log says {', '.join(words)}{more}, people said {', '.join(labels)}",
+        path=log.file,
+        hint=f"say which label each word means: {maps}; or name another column: {RECORDED}{log.file}#COLUMN",
+    )
 
 
 def _columns(log: RecordedJudge, rows: Sequence[Row], judge: Judge, keys: Sequence[str]) -> tuple[str, ...]:
@@ -304,21 +423,30 @@ def _together(judge: Judge, orders: Sequence[Sequence[Reading]]) -> Reading:
     return judge.answer.join([own[0] if own else in_own_order, exchanged[0]])
 
 
-def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], wanted: str) -> list[str]:
+def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], log: RecordedJudge) -> list[str]:
     """Return the columns by which rows are found: an id that both have, else the inputs that both have."""
     have = {key for row in rows for key in row}
-    if _of_a_run(rows[0]) and not wanted:
+    if _of_a_run(rows[0]) and not log.column:
         return _RUN
-    own = {key for case in cases for key in gold.rows[case.id]}
     for name in IDS:
-        if name in have & own and len({_key(row.get(name)) for row in rows}) > len(rows) // 2:
+        if name not in have:
+            continue
+        # rows of the gold have an id each; a log may have several verdicts on each of them
+        ids = [_key(gold.rows[case.id].get(name)) for case in cases]
+        named = [key for key in ids if key]
+        in_log = {_key(row.get(name)) for row in rows}
+        if 2 * len(set(named)) > len(cases) and len(set(named)) == len(named) and len(in_log) > 1:
             return [name]
-    inputs = [name for name in gold.judge.input_fields if name in have]
+    inputs = []
+    for name in gold.judge.input_fields:
+        filled = sum(bool(_key(row.get(name))) for row in rows)
+        if 2 * filled > len(rows):
+            inputs.append(name)
     if inputs:
         return inputs
     raise GoldError(
         f"the log has none of the columns that tell rows apart: {', '.join(gold.judge.input_fields)}, or an id",
-        path=gold.source,
+        path=log.file,
         hint=f"the log has {', '.join(sorted(have))}; give both files a column id",
     )
 
@@ -350,7 +478,22 @@ def _reading(
             shares = {positive: number, others[0]: 1 - number}
             return Reading(values=(likelier,), probabilities=(shares,))
     values = _values(judge, mapping, case, {judge.answer.field: value})
+    if (not values or None in values) and isinstance(value, str):
+        values = _values_of_reply(judge, mapping, case, value)
     return None if not values or None in values else Reading(values=values)
+
+
+def _values_of_reply(judge: Judge, mapping: RowMapping, case: Case, cell: str) -> Values:
+    """Return the values that a cell says that holds a model's reply; none if the rules for replies read none."""
+    try:
+        fields = json_fields(cell, (judge.answer.field, *VERDICTS))
+        answers = [value for _, value in sorted(fields, key=lambda item: item[0] != judge.answer.field)]
+        if not answers and judge.answer.scale.domain:
+            texts = {judge.answer.scale.text(label): label for label in judge.answer.scale.domain}
+            answers = [choice(cell, list(texts))]
+    except ValueError:
+        return ()
+    return _values(judge, mapping, case, {judge.answer.field: answers[0]}) if answers else ()
 
 
 def _values(judge: Judge, mapping: RowMapping, case: Case, recorded: Row) -> Values:

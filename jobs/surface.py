@@ -74,13 +74,9 @@ class Asked(Work, Protocol):
 class Surface:
     """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
 
-    columns: Mapping[str, str]
-    """Columns of the user's files -> what the judge calls them."""
-
     def __init__(self, store: Store, start: Start | None = None, mapping: MappingLike | None = None) -> None:
         self.store, self.start = store, start or Start(root=store.checkpoints)
         self.mapping = mapping_of(mapping)
-        self.columns = self.mapping.columns
 
     def note(self, *notes: str) -> None:
         """Say what a user should know."""
@@ -107,7 +103,7 @@ class Surface:
         elif name := next(filter(None, map(judge_named, logs)), ""):
             judge = self.judge(name)[0]
         else:
-            judge = inferred_judge(logs, gold, self.columns)
+            judge = inferred_judge(logs, gold, self.mapping)
         labelled = self.gold(gold, judge)
         ready = (joined(one, labelled) if isinstance(one, RecordedJudge) else one for one in contenders)
         return tuple(ready), labelled

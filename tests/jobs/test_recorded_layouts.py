@@ -1,0 +1,136 @@
+"""Logs of other tools held against labels: other words, replies in cells, empty cells, repeated rows, column names."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import Done, cli, write_jsonl
+
+COUNT = 12
+
+
+def word(n: int) -> str:
+    return "send" if n % 2 else "hold"
+
+
+def labelled(n: int) -> dict[str, Any]:
+    return {
+        "id": f"r{n}",
+        "policy": f"Refunds within {n} days of delivery.",
+        "reply": f"We refund item {n} in full.",
+        "verdict": word(n),
+    }
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def evaluated(gold: list[dict[str, Any]], log: list[dict[str, Any]], *options: str) -> Done:
+    write_jsonl(Path("gold.jsonl"), gold)
+    write_jsonl(Path("log.jsonl"), log)
+    return cli("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl", "--json", *options)
+
+
+ROWS = [labelled(n) for n in range(COUNT)]
+RIGHT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str], str]] = {
+    # gold, log, options, what is said
+    "each row twice": (
+        ROWS,
+        [{"id": row["id"], "verdict": row["verdict"]} for row in ROWS] * 2,
+        [],
+        "12 labelled rows stand in it more than once: most verdicts count",
+    ),
+    "most of three verdicts": (
+        ROWS,
+        [{"id": row["id"], "verdict": word(n + (n < COUNT and epoch == 1))} for epoch in range(3)
+         for n, row in enumerate(ROWS)],
+        [],
+        "found by id",
+    ),
+    "other words with --map": (
+        ROWS,
+        [{"id": row["id"], "verdict": row["verdict"] == "send"} for row in ROWS],
+        ["--map", "True=send", "--map", "false=hold"],
+        "found by id",
+    ),
+    "JSON in cells": (
+        ROWS,
+        [{"id": row["id"], "verdict": json.dumps({"reason": "so", "verdict": row["verdict"]})} for row in ROWS],
+        [],
+        "found by id",
+    ),
+    "JSON with another name": (
+        ROWS,
+        [{"id": row["id"], "output": json.dumps({"label": row["verdict"]}), "verdict": None} for row in ROWS],
+        [],
+        "",
+    ),
+    "an empty cell in an input": (
+        [{**row, "policy": None if n == 3 else row["policy"]} for n, row in enumerate(ROWS)],
+        [{"policy": row["policy"] if n != 3 else "", "reply": row["reply"], "prediction": row["verdict"]}
+         for n, row in enumerate(ROWS)],
+        [],
+        "taken as inputs: policy, reply",
+    ),
+    "an input that only the gold has": (
+        [{**row, "note": f"Note number {n}, which the log does not have."} for n, row in enumerate(ROWS)],
+        [{"policy": row["policy"], "reply": row["reply"], "prediction": row["verdict"]} for row in ROWS],
+        [],
+        "found by policy and reply",
+    ),
+    "names in other letters": (
+        ROWS,
+        [{"Policy": row["policy"], "REPLY": row["reply"], "Prediction": row["verdict"]} for row in ROWS],
+        [],
+        "found by policy and reply",
+    ),
+    "a model's label in the gold": (
+        [{**row, "verdict": word(n // 2), "human_label": row["verdict"]} for n, row in enumerate(ROWS)],
+        [{"id": row["id"], "verdict": row["verdict"]} for row in ROWS],
+        [],
+        "found by id",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", [name for name in RIGHT if name != "JSON with another name"])
+def test_a_log_that_is_right_is_right_in_every_layout(layout: str) -> None:
+    gold, log, options, said = RIGHT[layout]
+    done = evaluated(gold, log, *options)
+    assert done.code == 0, done.err
+    assert (done.json["scores"]["accuracy"]["value"], done.json["cases"]) == (1.0, COUNT)
+    assert said in done.err
+
+
+def test_json_with_another_name_is_read_where_the_column_is_named() -> None:
+    gold, log, _, _ = RIGHT["JSON with another name"]
+    write_jsonl(Path("gold.jsonl"), gold)
+    write_jsonl(Path("log.jsonl"), log)
+    done = cli("evaluate", "recorded:log.jsonl#output", "--gold", "gold.jsonl", "--json")
+    assert done.json["scores"]["accuracy"]["value"] == 1.0, done.err
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "true and false": (lambda n: n % 2 == 0, "the log says True, False, people said hold, send; say which label"),
+    "numbers": (lambda n: n % 2, "the log says 0, 1, people said hold, send; say which label"),
+    "other labels": (lambda n: ("ok", "bad")[n % 2], "--map ok=LABEL --map bad=LABEL"),
+    "sentences": (lambda n: f"I would not say {word(n)}, rather {word(n + 1)}.", "none of the 12 verdicts"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_a_log_in_other_words_is_an_error_that_names_map(words: str) -> None:
+    verdict, said = REFUSED[words]
+    done = evaluated(ROWS, [{"id": row["id"], "verdict": verdict(n)} for n, row in enumerate(ROWS)])
+    assert (done.code, done.out) == (1, "")
+    assert said in done.err
+    assert "--map" in done.lines[-1]
+
+
+def test_two_verdicts_that_differ_are_none() -> None:
+    log = [{"id": row["id"], "verdict": row["verdict"]} for row in ROWS]
+    done = evaluated(ROWS, [*log, {"id": "r1", "verdict": "hold"}])
+    assert "1 row with verdicts that contradict each other" in done.err
