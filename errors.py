@@ -225,9 +225,9 @@ def _fits(value: Any, kind: Any) -> bool:
     return whole and not (inside and not all(_fits(one, parts[-1]) for one in held))
 
 
-def plural(count: int, name: str) -> str:
-    """Return a number of things: ``1 row``, ``2 rows``."""
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+def plural(count: int, name: str, several: str = "") -> str:
+    """Return a number of things: ``1 row``, ``2 rows``, ``2 replies`` where ``several`` is no name with an s."""
+    return f"{count} {name}" if count == 1 else f"{count} {several or f'{name}s'}"
 
 
 _MANY = 12

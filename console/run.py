@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
+from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
 from ..gold.goldset import Gold
@@ -47,11 +48,18 @@ def run(options: RunOptions) -> Result:
         if options.canary:
             settings = replace(settings, canary=_canary(options, loaded, bar.step))
 
+        estimate: Estimate | None = None
+
         def begin(plan: RunPlan) -> None:
-            foreseen(loaded, plan, settings.budget, yes=options.yes)
+            nonlocal estimate
+            estimate = foreseen(loaded, plan, settings.budget, yes=options.yes)
             total = None if plan.rows is None else plan.rows + len(plan.canary)
             bar.watch(plan.trouble)
             bar.begin(f"judging with {loaded.name}", total)
+
+        def foresee_again(spend: Spend) -> None:
+            if estimate is not None:
+                remark(estimate.anew_words(spend))
 
         if options.engine == "ray":
             summary = _on_ray(
@@ -59,7 +67,15 @@ def run(options: RunOptions) -> Result:
             )
         else:
             output = results() if options.output == "-" else Path(options.output)
-            summary = run_judge(loaded, source, output, settings=settings, on_begin=begin, on_row=bar.step)
+            summary = run_judge(
+                loaded,
+                source,
+                output,
+                settings=settings,
+                on_begin=begin,
+                on_row=bar.step,
+                on_first_replies=foresee_again,
+            )
     remark(*source.notes)
     return result_of(options, loaded, summary)
 

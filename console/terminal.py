@@ -4,9 +4,11 @@ import select
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from ..arguments.groups import Limits, NameOptions, Resume, RowOptions, StoreOptions
+from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural, unknown_price
@@ -26,7 +28,11 @@ class Terminal(Surface):
 
     def __init__(self, options: StoreOptions) -> None:
         store = store_of(options)
-        super().__init__(store, start_of(options, store) if isinstance(options, Resume) else None)
+        start = None
+        if isinstance(options, Resume):
+            start = replace(start_of(options, store), on_first_replies=self.foresee_again)
+        super().__init__(store, start)
+        self._estimate: Estimate | None = None
         self.forecast: dict[str, Any] | None = None  # the estimate as JSON values
         self._options = options
         self.mapping = mapping_of(options) if isinstance(options, NameOptions) else RowMapping()
@@ -37,9 +43,16 @@ class Terminal(Surface):
 
     def agreed(self, estimate: Estimate, paid: Mapping[str, int], notes: Sequence[str] = ()) -> None:
         """Say what is about to be spent, and ask a person where that is much."""
-        self.forecast = estimate.to_json()
+        self.forecast, self._estimate = estimate.to_json(), estimate
         yes = isinstance(self._options, Limits) and self._options.yes
         agree(estimate, paid, yes=yes, notes=notes)
+
+    def foresee_again(self, spend: Spend) -> None:
+        """Say what is to be expected by the first replies, where that differs much from what was said before."""
+        if self._estimate is None or self.forecast is None or not self._estimate.paid:
+            return
+        self.forecast["after_first_replies"] = self._estimate.anew(spend).to_json()
+        remark(self._estimate.anew_words(spend))
 
     def notes(self, work: Any) -> Sequence[str]:
         """Return what a user should know before it is asked."""

@@ -32,7 +32,7 @@ from .failures import (
     kind_of,
 )
 from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
-from .ledger import Ledger, Purpose, Spend
+from .ledger import FirstReplies, Ledger, Purpose, Spend
 from .meter import Amount, Budget, Estimate, Meter, size_of
 from .pace import Pace
 from .structure import Terms
@@ -72,6 +72,7 @@ class CallContext:
     paces: dict[str, Pace] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
     learnt: Mapping[str, str] = field(default_factory=dict)  # what earlier jobs learnt of terms, by endpoint
+    first_replies: FirstReplies | None = None  # what is told of them, if somebody wants to know
     embedders: dict[Any, Any] = field(default_factory=dict)  # model -> what embeds texts in the job
     # proposals that could not be used, by what was asked
     unread: Counter[str] = field(default_factory=Counter)
@@ -331,6 +332,8 @@ class Channel:
                 reservation=attempt.reservation,
                 failed=not isinstance(end, Answer),
             )
+        if isinstance(end, Answer) and self.context.first_replies is not None:
+            self.context.first_replies.count()
 
     def _failed(
         self, attempt: _Attempt, error: LMError, kind: FailureKind, failed_attempts: int, wait: float | None

@@ -1,7 +1,7 @@
 """What was spent, by purpose, counted where a call is made: DSPy loses the calls of other threads."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,6 +37,21 @@ class Spend:
     def to_json(self) -> dict[str, Any]:
         """Return the counts as a plain mapping, the cost rounded to a millionth."""
         return {name: round(count, 6) for name, count in vars(self).items() if name != "seconds"}
+
+
+class FirstReplies:
+    """Tells once when so many replies have come, over all that share it. Thread-safe."""
+
+    def __init__(self, number: int, tell: Callable[[], None]) -> None:
+        self._open, self._tell, self._lock = number, tell, threading.Lock()
+
+    def count(self) -> None:
+        """Count a reply."""
+        with self._lock:
+            self._open -= 1
+            due = self._open == 0
+        if due:
+            self._tell()
 
 
 class Ledger:

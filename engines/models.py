@@ -50,6 +50,15 @@ from .window import Window
 OFFLINE = "offline"
 RECORDED = "recorded:"
 """How the name of a file of verdicts begins that stands for a judge."""
+_REASONS = re.compile(
+    r"^gemini-(2\.5-(pro|flash(?!-lite))|3)|reason|thinking|(^|-)r1\b|^qwq|^magistral|^grok-4|gpt-oss"
+)
+"""Names of models that reason unless they are told not to, besides OpenAI's; others may be found out by a reply."""
+_REASONING_TOKENS: dict[str | None, int] = {
+    **{"none": 0, "minimal": 50, "low": 200, "medium": 600, "high": 1500, "xhigh": 3000, "max": 6000},
+    **{None: 600},  # providers reason at a medium effort where none is named
+}
+"""Effort -> the tokens of hidden reasoning that a forecast expects of a reply to a short question."""
 _log = logging.getLogger("jurist")
 
 
@@ -156,6 +165,15 @@ class Model(EndpointSettings):
     def fixed_temperature(self) -> bool:
         """Whether the model refuses any temperature but its own: OpenAI's reasoning families."""
         return bool(re.match(r"(o\d|gpt-5(?!.*-chat))", self.name.rpartition("/")[2].lower()))
+
+    @property
+    def expected_reasoning(self) -> int:
+        """The tokens of hidden reasoning to expect in a reply, by the effort; 0 of a model not known to reason."""
+        effort = self.reasoning_effort
+        name = self.name.rpartition("/")[2].lower()
+        if effort is None and not (self.fixed_temperature or _REASONS.search(name)):
+            return 0
+        return _REASONING_TOKENS[effort]
 
     @property
     def further_settings(self) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""What work will cost, before anything is sent: calls, tokens and dollars, each as a range.
+"""What work will cost, before anything is sent: calls, tokens and dollars, each as one expected figure and a range.
 
-What a call takes is measured on a few prompts that the program renders and the offline engine answers. Retries after
-failures and hidden reasoning are not in it.
+What a call takes is measured on a few prompts that the program renders and the offline engine answers. Models that are
+known to reason are expected to write some hidden tokens more. After the first replies the forecast is made anew from
+what they took. Retries after failures are not in it.
 """
 
 import math
@@ -17,7 +18,7 @@ from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..engines.prices import foreseen_cost
-from ..errors import JuristError
+from ..errors import JuristError, plural
 from ..evaluation.plain import plain
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker, room_for
@@ -27,6 +28,12 @@ from ..text.wording import strings
 
 _DETAILED = 4  # asks above which their calls are not listed one by one
 _RENDERED = 4
+_LEAST_REASONING, _MOST_REASONING = 0.25, 3.0
+"""Shares of the hidden reasoning that is expected of a model, between which its mean will mostly lie."""
+FIRST_REPLIES = 20
+"""Replies after which a forecast is made anew."""
+_DIFFERS = 1.5
+"""By how much a new forecast must differ from the one before to be said."""
 Item = TypeVar("Item")
 
 
@@ -49,6 +56,22 @@ class Span(NamedTuple):
         return [self.least, None if self.most == math.inf else self.most]
 
 
+class Expected(NamedTuple):
+    """One figure each of what is to be expected; ``None`` if not known."""
+
+    calls: float
+    tokens: float | None
+    cost: float | None  # US dollars
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return the figures, rounded."""
+        return {
+            "calls": round(self.calls),
+            "tokens": None if self.tokens is None else round(self.tokens),
+            "cost": None if self.cost is None else round(self.cost, 6),
+        }
+
+
 class Size(NamedTuple):
     """What one question takes: calls, and tokens of each, which are 0 if the program could not be tried offline."""
 
@@ -67,6 +90,10 @@ class Size(NamedTuple):
         made = max(1, spend.calls)
         return cls(made / (questions or made), spend.input_tokens / made, spend.output_tokens / made)
 
+    def with_reasoning(self, tokens: float) -> "Size":
+        """Return the size of a call whose reply has so many hidden tokens besides."""
+        return self._replace(output=self.output + tokens)
+
     def price(self, model: Model) -> float | None:
         """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
         if free(model):
@@ -84,6 +111,33 @@ class Ask:
     size: Size = field(default_factory=Size)  # what one takes
     longest: Size | None = None  # the same for the longest prompts; default: as ``size``
     who: str = ""  # what people call it; empty if its calls need not be told apart
+    expected: float | None = (
+        None  # the calls to expect; default: the middle, or the least where there is no most
+    )
+
+    @property
+    def expected_calls(self) -> float:
+        """The calls to expect."""
+        if self.expected is not None:
+            return max(self.calls.least, min(self.expected, self.calls.most))
+        if self.calls.most == math.inf:
+            return self.calls.least
+        return (self.calls.least + self.calls.most) / 2
+
+    @property
+    def expected_size(self) -> Size:
+        """What one call is expected to take of the model that is named first, who answers most."""
+        longest = self.longest or self.size
+        reasoning = self.models[0].expected_reasoning if self.models else 0
+        return self.size._replace(
+            input=(self.size.input + longest.input) / 2,
+            output=(self.size.output + longest.output) / 2 + reasoning,
+        )
+
+    @property
+    def expected_price(self) -> float:
+        """US dollars that one call is expected to cost; what is not known counts as nothing."""
+        return (self.expected_size.price(self.models[0]) or 0.0) if self.models else 0.0
 
     @property
     def paid(self) -> bool:
@@ -93,14 +147,19 @@ class Ask:
     @property
     def tokens(self) -> tuple[float, float]:
         """Tokens of one call, from least to most."""
-        return self.size.tokens, (self.longest or self.size).tokens
+        reasoning = [model.expected_reasoning for model in self.models] or [0]
+        least = self.size.tokens + _LEAST_REASONING * min(reasoning)
+        return least, (self.longest or self.size).tokens + _MOST_REASONING * max(reasoning)
 
     @property
     def prices(self) -> tuple[float, float]:
         """US dollars of one call, from least to most; what is not known counts as nothing."""
-        least, most = (
-            [size.price(one) or 0.0 for one in self.models] for size in (self.size, self.longest or self.size)
-        )
+        least, most = [], []
+        for model in self.models:
+            low = self.size.with_reasoning(_LEAST_REASONING * model.expected_reasoning)
+            high = (self.longest or self.size).with_reasoning(_MOST_REASONING * model.expected_reasoning)
+            least.append(low.price(model) or 0.0)
+            most.append(high.price(model) or 0.0)
         return min(least), max(most)
 
 
@@ -133,6 +192,56 @@ class Estimate:
             return None
         return self._priced(lambda ask: ask.prices, self.budget.cost, digits=6)
 
+    @property
+    def paid(self) -> bool:
+        """Whether anything of it costs something."""
+        return any(ask.paid for ask in self.asks)
+
+    @property
+    def expected(self) -> "Expected":
+        """Calls, tokens and dollars to expect, within the limits."""
+        calls = sum(ask.expected_calls for ask in self.asks)
+        share = 1.0
+        if self.budget.calls is not None and calls > self.budget.calls:
+            share = self.budget.calls / calls
+        tokens = sum(ask.expected_calls * ask.expected_size.tokens for ask in self.asks)
+        dollars = sum(ask.expected_calls * ask.expected_price for ask in self.asks)
+        return Expected(
+            calls=share * calls,
+            tokens=None if self.tokens is None else _limited(share * tokens, self.budget.tokens),
+            cost=None if self.cost is None else _limited(share * dollars, self.budget.cost),
+        )
+
+    def anew(self, spend: Spend) -> "Expected":
+        """Return what to expect by what the first replies took: the same calls, at their tokens and dollars."""
+        before = self.expected
+        made = max(1, spend.calls - spend.failures - spend.retries)
+        tokens = (spend.input_tokens + spend.output_tokens) / made
+        cost = None if spend.unpriced else before.calls * spend.cost / made
+        return Expected(
+            calls=before.calls,
+            tokens=_limited(before.calls * tokens, self.budget.tokens),
+            cost=None if cost is None else _limited(cost, self.budget.cost),
+        )
+
+    def anew_words(self, spend: Spend) -> str:
+        """Return in a line what to expect after the first replies; empty where that hardly differs from before."""
+        before, now = self.expected, self.anew(spend)
+        made = max(1, spend.calls - spend.failures - spend.retries)
+        if now.cost and before.cost is not None:
+            ratio, total = now.cost / max(before.cost, 1e-9), f"{now.cost:.2f} USD and not {before.cost:.2f}"
+        elif now.tokens and before.tokens:
+            ratio = now.tokens / before.tokens
+            total = f"{_counted(now.tokens)} tokens and not {_counted(before.tokens)}"
+        else:
+            return ""
+        if 1 / _DIFFERS < ratio < _DIFFERS:
+            return ""
+        reply = f"{spend.output_tokens / made:,.0f} tokens"
+        if spend.reasoning_tokens:
+            reply += f", {spend.reasoning_tokens / made:,.0f} of them hidden reasoning"
+        return f"after {plural(made, 'reply', 'replies')}: about {total} in all; a reply takes {reply}"
+
     def unpriced(self, *, hosted: bool = False) -> tuple[str, ...]:
         """Return the models whose price is not known, all or those that are ``hosted`` at their provider's address."""
         models = [model for ask in self.asks for model in ask.models if ask.size.price(model) is None]
@@ -153,11 +262,18 @@ class Estimate:
             spare = f", of which {self.spare} are spare for requests that fail" if self.spare else ""
             details.append(f"set --max-calls to at least {self.needed}{spare}")
         detail = f" ({', '.join(details)})" if details else ""
-        tokens = f"about {whole.tokens.words(_counted)} tokens" if whole.tokens else "tokens not known"
-        if not any(ask.paid for ask in self.asks):
+        expected = whole.expected
+        if whole.tokens is None or expected.tokens is None:
+            tokens = "tokens not known"
+        else:
+            tokens = f"about {_with_range(expected.tokens, whole.tokens, _counted)} tokens"
+        reasoning = max((model.expected_reasoning for ask in self.asks for model in ask.models), default=0)
+        if reasoning and whole.tokens:
+            tokens += f", with {reasoning} of hidden reasoning a reply"
+        if not self.paid:
             cost = "no cost"
-        elif whole.cost is not None:
-            cost = f"about {whole.cost.words('{:.2f}'.format)} USD without hidden reasoning"
+        elif whole.cost is not None and expected.cost is not None:
+            cost = f"about {_with_range(expected.cost, whole.cost, '{:.2f}'.format)} USD"
         else:
             unpriced = ", ".join(self.unpriced())
             cost = f"the price of {unpriced} is not known" if unpriced else "cost not known"
@@ -174,6 +290,7 @@ class Estimate:
             "what": self.what,
             "parts": parts,
             **{name: span and span.to_json() for name, span in spans.items()},
+            "expected": self.expected.to_json(),
             "unpriced": plain(self.unpriced()),
             "needed": self.needed,
             "spare": self.spare,
@@ -214,6 +331,16 @@ class Estimate:
         return Span(low, high)
 
 
+def _limited(figure: float, limit: float | None) -> float:
+    return figure if limit is None else min(figure, limit)
+
+
+def _with_range(figure: float, span: Span, written: Callable[[float], str]) -> str:
+    """Return ``0.53 (0.05 to 1.20)``, or the figure alone where the ends read like it."""
+    words, ends = written(figure), span.words(written)
+    return words if ends == words else f"{words} ({ends})"
+
+
 def _counted(number: float) -> str:
     """Return a number of tokens in two digits: ``950``, ``41 thousand``, ``9.2 million``."""
     for size, name in ((1_000_000, " million"), (1000, " thousand")):
@@ -241,7 +368,9 @@ def ask_of(
         return Ask(role=role, models=tuple(models), calls=Span(*number), who=who)
     calls = Span(number[0] * asker.judge.answer.presentations, room_for(asker.judge, number[1], 1))
     size = size_of(asker, cases) if cases else Size()
-    return Ask(role=role, models=tuple(models), calls=calls, size=size, who=who)
+    # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.
+    expected = (calls.least + number[1] * asker.judge.calls) / 2
+    return Ask(role=role, models=tuple(models), calls=calls, size=size, who=who, expected=expected)
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
@@ -260,8 +389,16 @@ def embedding(role: str, asker: Asker, rows: int, shown: Sequence[Case]) -> list
             calls = Span(own + requests_for(texts), own + texts)
             tokens = length(shown) * (texts + len(kept.rows))
             low, high = (Size(1.0, tokens / number) for number in calls)
-            about = {"role": f"{role}, embedder {at}", "who": f"of {kept.embedder}"}
-            asks.append(Ask(**about, models=(embedder.model,), calls=calls, size=low, longest=high))
+            asks.append(
+                Ask(
+                    role=f"{role}, embedder {at}",
+                    who=f"of {kept.embedder}",
+                    models=(embedder.model,),
+                    calls=calls,
+                    size=low,
+                    longest=high,
+                )
+            )
     return asks
 
 

@@ -24,7 +24,7 @@ import orjson
 
 from ..engines.channel import CallContext
 from ..engines.journal import Journal
-from ..engines.ledger import Ledger
+from ..engines.ledger import FirstReplies, Ledger, Spend
 from ..engines.meter import Budget, Meter
 from ..engines.pace import Pace
 from ..errors import BudgetExhausted, CheckpointError, StoppedError, StopRequested, signal_name
@@ -43,6 +43,9 @@ class Start:
     # called with role -> answers that an earlier start paid for, before anything is asked. What it raises
     # ends the work
     on_open: Callable[[Mapping[str, int]], None] = lambda paid: None
+    # called once, with what was spent so far, when the first replies have come
+    on_first_replies: Callable[[Spend], None] | None = None
+    first_replies: int = 20  # how many these are
 
 
 class Work(Protocol):
@@ -134,8 +137,12 @@ def _text(value: Any) -> str:
 class PaidJob:
     """Open work. Made by :func:`paying`."""
 
-    def __init__(self, work: Work, checkpoint: Checkpoint | None) -> None:
+    def __init__(self, work: Work, checkpoint: Checkpoint | None, start: Start | None = None) -> None:
         self.checkpoint, self.meter = checkpoint, Meter(work.budget)
+        told = start.on_first_replies if start else None
+        first = None
+        if start and told:
+            first = FirstReplies(start.first_replies, lambda: told(self.ledger.spend()))
         paces: dict[str, Pace] = {}  # one for each endpoint, whoever asks it
         learnt = {place: terms for place, (terms, _) in _learnt().items()}
         self.contexts = {
@@ -145,6 +152,7 @@ class PaidJob:
                 journal=Journal(checkpoint.journal(number) if checkpoint else None),
                 paces=paces,
                 learnt=learnt,
+                first_replies=first,
             )
             for number, role in enumerate(work.roles)
         }
@@ -301,7 +309,7 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
         start.on_open(dict.fromkeys(work.roles, 0))
     if start.root is not None:
         checkpoint = Checkpoint(start.root, work.fingerprint(), resume=start.resume, fresh=start.fresh)
-    job = PaidJob(work, checkpoint)
+    job = PaidJob(work, checkpoint, start)
     ended = stopped = False
     try:
         if not start.fresh:

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from dspy.utils.exceptions import LMError
 
 from ..cases import Case
+from ..engines.ledger import Spend
 from ..engines.meter import Amount, Budget
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.new_rows import NewRow, Source
@@ -75,12 +76,19 @@ def run_judge(
     settings: RunSettings | None = None,
     on_begin: Callable[[RunPlan], None] = lambda plan: None,
     on_row: Callable[[], None] = lambda: None,
+    on_first_replies: Callable[[Spend], None] | None = None,
 ) -> Summary:
     """Judge the rows of a source and write a line for each; limits hold over all that ``resume`` continues."""
     # at a limit or signal the rows in flight are finished as far as they are paid, and the others are left
     settings = settings or RunSettings()
     work = _Running(
-        judge=judge, source=source, output=output, settings=settings, on_begin=on_begin, on_row=on_row
+        judge=judge,
+        source=source,
+        output=output,
+        settings=settings,
+        on_begin=on_begin,
+        on_row=on_row,
+        on_first_replies=on_first_replies,
     )
     if not isinstance(output, Path):
         return work.done()
@@ -113,6 +121,7 @@ class _Running:
     settings: RunSettings
     on_begin: Callable[[RunPlan], None]
     on_row: Callable[[], None]
+    on_first_replies: Callable[[Spend], None] | None = None
     roles: tuple[str, ...] = ("judge", "canary")  # whose answers are kept apart
 
     @property
@@ -136,7 +145,12 @@ class _Running:
     @property
     def start(self) -> Start:
         root = self.file and checkpoint_of(self.file)
-        return Start(root=root, resume=self.settings.resume, fresh=self.settings.fresh)
+        return Start(
+            root=root,
+            resume=self.settings.resume,
+            fresh=self.settings.fresh,
+            on_first_replies=self.on_first_replies,
+        )
 
     @property
     def rejected(self) -> Path | None:

@@ -12,12 +12,13 @@ import pytest
 from small import FAST, claims, cli, ok, write_jsonl
 
 from jurist.console.terminal import approve
+from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.jobs.estimate import Estimate, Span
+from jurist.jobs.estimate import Ask, Estimate, Size, Span
 from jurist.jobs.plan import Plan, foresee_compilation
 from jurist.programs.fect import FECT
 
@@ -151,3 +152,63 @@ def test_compiling_with_a_real_model_is_asked_about(
     ok(*argv, "--yes", "--anyway")
     typed("y\n")
     ok(*argv, "--anyway")
+
+
+REASONING = {
+    # model, effort -> hidden tokens expected of a reply
+    "openai/gpt-5-mini": (None, 600),
+    "openrouter/openai/o4-mini": (None, 600),
+    "gemini/gemini-2.5-flash": ("low", 200),
+    "gemini/gemini-2.5-flash-lite": (None, 0),
+    "anthropic/claude-haiku-4-5": (None, 0),
+    "anthropic/claude-sonnet-4-5": ("high", 1500),
+    "openai/gpt-4.1-mini": (None, 0),
+    "openai/gpt-5.1": ("none", 0),
+    "openai/gpt-5-chat-latest": (None, 0),
+    "deepseek/deepseek-reasoner": (None, 600),
+}
+
+
+@pytest.mark.parametrize("name", REASONING)
+def test_hidden_reasoning_is_in_the_forecast(name: str) -> None:
+    effort, tokens = REASONING[name]
+    model = Model(name, reasoning_effort=effort, price_in=1.0, price_out=2.0)
+    ask = Ask(role="judge", models=(model,), calls=Span(10, 10), size=Size(1.0, 300.0, 20.0))
+    expected = Estimate(what="10 rows", asks=(ask,)).expected
+    assert expected.calls == 10
+    assert expected.tokens == 10 * (320 + tokens)
+    assert expected.cost == pytest.approx(10 * (300 + 2 * (20 + tokens)) / 1e6)
+
+
+def first(output: int, reasoning: int = 0, cost: float = 0.0) -> Spend:
+    """Return what 20 replies took."""
+    spend = {"input_tokens": 6000, "output_tokens": 20 * output, "reasoning_tokens": 20 * reasoning}
+    return Spend(calls=22, retries=2, cost=cost, **spend)
+
+
+@pytest.mark.parametrize(
+    ("spend", "words"),
+    [
+        (first(20, cost=20 * 340e-6), ""),  # as was expected
+        (
+            first(620, 600, cost=20 * 1540e-6),
+            "after 20 replies: about 1.54 USD and not 0.34 in all; a reply takes 620 tokens, "
+            "600 of them hidden reasoning",
+        ),
+    ],
+)
+def test_a_forecast_is_made_anew_by_the_first_replies(spend: Spend, words: str) -> None:
+    model = Model("openai/x", price_in=1.0, price_out=2.0)
+    ask = Ask(role="judge", models=(model,), calls=Span(1000, 1000), size=Size(1.0, 300.0, 20.0))
+    assert Estimate(what="1000 rows", asks=(ask,)).anew_words(spend) == words
+
+
+def test_the_first_replies_are_told_once_while_the_work_goes_on(serve: Callable[..., Any]) -> None:
+    server = serve(thoughts="hm")
+    write_jsonl(Path("rows.jsonl"), claims(groups=10))
+    argv = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl", "--yes")
+    model = ("--model", "openai/o4-mini", "--api-base", server.url, "--price-in", "1", "--price-out", "2")
+    done = ok(*argv, *model)
+    # The server's replies have 10 tokens and 100 of input, whatever is asked.
+    assert done.err.count("after 20 replies: ") == 1
+    assert "a reply takes 10 tokens" in done.err
