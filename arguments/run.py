@@ -130,14 +130,16 @@ class SubmitOptions(
       jurist batch status verdicts.jsonl
       jurist batch collect verdicts.jsonl --wait
 
-    For OpenAI and servers with its /files and /batches (--api-base). Killed at any moment, batch collect goes on; no
-    batch is begun twice.
+    For OpenAI and servers with its /files and /batches (--api-base). The first row is asked at once before, at the
+    price of a live call: what the endpoint refuses is learnt from one request, and not from a whole batch. Killed at
+    any moment, batch collect goes on; no batch is begun twice.
     """
 
     stopping: Literal["settled", "all"] = choice(
         "ask all samples in one batch (default), or in several, until no outcome of the row can change", "all"
     )
     fresh: bool = flag("forget batches of this output, and what an unfinished run has paid for")
+    no_probe: bool = flag("send no live request before the first batch: for an endpoint without a live API")
 
 
 class StatusOptions(Form, command="batch status", does="batch.status"):

@@ -13,6 +13,7 @@ from ..engines.models import Model, key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
 from ..keeping.loading import LoadedJudge
+from ..report.scores import taken_words
 from ..report.table import Table, table
 from ..runs.batch_service import BatchEndpoint, BatchService, batch_discount
 from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
@@ -20,7 +21,7 @@ from ..runs.batching import BatchRun, Collected, opened
 from ..runs.outputs import checkpoint_of, lines_in
 from ..runs.runner import RunPlan
 from .bars import Bar
-from .printing import Result
+from .printing import Result, remark
 from .run import foreseen, result_of, rows_of
 
 _BEGIN = "jurist batch submit begins them"
@@ -48,8 +49,12 @@ def submit(options: SubmitOptions) -> Result:
         run = _run(store, options, bar)
         _check(run.judge, store)
         settings = replace(run.settings, fresh=options.fresh)
-        sent = replace(run, settings=settings, on_begin=begin).submit({"options": asdict(options)})
+        run = replace(run, settings=settings, on_begin=begin, probes=not options.no_probe, note=remark)
+        sent = run.submit({"options": asdict(options)})
+        probe = run.probe_spend
+        remark(f"one row was asked at once before: {taken_words(probe)}" if probe else "")
     result = _result(options, run.judge, sent)
+    result = replace(result, data={**result.data, "probe": probe or None})
     under_way = not (sent.done or sent.unsent or sent.summary.stopped)
     return replace(result, code=0) if under_way else result
 

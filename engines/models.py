@@ -269,6 +269,12 @@ def held_by(model: Model, context: CallContext) -> str:
     return terms.held_by if terms else ""
 
 
+def terms_known(model: Model, context: CallContext) -> str:
+    """Return what a job has found out about an endpoint, as kept for others; empty if it was not asked there."""
+    terms = context.terms.get(_endpoint_of(model))
+    return terms.known if terms else ""
+
+
 def _endpoint_of(model: Model) -> str:
     """Return what tells an endpoint from others in a job, and in what is kept for the next."""
     return f"{model.name} {model.api_base}"

@@ -47,6 +47,10 @@ class BatchEndpoint(Endpoint):
             self._terms = self._terms.as_of(known)
         self._written_with = dict[str, Terms]()
 
+    def take_terms(self, known: str) -> None:
+        """Write requests by what is known of the endpoint from now on, also in another process."""
+        self._store.learned(self._direct.name, known)
+
     def check(self, request: Request) -> None:
         """Refuse a request whose reply is not there yet."""
         if self._store.wants(self.written(request)):

@@ -8,8 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..cases import Case
+from ..engines.channel import CallContext
 from ..engines.meter import Amount, Budget
-from ..errors import CheckpointError, ModelError, UsageError
+from ..engines.models import terms_known
+from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError
+from ..evaluation.votes import Sampling
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
 from .batch_service import ENDED, BatchEndpoint, BatchService
@@ -56,6 +60,14 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
                 folder.parent.rmdir()
 
 
+def _amount(spend: Mapping[str, Any]) -> Amount:
+    """Return what a spend takes of a budget."""
+    if not spend:
+        return Amount()
+    tokens = spend["input_tokens"] + spend["output_tokens"]
+    return Amount(calls=spend["calls"], tokens=tokens, cost=spend["cost"])
+
+
 @dataclass(frozen=True, kw_only=True)
 class BatchRun:
     """A judge, rows and an output, with what has come of their batches so far."""
@@ -68,11 +80,13 @@ class BatchRun:
     settings: RunSettings  # how rows are judged; its limits hold for what is sent
     on_begin: Callable[[RunPlan], None] = lambda plan: None  # called before each pass over the rows
     on_row: Callable[[], None] = lambda: None  # called after each row that has its line
+    probes: bool = False  # whether one row is asked at once before the first batch
+    note: Callable[[str], None] = lambda text: None  # takes what a user should know
 
     def submit(self, about: Mapping[str, Any]) -> Collected:
         """Send what the first pass over the rows asks."""
         self.store.tell({**about, "judge": self.judge.fingerprint()})
-        return self._sent(*self._pass(resume=False))
+        return self._sent(*self._pass(resume=False, probes=self.probes))
 
     def collect(self) -> Collected:
         """Take what batches have brought, write the rows that have their answers, and send what is asked next."""
@@ -94,13 +108,42 @@ class BatchRun:
         under_way = self.store.unended()
         return bool(under_way) and all(self.service.look(batch).status not in ENDED for batch in under_way)
 
-    def _pass(self, *, resume: bool) -> tuple[Summary, Amount]:
+    def _probe(self, case: Case) -> None:
+        """Ask about one case at once, and keep what the endpoint refuses: batches are written without it."""
+        budget = self.settings.budget
+        context = CallContext.fresh(Budget(calls=budget.calls, cost=budget.cost))
+        asker = replace(self.judge, context=context, contexts={}).asker()
+        sampling = replace(asker.sampling, samples=1) if asker.sampling.by_probability else Sampling()
+        try:
+            verdict = replace(asker, sampling=sampling).ask(case)
+        except BudgetExhausted as stop:
+            raise ModelError(f"the probe: {stop}", hint="raise the limit, or add --no-probe") from stop
+        except ModelError as error:
+            hint = f"{error.hint}; or add --no-probe, where the endpoint has no live API"
+            raise ModelError(f"the probe: {error.message}", hint=hint) from error
+        finally:
+            self.store.tell({"probe": context.ledger.spend().to_json()})
+        if verdict.status == "failed":
+            self.note(f"the probe was not answered, and the batches are sent all the same: {verdict.error}")
+        for model in self.judge.models:
+            if known := terms_known(model, context):
+                BatchEndpoint(model, self.store).take_terms(known)
+
+    @property
+    def probe_spend(self) -> Mapping[str, Any]:
+        """What the probe has taken, as a spend; empty where there was none."""
+        spend: Mapping[str, Any] = self.store.about.get("probe") or {}
+        return spend
+
+    def _pass(self, *, resume: bool, probes: bool = False) -> tuple[Summary, Amount]:
         """Judge the rows by what is there; return how far that came, and what all was spent so far."""
         plans = list[RunPlan]()
 
         def begin(plan: RunPlan) -> None:
             plans.append(plan)
             self.on_begin(plan)
+            if probes and plan.shown:
+                self._probe(plan.shown[0])
 
         with self.store.round():
             summary = run_judge(
@@ -111,9 +154,7 @@ class BatchRun:
                 on_begin=begin,
                 on_row=self.on_row,
             )
-        spend = summary.spend
-        tokens = spend["input_tokens"] + spend["output_tokens"]
-        return summary, plans[0].spent + Amount(calls=spend["calls"], tokens=tokens, cost=spend["cost"])
+        return summary, plans[0].spent + _amount(summary.spend) + _amount(self.probe_spend)
 
     def _sent(self, summary: Summary, spent: Amount) -> Collected:
         unsent = 0

@@ -23,8 +23,10 @@ def rows(count: int = ROWS) -> Path:
 
 
 def submit(server: BatchServer, *told: object, judge: str = "fect:basic", model: str = "openai/m") -> Done:
+    """Submit rows, with a live request before if "--probe" is among the options."""
     where = ("--input", "rows.jsonl", "--output", "b.jsonl", "--model", model, "--api-base", server.url)
-    return cli("batch", "submit", judge, *where, *told)
+    probing = () if "--probe" in told else ("--no-probe",)
+    return cli("batch", "submit", judge, *where, *probing, *(word for word in told if word != "--probe"))
 
 
 def collect(*told: object) -> Done:

@@ -177,3 +177,41 @@ def test_every_request_is_in_one_file_and_no_file_is_too_large(
     names = [json.loads(line)["custom_id"] for file in files for line in file]
     assert len(names) == len(set(names)) == len(sizes) - left == min(most, len(sizes))
     assert all(0 < len(file) <= requests and sum(map(len, file)) <= size for file in files)
+
+
+def refuses_temperature(body: dict[str, Any]) -> str:
+    return (
+        "Unsupported value: 'temperature' is not supported with this model." if "temperature" in body else ""
+    )
+
+
+def test_what_is_refused_is_learnt_from_one_live_request(fake_key: str) -> None:
+    rows()
+    with BatchServer(refuses=refuses_temperature) as server:
+        done = submit(server, "--probe", "--json", "--yes", model="openai/gpt-4.1-mini")
+        assert done.code == 0, done.err
+        assert server.count == 2, "one refusal, and one answer"
+        assert done.json["probe"]["calls"] == 2
+        # 100 tokens of input and 10 of output at the live price
+        assert done.json["probe"]["cost"] == pytest.approx(100 * 0.4e-6 + 10 * 1.6e-6)
+        assert "one row was asked at once before: 2 calls" in done.err
+        sent = [json.loads(line)["body"] for line in server.files["file-0"].splitlines()]
+        assert len(sent) == ROWS
+        assert not any("temperature" in body for body in sent)
+        assert collect().code == 0
+    assert len(server.batches) == 1
+    assert len(read_jsonl(Path("b.jsonl"))) == ROWS
+
+
+def test_the_probe_counts_for_the_limit_and_ends_the_work_where_nobody_answers() -> None:
+    rows()
+    with BatchServer() as server:
+        server.faults = {0: "401"}
+        refused = submit(server, "--probe")
+        assert (refused.code, "--no-probe" in refused.err, server.files) == (1, True, {})
+        done = submit(server, "--probe", "--max-calls", 6, "--json")
+        assert (done.json["probe"]["calls"], done.json["unsent"]) == (1, ROWS - 5)
+    with BatchServer() as server:
+        server.faults = lambda index, body: "404"
+        assert submit(server, "--fresh").code == 0, "no live request is sent"
+        assert server.count == 0
