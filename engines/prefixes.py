@@ -1,6 +1,13 @@
-"""How much of a prompt other requests share: what a provider that caches only up to a mark is worth marking."""
+"""How much of a prompt other requests share: what a provider that caches only up to a mark is worth marking.
+
+Anthropic writes a marked beginning at 1.25 of the price of input and reads it again at a tenth, for some minutes. So a
+beginning is worth a mark where the requests of late repeat it: a prompt's instruction and its fixed demonstrations do,
+rows that are chosen for each case hardly do.
+"""
 
 import hashlib
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,70 +15,72 @@ from dspy.lm15 import Request
 
 _LEAST_BYTES: Final = 3 * 1024
 """Bytes of the fewest tokens that Anthropic caches (1,024 or more); it ignores a mark on less."""
-_MOST: Final = 4096
-"""Beginnings that are remembered; those that one request alone has are forgotten first."""
-_SHARE: Final = 0.5
-"""The share of the requests with one beginning that must go on alike for the mark to stand further down."""
+_RECENT: Final = 32
+"""The requests of one shape by which it is seen what they share."""
+_MOST_SHAPES: Final = 256
+_USES_OF_ALL: Final = 2
+"""The mean uses of all that stands before the case, from which on it is marked: written once, read once is cheaper."""
+_USES_OF_PART: Final = 8
+"""The same of a shorter beginning, behind which rows may be chosen for each case."""
 
 
-@dataclass(kw_only=True)
-class _Beginning:
-    """A beginning of prompts, by how many requests in a row had it with something else behind it."""
+@dataclass(frozen=True, kw_only=True)
+class _Sent:
+    """One request: digests of its beginnings, the shortest first, and of all of it."""
 
-    requests: int
-    last: bytes  # digest of the last request with it: one that is sent again shares with nobody
+    beginnings: Sequence[bytes]
+    whole: bytes
 
 
 class SharedPrefixes:
-    """The beginnings of the prompts of one endpoint: the system's text, and that with messages after it."""
+    """What the requests of late to one endpoint begin with: the system's text, and that with messages after it."""
 
     def __init__(self) -> None:
-        self._beginnings: dict[bytes, _Beginning] = {}
+        self._recent: dict[tuple[bytes, int], deque[_Sent]] = {}
 
     def shared_parts(self, request: Request) -> int:
         """Take note of a request; return how many of its parts to mark: 0 none, 1 the system's text, 2 a message more.
 
-        The last message holds the case and is never among them, nor are rows that are chosen for each case.
+        The last message holds the case and is never among them.
         """
-        system = (
-            request.system
-            if isinstance(request.system, str | None)
-            else "".join(part.text for part in request.system)
-        )
+        system = request.system
+        if system is not None and not isinstance(system, str):
+            system = "".join(part.text for part in system)
         parts = [system or "", *(f"{message.role}\n{message.text or ''}" for message in request.messages)]
-        digests, sizes = [], []
-        hashed, size = hashlib.blake2b(digest_size=16), 0
-        for part in parts:
-            encoded = part.encode("utf-8", "surrogatepass")
-            hashed.update(len(encoded).to_bytes(8, "big") + encoded)
-            size += len(encoded)
-            digests.append(hashed.digest())
-            sizes.append(size)
-        whole = digests.pop()
-        counts = [self._count(digest, whole) for digest in digests]
-        marked, before = 0, counts[0]
-        for number, (count, size) in enumerate(zip(counts, sizes[:-1], strict=True), 1):
-            if count < 2 or count < _SHARE * before:
+        digests, sizes = _beginnings_of(parts)
+        sent = _Sent(beginnings=digests[:-1], whole=digests[-1])
+        recent = self._requests_like(sent)
+        others = [other for other in recent if other.whole != sent.whole]
+        if len(others) == len(recent):  # a request that is sent again shares with nobody
+            recent.append(sent)
+        for number in range(len(sent.beginnings), 0, -1):
+            place = number - 1
+            if sizes[place] < _LEAST_BYTES:
                 break
-            before = count
-            if size >= _LEAST_BYTES:
-                marked = number
-        return marked
+            if not any(other.beginnings[place] == sent.beginnings[place] for other in others):
+                continue
+            variety = len({other.beginnings[place] for other in recent})
+            uses = _USES_OF_ALL if number == len(sent.beginnings) else _USES_OF_PART
+            if variety == 1 or len(recent) >= uses * variety:
+                return number
+        return 0
 
-    def _count(self, digest: bytes, whole: bytes) -> int:
-        """Return how many requests had a beginning, with this one."""
-        beginning = self._beginnings.get(digest)
-        if beginning is None:
-            if len(self._beginnings) >= _MOST:
-                self._forget()
-            self._beginnings[digest] = _Beginning(requests=1, last=whole)
-            return 1
-        if beginning.last != whole:
-            beginning.requests += 1
-            beginning.last = whole
-        return beginning.requests
+    def _requests_like(self, sent: _Sent) -> deque[_Sent]:
+        """Return the requests of late with the same system's text and as many messages."""
+        shape = (sent.beginnings[0], len(sent.beginnings))
+        if shape not in self._recent and len(self._recent) >= _MOST_SHAPES:
+            self._recent.clear()
+        return self._recent.setdefault(shape, deque(maxlen=_RECENT))
 
-    def _forget(self) -> None:
-        """Forget what one request alone had, or all where that is little."""
-        shared = {digest: each for digest, each in self._beginnings.items() if each.requests > 1}
-        self._beginnings = shared if len(shared) < _MOST // 2 else {}
+
+def _beginnings_of(parts: Sequence[str]) -> tuple[list[bytes], list[int]]:
+    """Return the digest and the bytes of each beginning of some texts, the shortest first."""
+    hashed, size = hashlib.blake2b(digest_size=16), 0
+    digests, sizes = list[bytes](), list[int]()
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+        size += len(encoded)
+        digests.append(hashed.digest())
+        sizes.append(size)
+    return digests, sizes

@@ -30,8 +30,8 @@ _DETAILED = 4  # asks above which their calls are not listed one by one
 _RENDERED = 4
 _LEAST_REASONING, _MOST_REASONING = 0.25, 3.0
 """Shares of the hidden reasoning that is expected of a model, between which its mean will mostly lie."""
-FIRST_REPLIES = 20
-"""Replies after which a forecast is made anew."""
+_LONGER = 1 / 3
+"""How far from the basic prompt to the longest one the mean prompt of a search is expected to be."""
 _DIFFERS = 1.5
 """By how much a new forecast must differ from the one before to be said."""
 Item = TypeVar("Item")
@@ -130,8 +130,8 @@ class Ask:
         longest = self.longest or self.size
         reasoning = self.models[0].expected_reasoning if self.models else 0
         return self.size._replace(
-            input=(self.size.input + longest.input) / 2,
-            output=(self.size.output + longest.output) / 2 + reasoning,
+            input=self.size.input + _LONGER * (longest.input - self.size.input),
+            output=self.size.output + _LONGER * (longest.output - self.size.output) + reasoning,
         )
 
     @property
@@ -213,14 +213,20 @@ class Estimate:
         )
 
     def anew(self, spend: Spend) -> "Expected":
-        """Return what to expect by what the first replies took: the same calls, at their tokens and dollars."""
+        """Return what to expect by what the first replies took: all calls are longer or shorter as these are."""
         before = self.expected
-        made = max(1, spend.calls - spend.failures - spend.retries)
-        tokens = (spend.input_tokens + spend.output_tokens) / made
-        cost = None if spend.unpriced else before.calls * spend.cost / made
+        # The first requests have the prompt that was measured; later ones may be longer, as was foreseen.
+        first = replace(self, asks=tuple(replace(ask, longest=None) for ask in self.asks)).expected
+        replies = before.calls / max(1, spend.calls - spend.failures - spend.retries)
+        tokens = replies * (spend.input_tokens + spend.output_tokens)
+        cost = None if spend.unpriced else replies * spend.cost
+        if first.tokens and before.tokens:
+            tokens *= before.tokens / first.tokens
+        if cost is not None and first.cost and before.cost:
+            cost *= before.cost / first.cost
         return Expected(
             calls=before.calls,
-            tokens=_limited(before.calls * tokens, self.budget.tokens),
+            tokens=_limited(tokens, self.budget.tokens),
             cost=None if cost is None else _limited(cost, self.budget.cost),
         )
 

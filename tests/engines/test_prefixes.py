@@ -37,6 +37,21 @@ MARKS = {
         [prompt(LONG, [*FIXED, f"near {case}"], case) for case in CASES],
         [0, 5, 5, 5, 5, 5],
     ),
+    "demonstrations that a search changes": (
+        [prompt(LONG, [f"set {number}", "another"], case) for number in range(3) for case in CASES],
+        [0, *[5] * 5, 1, *[5] * 5, 1, *[5] * 5],
+    ),
+    "a prompt with demonstrations among many without": (
+        [
+            *(prompt(LONG, [], f"first {number}") for number in range(20)),
+            *(prompt(LONG, FIXED, case) for case in CASES),
+        ],
+        [0, *[1] * 19, 0, *[5] * 5],
+    ),
+    "few rows to choose from": (
+        [prompt(LONG, [f"row {number % 7}", f"row {number % 5}"], f"case {number}") for number in range(40)],
+        [0, *[1] * 39],
+    ),
     "one case alone": ([prompt(LONG, FIXED, CASES[0])], [0]),
     "one case that is sent again": ([prompt(LONG, FIXED, CASES[0])] * 4, [0, 0, 0, 0]),
     "too short for a cache": ([prompt(SHORT, [], case) for case in CASES], [0] * 6),

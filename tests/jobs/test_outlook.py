@@ -203,6 +203,16 @@ def test_a_forecast_is_made_anew_by_the_first_replies(spend: Spend, words: str) 
     assert Estimate(what="1000 rows", asks=(ask,)).anew_words(spend) == words
 
 
+def test_a_search_is_expected_to_have_longer_prompts_than_its_first_ones() -> None:
+    model = Model("openai/x", price_in=1.0, price_out=2.0)
+    sizes = {"size": Size(1.0, 300.0, 20.0), "longest": Size(1.0, 900.0, 20.0)}
+    ask = Ask(role="judge", models=(model,), calls=Span(0, 2000), **sizes)
+    estimate = Estimate(what="a search", asks=(ask,))
+    before, now = estimate.expected, estimate.anew(first(20, cost=20 * 340e-6))
+    assert (before.calls, before.tokens) == (1000, pytest.approx(1000 * 520))
+    assert now == pytest.approx(before)
+
+
 def test_the_first_replies_are_told_once_while_the_work_goes_on(serve: Callable[..., Any]) -> None:
     server = serve(thoughts="hm")
     write_jsonl(Path("rows.jsonl"), claims(groups=10))
