@@ -88,6 +88,9 @@ def export_(options: ExportOptions) -> Result:
 
 def new(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""
+    labelled = options.labels or options.gold
+    if options.positive and (options.prefer is not None or options.score is not None or not labelled):
+        raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     prompt = read_prompt(Path(options.source))
     shape = _shape(options, prompt)
     asked, values = _asked(options, prompt, shape)
@@ -164,8 +167,6 @@ def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> 
     """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
     labels, positive = _listed(options.labels), _listed(options.positive)
     values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
-    if positive and (options.prefer is not None or options.score is not None or not (labels or shape)):
-        raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     if options.prefer is not None or (shape and shape.pair):
         compared = shape.pair if shape and options.prefer is None else _listed(options.prefer)
         return preference_asked(compared), {**(sides(shape, compared, values) if shape else {}), **values}

@@ -10,9 +10,12 @@ from ..evaluation.agreement import human_ceiling, rater_agreement
 from ..gold.goldset import Gold, describe, import_gold, write_split
 from ..gold.raters import rating_columns, rules_of, strata
 from ..gold.rejects import Rejects
-from ..gold.rows import RESOLVED
+from ..gold.rows import RESOLVED, row_keys
 from ..gold.splits import PARTS
+from ..gold.writing import write_whole
+from ..jobs.incoming import with_names
 from ..keeping.naming import find_judge
+from ..programs.judge import Judge
 from ..report.scores import agreement_tables, ceiling_card, ceiling_table, rules_table, strata_line
 from ..report.table import Table, table
 from .inputs import check_apart, gold_of, mapping_of, shares_of, store_of
@@ -106,14 +109,35 @@ def import_(options: ImportOptions) -> Result:
         "left_out": gold.skipped - unlabelled,
         "rejected": bad.count if bad else 0,
     }
+    named = _keep_names(options, judge)
     aside = f"; {bad.count} rows that cannot be used are in {bad.path}" if bad and bad.count else ""
     if options.merge is None:
-        return Result(data=data, body=[f"{plural(cases, 'case')} written to {options.output}{aside}"])
+        return Result(data=data, body=[f"{plural(cases, 'case')} written to {options.output}{aside}", *named])
     line = (
         f"{cases + unlabelled} cases written to {options.output}, {unlabelled} of them "
         f"without any label; {gold.skipped - unlabelled} that nobody labelled are left out{aside}"
     )
-    return Result(data=data, body=[line, strata_line(strata(gold))])
+    return Result(data=data, body=[line, strata_line(strata(gold)), *named])
+
+
+def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
+    """Write the names of columns and labels into the judge's file, and return the line that says so, if any."""
+    named, _, variable = options.judge.rpartition(":")
+    file = Path(named)
+    columns, values = dict(options.columns), dict(options.labels)
+    if not (columns or values) or file.suffix != ".py" or not file.is_file():
+        return []
+    # a column that is called like a field would be renamed in the file that was just written, too
+    clashing = [column for column in columns if column in row_keys(judge)]
+    before = file.read_bytes().decode("utf-8", "surrogateescape")
+    after = None if clashing else with_names(before, variable, columns, values)
+    words = ", ".join([*columns, *values])
+    if after is None:
+        return [f"{file} is not changed: name {words} with --column and --map wherever such files are read"]
+    if after == before:
+        return []
+    write_whole(after.encode("utf-8", "surrogateescape"), file)
+    return [f"{file} now reads {words} in such files: --column and --map can be left out"]
 
 
 def split(options: SplitGoldOptions) -> Result:

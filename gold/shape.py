@@ -77,16 +77,16 @@ def shape_of(
                     break
         else:
             unclear.append(name)
+    candidates = None
     if "label" in wanted and "label" not in named.values():
         columns = {column: name for column, name in columns.items() if name != "label"}
         candidates = label_candidates(rows, names, columns)
-        label = choose_label_column(candidates, prompt, reading.path)
-        if label:
-            columns[label] = "label"
-        else:
+        if not candidates:
             unclear.append("label")
     if unclear:
         raise _no_clear_columns(unclear, columns, names, reading.path)
+    if candidates:
+        columns[choose_label_column(candidates, prompt, reading.path)] = "label"
 
     labels = [column for column, name in columns.items() if name == "label"]
     values = Counter[str]()

@@ -1,5 +1,6 @@
 """A prompt that somebody has, read from its file and written as the Python file of a judge."""
 
+import ast
 import json
 import keyword
 import re
@@ -209,3 +210,90 @@ def _docstring(text: str) -> str:
     safe = re.sub(r'"{3,}|"+\Z', lambda quotes: quotes[0].replace('"', '\\"'), safe)
     lines = safe.split("\n")
     return "\n".join([lines[0], *(f"    {line}" if line.strip() else "" for line in lines[1:])])
+
+
+def with_names(
+    source: str, variable: str, columns: Mapping[str, str], values: Mapping[str, str]
+) -> str | None:
+    """Return the text of a judge's file that reads files by further names; ``None`` where it has no place for them.
+
+    Args:
+        source: the text of the file.
+        variable: the name that the judge has in it.
+        columns: column -> field, added to ``columns=`` of the judge.
+        values: label of a file -> label of the judge, added to ``values=``.
+    """
+    text = source
+    for keyword_name, names in (("columns", columns), ("values", values)):
+        if not names:
+            continue
+        call = _judge_call(text, variable)
+        if call is None:
+            return None
+        written = next((keyword for keyword in call.keywords if keyword.arg == keyword_name), None)
+        if written is None:
+            text = _with_argument(text, call, f"{keyword_name}={_dictionary(names)}")
+        else:
+            try:
+                before = ast.literal_eval(written.value)
+            except ValueError:  # it is worked out by code of the user's
+                return None
+            if not isinstance(before, dict):
+                return None
+            if not names.items() <= before.items():
+                text = _with_span(text, written.value, _dictionary({**before, **names}))
+        # what stands in brackets of its own ends elsewhere than the syntax tree says
+        changed = _judge_call(text, variable)
+        if changed is None or keyword_name not in {keyword.arg for keyword in changed.keywords}:
+            return None
+    return text
+
+
+def _judge_call(source: str, variable: str) -> ast.Call | None:
+    """Return the call of ``Judge`` whose result a file keeps under a name; ``None`` if it is written otherwise."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    for node in tree.body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        named = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        is_judge = ast.unparse(node.value.func).rpartition(".")[2] == "Judge"
+        unpacks = any(keyword.arg is None for keyword in node.value.keywords)
+        if variable in named and is_judge and node.value.keywords and not unpacks:
+            return node.value
+    return None
+
+
+def _with_argument(source: str, call: ast.Call, argument: str) -> str:
+    """Return a source in which a call has one more argument, on a line of its own where the others have."""
+    last = max((*call.args, *(keyword.value for keyword in call.keywords)), key=_end_of)
+    apart = ", "
+    if call.end_lineno != call.lineno:
+        first = min((*call.args, *call.keywords), key=lambda node: (node.lineno, node.col_offset))
+        apart = ",\n" + " " * first.col_offset if first.lineno > call.lineno else ", "
+    start = _offset(source, *_end_of(last))
+    data = source.encode("utf-8", "surrogateescape")
+    return (data[:start] + f"{apart}{argument}".encode() + data[start:]).decode("utf-8", "surrogateescape")
+
+
+def _with_span(source: str, node: ast.expr, text: str) -> str:
+    """Return a source with another text in the place of an expression."""
+    start, end = _offset(source, node.lineno, node.col_offset), _offset(source, *_end_of(node))
+    data = source.encode("utf-8", "surrogateescape")
+    return (data[:start] + text.encode() + data[end:]).decode("utf-8", "surrogateescape")
+
+
+def _end_of(node: ast.expr) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+def _offset(source: str, line: int, column: int) -> int:
+    """Return the place of a line and a column, which Python counts in bytes, in the bytes of a source."""
+    before = source.encode("utf-8", "surrogateescape").split(b"\n")[: line - 1]
+    return sum(len(text) + 1 for text in before) + column
+
+
+def _dictionary(names: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{_quoted(theirs)}: {_quoted(ours)}" for theirs, ours in names.items()) + "}"
