@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from .groups import Common, Form, Printed, SplitOptions, asked_judge, pair
+from .groups import Common, Form, Printed, SplitOptions, asked_judge, column_pair, pair
 from .options import choice, option, positional, repeated
 
 
@@ -59,7 +59,7 @@ class NewOptions(Form, command="new", does="catalogue.new"):
     columns: tuple[tuple[str, str], ...] = repeated(
         "--column THEIRS=OURS",
         "a column of --gold is this input, the label or the group, as answer=reply or Verdict=label",
-        type=pair,
+        type=column_pair,
     )
     names: tuple[tuple[str, str], ...] = repeated(
         "--map THEIRS=OURS", "a label of --gold means this label; nothing after =: it says nothing", type=pair

@@ -93,10 +93,20 @@ class Common(SeedOptions, Printed):
 
 def pair(text: str) -> tuple[str, str]:
     """Return the two sides of ``THEIRS=OURS``."""
-    theirs, equals, ours = (part.strip() for part in text.partition("="))
-    if not (theirs and equals):
+    theirs, _, ours = text.partition("=")
+    return _both_sides(theirs, ours, text)
+
+
+def column_pair(text: str) -> tuple[str, str]:
+    """Return the two sides of ``THEIRS=OURS`` of a column: its path may hold conditions, as ``a[name=x].value``."""
+    theirs, _, ours = text.rpartition("=")
+    return _both_sides(theirs, ours, text)
+
+
+def _both_sides(theirs: str, ours: str, text: str) -> tuple[str, str]:
+    if "=" not in text or not theirs.strip():
         raise argparse.ArgumentTypeError(f"{_short(text)} is no pair: write THEIRS=OURS")
-    return theirs, ours
+    return theirs.strip(), ours.strip()
 
 
 class NameOptions(Options):
@@ -105,7 +115,7 @@ class NameOptions(Options):
     columns: tuple[tuple[str, str], ...] = repeated(
         "--column THEIRS=OURS",
         "a column of the file is this field of the judge, as answer=response",
-        type=pair,
+        type=column_pair,
     )
     labels: tuple[tuple[str, str], ...] = repeated(
         "--map THEIRS=OURS",

@@ -212,3 +212,97 @@ def test_a_broken_workbook_is_one_clear_line(content: bytes) -> None:
     done = cli("gold", "check", "judges.py:score", "book.xlsx")
     assert done.code != 0
     assert "\nerror: book.xlsx: broken workbook" in done.err
+
+
+def skipped_task(n: int) -> dict[str, Any]:
+    draft = {"was_cancelled": True, "result": [{"from_name": "label", "value": {"choices": ["ok"]}}]}
+    task = label_studio(n)
+    task["annotations"] = [draft] if n < 2 else [draft, *task["annotations"]]
+    if n % 3 == 0:
+        task["annotations"][-1]["result"].reverse()
+    return task
+
+
+def discarded(n: int) -> dict[str, Any]:
+    values = {"verdict": {"value": "ok" if n % 2 else "bad"}}
+    taken_back = {"status": "discarded", "user_id": "u1", "values": {"verdict": {"value": "ok"}}}
+    submitted = {"status": "submitted", "user_id": "u2", "values": values}
+    responses = [taken_back] if n < 2 else [taken_back, submitted]
+    return {"fields": {"document": text(n), "claim": f"Parcel {n} left."}, "responses": responses}
+
+
+def prodigy(n: int) -> dict[str, Any]:
+    answer = ("ignore", "reject")[n] if n < 2 else "accept"
+    said = "ok" if n % 2 else "bad"
+    return {"document": text(n), "claim": f"Parcel {n}.", "accept": [said], "answer": answer, "_task_hash": n}
+
+
+FIELDS = ["fields.document=document", "fields.claim=claim"]
+CHOICE = "annotations.0.result[from_name=label].value.choices.0=verdict"
+TAKEN_BACK: dict[str, tuple[Any, list[str]]] = {
+    "Label Studio": (skipped_task, ["data.text=document", "data.claim=claim", CHOICE]),
+    "Argilla": (discarded, [*FIELDS, "responses.0.values.verdict.value=verdict"]),
+    "Prodigy": (prodigy, ["accept.0=verdict"]),
+}
+
+
+@pytest.mark.parametrize("tool", TAKEN_BACK)
+def test_what_people_took_back_is_no_label_and_the_first_line_says_so(tool: str) -> None:
+    row, names = TAKEN_BACK[tool]
+    write_jsonl(Path("rows.jsonl"), each(row))
+    named = [part for column in names for part in ("--column", column)]
+    done = ok("gold", "check", "judges.py:claim", "rows.jsonl", *named)
+    assert f"2 of {COUNT} rows have no label" in done.results[0]
+    found = read("claim", "rows.jsonl", names, [])
+    assert (found["cases"], found["labels"]) == (COUNT - 2, {"ok": 5, "bad": 5})
+
+
+HEADERS = {"document": "Document ", "claim": "Claim.", "verdict": "VERDICT", "group": "Group"}
+
+
+def test_names_that_differ_in_capitals_and_signs_are_found_by_all_commands() -> None:
+    rows = [
+        {HEADERS.get(key, key): value for key, value in {**plain(n), "group": n // 2}.items()}
+        for n in range(COUNT)
+    ]
+    write_jsonl(Path("rows.jsonl"), rows)
+    found = read("claim", "rows.jsonl", [], [])
+    assert (found["cases"], found["groups"]) == (COUNT, COUNT // 2)
+    ok("gold", "import", "judges.py:claim", "rows.jsonl", "-o", "gold.jsonl")
+    assert json.loads(Path("gold.jsonl").read_text("utf-8").splitlines()[0]).keys() == {*plain(0), "group"}
+    ok("run", "judges.py:claim", "--input", "rows.jsonl", "--output", "out.jsonl")
+    assert len(Path("out.jsonl").read_text("utf-8").splitlines()) == COUNT
+    ok("evaluate", "judges.py:claim:basic", "--gold", "rows.jsonl")
+
+
+def test_a_field_that_two_columns_could_be_is_asked_for() -> None:
+    write_jsonl(Path("rows.jsonl"), [{**plain(n), "Claim": "x", "CLAIM": "y"} for n in range(COUNT)])
+    assert read("claim", "rows.jsonl", [], [])["cases"] == COUNT  # the exact name goes first
+    write_jsonl(
+        Path("rows.jsonl"),
+        [{"document": text(n), "Claim": "x", "CLAIM": "y", "verdict": "ok"} for n in range(COUNT)],
+    )
+    assert "field 'claim': the field is missing" in cli("gold", "check", "judges.py:claim", "rows.jsonl").err
+
+
+SPACES = {"a blank": " ", "a line end of Windows": "\r\n", "a no-break space": "\u00a0"}
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("label", ["ok", "bad"])
+def test_rows_that_differ_in_white_space_contradict_each_other_as_equal_rows_do(
+    space: str, label: str
+) -> None:
+    rows = each(plain)
+    for row in rows:
+        row["claim"] = f"One line.\n{row['claim']}"
+    again = {**rows[0], "verdict": label}
+    again["claim"] = f"{again['claim'].replace(chr(10), SPACES[space])}{SPACES[space]}"
+    write_jsonl(Path("rows.jsonl"), [*rows, again])
+    done = cli("gold", "check", "judges.py:claim", "rows.jsonl")
+    contradicts = label != rows[0]["verdict"]
+    assert done.code == (1 if contradicts else 0)
+    wanted = "rows.jsonl:1 and rows.jsonl:13: inputs that differ in white space alone and different labels (bad and ok)"
+    assert (wanted in done.err) == contradicts
+    aside = cli("gold", "check", "judges.py:claim", "rows.jsonl", "--rejects", "bad.jsonl", "--json").json
+    assert aside["cases"] == (COUNT - 1 if contradicts else COUNT + 1)
