@@ -271,8 +271,11 @@ def _with_argument(source: str, call: ast.Call, argument: str) -> str:
     last = max((*call.args, *(keyword.value for keyword in call.keywords)), key=_end_of)
     apart = ", "
     if call.end_lineno != call.lineno:
-        first = min((*call.args, *call.keywords), key=lambda node: (node.lineno, node.col_offset))
-        apart = ",\n" + " " * first.col_offset if first.lineno > call.lineno else ", "
+        places = [(argument.lineno, argument.col_offset) for argument in call.args]
+        places += [(keyword.lineno, keyword.col_offset) for keyword in call.keywords]
+        first_line, indent = min(places)
+        if first_line > call.lineno:
+            apart = ",\n" + " " * indent
     start = _offset(source, *_end_of(last))
     data = source.encode("utf-8", "surrogateescape")
     return (data[:start] + f"{apart}{argument}".encode() + data[start:]).decode("utf-8", "surrogateescape")
