@@ -27,6 +27,7 @@ from .failures import (
     LongLimitError,
     UnusableReplyError,
     absent,
+    attempts_for,
     backoff,
     brief,
     kind_of,
@@ -341,7 +342,8 @@ class Channel:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         # A refusal that taught something is no attempt, nor is a server that is waited for.
         free = wait is not None or kind is FailureKind.LEARNT
-        again = free or failed_attempts + 1 < ATTEMPTS.get(kind, 1)
+        attempts = attempts_for(kind, heard=bool(self.pace.heard))
+        again = free or failed_attempts + 1 < attempts
         if kind is not FailureKind.LEARNT:
             self.context.breaker.last = f"{kind}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, UnusableReplyError) else Spend(calls=1)

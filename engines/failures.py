@@ -112,6 +112,8 @@ ATTEMPTS: Final = {
     FailureKind.THOUGHTS: 1,
 }
 """How often a request is sent at most; a request that failed in any other way is sent once."""
+_ONCE_HEARD: Final = {FailureKind.TRANSPORT: _PATIENT, FailureKind.TIMEOUT: 6}
+"""The same for an endpoint that has answered before: its address is right, and it is in trouble."""
 
 _REFUSED: Final = frozenset({400, 413, 422})
 _IN_REPLY: Final = frozenset({200})
@@ -380,7 +382,9 @@ def _status_of(error: LMError) -> int | None:
     in_body = int(code) if re.fullmatch(r"4\d\d", code) else None
     # A gateway that says 502 in the body of a 200 speaks of a provider behind it: that reply is unusable.
     status: int | None = error.status
-    if in_body is not None and status in (None, 200):
+    if status is None and code and isinstance(error, LMProviderError):
+        status = 200
+    if in_body is not None and status == 200:
         return in_body
     return status
 
@@ -435,6 +439,13 @@ class Breaker:
 _ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_key=.*?\(\.\.\.\)", re.DOTALL)
 
 
+def attempts_for(kind: FailureKind, *, heard: bool) -> int:
+    """Return how often a request that fails in this way is sent at most, by whether the endpoint has ever answered."""
+    if heard and kind in _ONCE_HEARD:
+        return _ONCE_HEARD[kind]
+    return ATTEMPTS.get(kind, 1)
+
+
 def retryable(error: LMError) -> bool:
     """Say whether another try may succeed: overload, time-outs, broken connections, unusable bodies."""
     kind = kind_of(error)
@@ -447,10 +458,12 @@ def fatal(error: LMError) -> bool:
 
 
 def backoff(error: LMError, attempt: int) -> float:
-    """Return the seconds to wait before try ``attempt + 1``: what the server asked for, else 0.5, 1, 2, ... to 30."""
-    if error.retry_after is not None:
-        return float(error.retry_after)
-    return min(0.5 * 2.0**attempt, 30.0)
+    """Return the seconds to wait before try ``attempt + 1``: 0.5, 1, 2, ... to 30, or as the server has asked."""
+    growing = min(0.5 * 2.0**attempt, 30.0)
+    if error.retry_after is None:
+        return growing
+    # A server that refuses a third time has asked for too little: the window of a limit may be a minute.
+    return float(error.retry_after) if attempt < 2 else max(float(error.retry_after), growing)
 
 
 def absent(error: LMError, away: bool) -> bool:

@@ -2,11 +2,12 @@
 
 import asyncio
 import functools
+import importlib
 import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -300,6 +301,8 @@ class _Offline:
 @functools.cache  # once a model, however often it is connected
 def _say_slower(name: str) -> None:
     _log.warning("%s is asked by DSPy's own client: slower, and at most 100 requests at once", name)
+    with suppress(ImportError):  # the first request says what is missing
+        importlib.import_module("litellm")  # it takes seconds, which are no part of the time for a request
 
 
 class Endpoint:

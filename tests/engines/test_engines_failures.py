@@ -121,6 +121,8 @@ KINDS = [
     (400, "invalid_prompt", "Invalid prompt: it was flagged", FailureKind.FILTERED),
     (400, "invalid_request_error", "Output blocked by content filtering policy", FailureKind.FILTERED),
     (200, "promptFeedback", "Prompt blocked: SAFETY", FailureKind.FILTERED),
+    (None, "promptFeedback", "Prompt blocked: SAFETY", FailureKind.FILTERED),
+    (None, "SAFETY", "Candidate blocked: SAFETY", FailureKind.FILTERED),
     (200, "SAFETY", "Candidate blocked: SAFETY", FailureKind.FILTERED),
     (400, "context_length_exceeded", CONTEXT_OF_OPENAI, FailureKind.TOO_LONG),
     (400, "400", CONTEXT_OF_OPENAI, FailureKind.TOO_LONG),
@@ -163,7 +165,7 @@ CLASSES = [
 
 @pytest.mark.parametrize(("status", "code", "words", "kind"), KINDS)
 def test_the_status_decides_whatever_the_client_made_of_it(
-    status: int, code: str, words: str, kind: FailureKind
+    status: int | None, code: str, words: str, kind: FailureKind
 ) -> None:
     for name in CLASSES:
         failed = error(name, words, status=status, provider_code=code or None)
