@@ -342,7 +342,8 @@ class Channel:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         # A refusal that taught something is no attempt, nor is a server that is waited for.
         free = wait is not None or kind is FailureKind.LEARNT
-        attempts = attempts_for(kind, heard=bool(self.pace.heard))
+        is_there = bool(self.pace.heard) and not absent(error, False)
+        attempts = attempts_for(kind, is_there=is_there)
         again = free or failed_attempts + 1 < attempts
         if kind is not FailureKind.LEARNT:
             self.context.breaker.last = f"{kind}: {brief(error)[:_TOLD]}"

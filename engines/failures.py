@@ -112,8 +112,8 @@ ATTEMPTS: Final = {
     FailureKind.THOUGHTS: 1,
 }
 """How often a request is sent at most; a request that failed in any other way is sent once."""
-_ONCE_HEARD: Final = {FailureKind.TRANSPORT: _PATIENT, FailureKind.TIMEOUT: 6}
-"""The same for an endpoint that has answered before: its address is right, and it is in trouble."""
+_WHERE_THERE: Final = {FailureKind.TRANSPORT: _PATIENT, FailureKind.TIMEOUT: 6}
+"""The same for an endpoint that takes connections and has answered before: it is in trouble."""
 
 _REFUSED: Final = frozenset({400, 413, 422})
 _IN_REPLY: Final = frozenset({200})
@@ -439,10 +439,10 @@ class Breaker:
 _ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_key=.*?\(\.\.\.\)", re.DOTALL)
 
 
-def attempts_for(kind: FailureKind, *, heard: bool) -> int:
-    """Return how often a request that fails in this way is sent at most, by whether the endpoint has ever answered."""
-    if heard and kind in _ONCE_HEARD:
-        return _ONCE_HEARD[kind]
+def attempts_for(kind: FailureKind, *, is_there: bool) -> int:
+    """Return how often a request that fails in this way is sent at most; more often where the endpoint is there."""
+    if is_there and kind in _WHERE_THERE:
+        return _WHERE_THERE[kind]
     return ATTEMPTS.get(kind, 1)
 
 

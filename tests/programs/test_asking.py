@@ -63,6 +63,7 @@ def test_samples_are_voted(script: list[str], threshold: int | None, status: str
     assert sum(verdict.votes[0].values()) == sum(text in (YES, NO) for text in script) == len(verdict.samples)
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_failure_in_one_sample_fails_the_case_and_keeps_the_others() -> None:
     inner = Scripted([YES] + [LMRateLimitError("slow", retry_after=0.0)] * 8)
     verdict = asker(inner, sampling=Sampling(samples=3)).ask(CASE)

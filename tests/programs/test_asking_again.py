@@ -82,6 +82,7 @@ def test_early_it_decides_what_it_does_at_the_end(draws: list[list[str | None]],
     assert early.drawn + early.saved == samples == whole.drawn
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_failure_is_no_saving() -> None:
     slow = [LMRateLimitError("slow", retry_after=0.0)] * 8
     verdict = asker(Scripted([YES, *slow]), sampling=Sampling(samples=5), stopping="settled").ask(CLAIM)
