@@ -110,10 +110,17 @@ def new(options: NewOptions) -> Result:
         except JudgeError as error:  # the options fit no judge
             raise UsageError(error.message, hint=error.hint) from error
     aside = Rejects()
-    gold = Gold.load(options.gold, judge, rejects=aside) if options.gold else None
+    gold = None
+    if options.gold and shape:
+        gold = Gold.load(options.gold, judge, labelled=not shape.rated, rejects=aside)
     write_text(text, str(output))
     named = shlex.quote(f"{output}:judge")
-    if options.gold:
+    if options.gold and shape and shape.rated:
+        then = (
+            f"next: jurist gold import {named} {shlex.quote(options.gold)} --merge majority --output gold.jsonl "
+            "makes one label of what the raters said"
+        )
+    elif options.gold:
         bad = " --rejects aside.jsonl" if aside.count else ""
         then = f"next: jurist evaluate {named}:basic --gold {shlex.quote(options.gold)}{bad}"
     else:
@@ -151,6 +158,9 @@ def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
     """Return how many rows there are, and how their columns are read."""
     about = describe(gold)
     counts = f"{about['cases']} labelled rows in {about['groups']} groups"
+    if shape.rated:
+        raters = ", ".join(f"{rater} {rows}" for rater, rows in about["raters"].items())
+        counts = f"{about['cases']} rows in {about['groups']} groups, rated by {raters or 'nobody'}"
     left = f"; {about['skipped']} without a label are left out" if about["skipped"] else ""
     bad = f"; {aside} cannot be used, and --rejects F.jsonl sets them aside with the reasons" if aside else ""
     columns = [f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items()]

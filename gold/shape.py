@@ -23,7 +23,6 @@ _GROUP = re.compile(r"(conv(ersation)?|chat|dialog(ue)?|session|thread|document|
 _SIDE = re.compile(
     r"^(model|response|answer|reply|output|option|assistant|conversation)(?=[ab]$)|^tie(?=both)|bad$"
 )
-_MERGE = "leave --gold out, say --labels or --score, and merge what raters said with jurist gold import"
 _CHOICE = Preference.columns
 _SIDE_WORDS = {"a": "b", "1": "2", "first": "second", "left": "right"}
 """What tells the two inputs of a pair apart."""
@@ -37,6 +36,9 @@ class Shape:
     labels: Sequence[str]  # as most rows spell each
     silent: Sequence[str]  # labels that say nothing
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
+    rated: bool = (
+        False  # whether the labels are ratings of several people, which are no gold before they are merged
+    )
 
 
 def shape_of(
@@ -47,7 +49,7 @@ def shape_of(
     Args:
         source: the labelled rows.
         inputs: the inputs of the prompt.
-        named: column -> input, ``label`` or ``group``, as the user says it.
+        named: column -> input, ``label``, ``group``, ``rater`` or ``rater:NAME``, as the user says it.
         prompt: the text that says which labels there are: of the prompt, and of options.
     """
     reading = read(source)
@@ -77,24 +79,33 @@ def shape_of(
                     break
         else:
             unclear.append(name)
+    ratings = [name for name in (*named, *names) if _is_of_rater(named.get(name, name))]
     candidates = None
     if "label" in wanted and "label" not in named.values():
         columns = {column: name for column, name in columns.items() if name != "label"}
-        candidates = label_candidates(rows, names, columns)
-        if not candidates:
+        candidates = label_candidates(rows, names, (*columns, *ratings))
+        if ratings:  # what raters said is there: a model's column raises no question
+            candidates = [candidate for candidate in candidates if candidate.giver != "model"]
+        if not candidates and not ratings:
             unclear.append("label")
     if unclear:
         raise _no_clear_columns(unclear, columns, names, reading.path)
     if candidates:
         columns[choose_label_column(candidates, prompt, reading.path)] = "label"
 
-    labels = [column for column, name in columns.items() if name == "label"]
+    labels = [column for column, name in columns.items() if name == "label"][:1]
     values = Counter[str]()
     for item in items:
-        for label in labels[:1]:
+        for label in labels or dict.fromkeys(ratings):
             values[label_text(read_path(item, label))] += 1
     silent = sorted(text for text in values if text and is_silent(text))
-    return Shape(columns=columns, labels=label_spellings(values), silent=silent, pair=pair)
+    rated = "rater" in columns.values() or (not labels and bool(ratings))
+    return Shape(columns=columns, labels=label_spellings(values), silent=silent, pair=pair, rated=rated)
+
+
+def _is_of_rater(name: str) -> bool:
+    """Whether a column, or a path, holds what one rater said."""
+    return is_rating(name) or name.startswith("ratings.")
 
 
 def _pair_of(inputs: Sequence[str], named: Mapping[str, str], names: Sequence[str]) -> list[str]:
@@ -111,10 +122,9 @@ def _check_named(
 ) -> None:
     """Refuse columns that the user names for nothing of the judge, and those that no row has."""
     for column, name in named.items():
-        hint = choices(column, names) if name in wanted else choices(name, wanted)
-        if name == "rater" or is_rating(name):
-            hint = _MERGE
-        if name not in wanted:
+        of_rater = name == "rater" or is_rating(name)
+        hint = choices(column, names) if name in wanted or of_rater else choices(name, wanted)
+        if name not in wanted and not of_rater:
             raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
         if not any(has_column(item, column) for item in items):
             raise GoldError("no row has this column", path=path, field=column, hint=hint)
@@ -127,8 +137,6 @@ def _no_clear_columns(
     missing = " ".join(f"--column COLUMN={name}" for name in unclear)
     others = ", ".join(name for name in names if name not in columns) or "no others"
     hint = f"say which: {missing}; there are {others}"
-    if "label" in unclear and any(name.startswith("ratings.") or is_rating(name) for name in names):
-        hint = _MERGE
     if "label" in unclear and {*columns.values(), *map(plain, names)}.issuperset(_CHOICE):
         hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
     return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=path, hint=hint)

@@ -271,7 +271,7 @@ def _with_argument(source: str, call: ast.Call, argument: str) -> str:
     last = max((*call.args, *(keyword.value for keyword in call.keywords)), key=_end_of)
     apart = ", "
     if call.end_lineno != call.lineno:
-        places = [(argument.lineno, argument.col_offset) for argument in call.args]
+        places = [(value.lineno, value.col_offset) for value in call.args]
         places += [(keyword.lineno, keyword.col_offset) for keyword in call.keywords]
         first_line, indent = min(places)
         if first_line > call.lineno:

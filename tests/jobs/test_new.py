@@ -115,3 +115,47 @@ def test_a_file_that_is_there_is_not_written_over() -> None:
     for name, words in (("polite-reply", "exists"), ("My Judge", "is not usable")):
         done = cli("new", name, "--from", FORMS["messages"][0], "--labels", "yes,no")
         assert (done.code in (1, 2), words in done.err) == (True, True)
+
+
+RATED = {
+    # what the rows hold of n, and what the command is told
+    "columns of their own": (lambda n: {"rater:ann": "yes", "rater:bob": ("yes", "no")[n % 2]}, []),
+    "columns that are named": (
+        lambda n: {"Ann": "yes", "Bob": ("yes", "no")[n % 2], "gpt_label": "no"},
+        ["--column", "Ann=rater:ann", "--column", "Bob=rater:bob"],
+    ),
+    "an object": (lambda n: {"ratings": {"ann": "yes", "bob": ("yes", "no")[n % 2]}}, []),
+}
+
+
+@pytest.mark.parametrize("layout", RATED)
+def test_what_several_raters_said_makes_a_judge_whose_file_names_them(layout: str) -> None:
+    said, named = RATED[layout]
+    Path("p.md").write_text(TEXT, "utf-8")
+    rows = [{"message": f"Message number {n}", "reply": "Hi.", **said(n)} for n in range(12)]
+    write_jsonl(Path("rated.jsonl"), rows)
+    done = ok("new", "polite-reply", "--from", "p.md", "--gold", "rated.jsonl", *named)
+    assert "labels yes, no" in done.out
+    assert "12 rows in 12 groups, rated by ann 12, bob 12" in done.out
+    assert "next: jurist gold import polite_reply.py:judge rated.jsonl --merge majority" in done.err
+    found = ok("gold", "agreement", "polite_reply.py:judge", "rated.jsonl", "--json").json
+    assert (found["raters"], found["units"]) == (["ann", "bob"], 12)
+    merged = ("--merge", "majority", "--output", "gold.jsonl", "--json")
+    assert ok("gold", "import", "polite_reply.py:judge", "rated.jsonl", *merged).json["cases"] == 6
+
+
+def test_a_row_for_each_rater_makes_a_judge_too() -> None:
+    Path("p.md").write_text(TEXT, "utf-8")
+    rows = [
+        {
+            "message": f"Message number {n}",
+            "reply": "Hi.",
+            "verdict": ("yes", "no")[n % 2 and who == "bob"],
+            "who": who,
+        }
+        for n in range(12)
+        for who in ("ann", "bob")
+    ]
+    write_jsonl(Path("rated.jsonl"), rows)
+    done = ok("new", "polite-reply", "--from", "p.md", "--gold", "rated.jsonl", "--column", "who=rater")
+    assert "rated by ann 12, bob 12" in done.out
