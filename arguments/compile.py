@@ -30,7 +30,8 @@ class SearchOptions(
     Concurrency,
     SeedOptions,
     helps={
-        "adapter": "DSPy's prompt format (default: chat; json, where a model's replies to it cannot be read)"
+        "adapter": "form of the prompt (default: plain, if the judge has your prompt as it stands, and chat if that is "
+        "better; else chat, or json where a model's replies to it cannot be read)"
     },
 ):
     """What reaches the optimizer as it was given: in a compilation's plan, and in the optimizer's job."""
@@ -42,11 +43,6 @@ class SearchOptions(
         type=name,
         rare=True,
     )
-
-    @property
-    def form(self) -> str:
-        """The prompt format that is asked first."""
-        return self.adapter or "chat"
 
 
 class CompileOptions(

@@ -317,8 +317,9 @@ class Adapter(Options):
     """How prompts are written."""
 
     adapter: str | None = choice(
-        "DSPy's prompt format of a basic prompt (default: chat; a version keeps its own)",
-        choices=("chat", "json"),
+        "form of a basic prompt: DSPy's chat or json layout, or plain, your prompt as it stands (default: plain, "
+        "if the judge has one, else chat; a version keeps its own)",
+        choices=("chat", "json", "plain"),
     )
 
 

@@ -172,7 +172,7 @@ def _sides(store: Store, *references: str) -> list[Side]:
             sides.append(Side.of(other, basic_state(other, store)))
         else:
             loaded = load_judge(reference, store=store)
-            sides.append(Side(name=loaded.name, state=loaded.state))
+            sides.append(Side(name=loaded.name, state=loaded.state, form=loaded.adapter))
     return sides
 
 

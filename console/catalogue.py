@@ -18,7 +18,6 @@ from ..gold.writing import json_text
 from ..jobs.exporting import exported, make_training
 from ..jobs.incoming import (
     Asked,
-    IncomingPrompt,
     judge_source,
     labels_asked,
     preference_asked,
@@ -29,6 +28,7 @@ from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
 from ..programs.judge import Judge
 from ..report.table import table
+from ..text.templates import Template
 from .bars import progress
 from .inputs import check_apart, shares_of, store_of
 from .printing import Result, Verbatim, remark, write_text
@@ -130,19 +130,19 @@ def new(options: NewOptions) -> Result:
         data={
             "judge": judge.name,
             "output": str(output),
-            "inputs": list(prompt.inputs),
+            "inputs": list(prompt.variables),
             "labels": list(judge.answer.scale.choices),
             "answers": asked.words,
         },
         body=[
-            f"{judge.name} written to {output}: inputs {', '.join(prompt.inputs)}; {asked.words}",
+            f"{judge.name} written to {output}: inputs {', '.join(prompt.variables)}; {asked.words}",
             *(_gold_lines(gold, shape, aside.count) if gold and shape else ()),
         ],
         notes=[then],
     )
 
 
-def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
+def _shape(options: NewOptions, prompt: Template) -> Shape | None:
     """Return what the columns of the gold are."""
     if options.gold is None:
         if options.columns or options.names:
@@ -151,7 +151,7 @@ def _shape(options: NewOptions, prompt: IncomingPrompt) -> Shape | None:
     # what the options say goes with the prompt: all of it says which labels are asked for
     meanings = [ours for _, ours in options.names]
     said = [prompt.instruction, options.labels or "", options.score or "", *meanings]
-    return shape_of(options.gold, prompt.inputs, dict(options.columns), " ".join(said))
+    return shape_of(options.gold, prompt.variables, dict(options.columns), " ".join(said))
 
 
 def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:

@@ -163,7 +163,7 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
     sampling = artifact.about.thresholds.sampling
     cut = f"; {sampling.rule}" if sampling.by_probability else ""
     changed = [
-        f"prompt: {change_words(result.board.basic.state, artifact.state)}{cut}",
+        f"prompt: {change_words(result.board.basic.state, artifact.state, artifact.about.forms)}{cut}",
         f"{spend_line(artifact.card['spend'])}; {plural(len(result.board.candidates), 'candidate')}",
     ]
     # by kind of proposal; beside each kind stands how many came in a row, which is not added again
@@ -174,7 +174,8 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
         f"or: jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
         "labelled, show a gain with a fraction of the labels of a test)"
     )
-    same = not cut and artifact.state == result.board.basic.state
+    basic_form, form = artifact.about.forms
+    same = not cut and form == basic_form and artifact.state == result.board.basic.state
     shown = same or compiled.proof.decision.direction == "better"  # than basic, which is all that labels add
     parts = _proof_parts(
         compiled,

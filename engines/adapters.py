@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import dspy
 from dspy.adapters.utils import apply_output_field_defaults, format_field_value, parse_value
@@ -24,8 +24,10 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from ..errors import UsageError
 from ..text.drafts import without_drafts
+from ..text.plain_replies import value_stated
 from ..text.redaction import redact
 from ..text.replies import chat_fields, json_fields, said_once, typed
+from ..text.templates import CHAT, JSON, PLAIN, Template, with_named_inputs
 from .channel import Channel
 from .draws import TypedRequest, cut, typed_request
 from .kept import Kept
@@ -214,11 +216,25 @@ class _Typed(ABC):
         """Return output field and text, or data, in the order in which a reply gives them."""
 
 
+def _name_inputs(signature: Any) -> Any:
+    """Return a signature whose instruction names its inputs where it has variables: values have their own place."""
+    instruction = signature.instructions
+    named = with_named_inputs(instruction, signature.input_fields)
+    return signature if named == instruction else signature.with_instructions(named)
+
+
+_naming_inputs: Final[Kept[Any]] = Kept(_name_inputs)
+
+
 class ChatAdapter(_Typed, dspy.ChatAdapter):
     """Fields under ``[[ ## name ## ]]``, without the second paid call after a failed parse."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
+
+    def format_task_description(self, signature: Any) -> str:
+        """Return what the system message says of the task."""
+        return str(super().format_task_description(_naming_inputs(signature)))
 
     def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         short = [name for name, field in fields.items() if field.annotation is not str]
@@ -232,11 +248,73 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
 class JsonAdapter(_Typed, dspy.JSONAdapter):
     """One JSON object. How the endpoint is held to it is the endpoint's business, not the prompt's."""
 
+    def format_task_description(self, signature: Any) -> str:
+        """Return what the system message says of the task."""
+        return str(super().format_task_description(_naming_inputs(signature)))
+
     def _prepare_response_format(self, lm: Any, lm_kwargs: Any, signature: Any) -> None:
         """Leave it to the channel, which finds out what the endpoint takes."""
 
     def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         return json_fields(text, fields)
+
+
+class PlainAdapter(_Typed, dspy.Adapter):
+    """The user's own prompt with the values in it, and nothing else; the whole reply says the answer.
+
+    A demonstration is a turn of its own: the prompt with the values of a labelled row, and the label as the reply.
+    """
+
+    def __init__(self, template: Template, meanings: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._template = template  # the prompt as the user wrote it
+        self._meanings = meanings  # what a reply may say in other words -> the value that it means
+
+    def format(self, signature: Any, demos: Sequence[Any], inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the messages for a case: the opening, a turn for each demonstration, and the turn of the case."""
+        template = self._template.revised(signature.instructions)
+        opening = [{"role": role, "content": text} for role, text in template.opening]
+        values = _texts_of(signature, inputs)
+        return [*opening, *self.format_demos(signature, demos), *template.filled_turn(values)]
+
+    def format_demos(self, signature: Any, demos: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return the messages that show demonstrations; one without a label shows nothing."""
+        template = self._template.revised(signature.instructions)
+        messages: list[dict[str, Any]] = []
+        for demo in demos:
+            labels = {name: demo[name] for name in signature.output_fields if name in demo}
+            if not labels:
+                continue
+            unknown = dict.fromkeys(signature.input_fields, "(not given)")
+            turn = template.filled_turn({**unknown, **_texts_of(signature, demo)})
+            reply = self.format_assistant_message_content(signature, labels)
+            if turn[-1]["role"] == "assistant":  # the prompt begins the reply
+                reply = f"{turn.pop()['content']}{reply}"
+            for message in turn:
+                role = "user" if message["role"] == "system" else message["role"]
+                messages.append({"role": role, "content": message["content"]})
+            messages.append({"role": "assistant", "content": reply})
+        return messages
+
+    def format_assistant_message_content(
+        self, signature: Any, outputs: Mapping[str, Any], missing_field_message: str | None = None
+    ) -> str:
+        """Return the reply that gives the output: a label or a number alone, a list as JSON."""
+        ((name, value),) = outputs.items()
+        return _text(signature.output_fields[name], value)
+
+    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+        ((name, field),) = fields.items()
+        if _lacks_end(text):
+            raise ValueError(f"{name} may be half of what it was to be")
+        return [(name, value_stated(text, bounded_schema(field), self._meanings))]
+
+
+def _texts_of(signature: Any, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return input field -> its value as text, of the inputs that there are."""
+    return {
+        name: _text(field, values[name]) for name, field in signature.input_fields.items() if name in values
+    }
 
 
 def _schema_of(annotation: Any) -> Mapping[str, Any]:
@@ -247,8 +325,19 @@ def _schema_of(annotation: Any) -> Mapping[str, Any]:
         return {}
 
 
+def bounded_schema(field: Any) -> Mapping[str, Any]:
+    """Return the JSON Schema of an output field's type, with the ends of its scale."""
+    schema: Mapping[str, Any] = _bounded_schema(field)
+    return schema
+
+
 _reader: Final[Kept[TypeAdapter[Any]]] = Kept(TypeAdapter)
 _schema: Final[Kept[Mapping[str, Any]]] = Kept(_schema_of)
+_bounded_schema: Final[Kept[Mapping[str, Any]]] = Kept(
+    lambda field: _schema_of(
+        Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    )
+)
 
 
 def value_of(raw: Any, annotation: Any) -> Any:
@@ -291,12 +380,17 @@ def _words(error: Exception, name: str) -> str:
 _inputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.input_fields)
 _outputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.output_fields)
 _is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
-_BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {"chat": ChatAdapter, "json": JsonAdapter}
+_BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {CHAT: ChatAdapter, JSON: JsonAdapter}
 ADAPTERS: Final = tuple(_BY_NAME)
+"""The forms of every prompt."""
 
 
-def adapter(name: str) -> dspy.Adapter:
-    """Return the adapter ``chat`` or ``json``."""
+def adapter(
+    name: str, template: Template | None = None, meanings: Mapping[str, Any] | None = None
+) -> dspy.Adapter:
+    """Return the adapter ``chat``, ``json``, or, of a prompt that stands as it was written, ``plain``."""
+    if name == PLAIN and template is not None:
+        return PlainAdapter(template, meanings or {})
     if name not in _BY_NAME:
-        raise UsageError(f"no adapter is called {name!r}", hint=f"use one of {', '.join(ADAPTERS)}")
+        raise UsageError(f"no adapter is called {name!r}", hint=f"use one of {', '.join((*ADAPTERS, PLAIN))}")
     return _BY_NAME[name]()

@@ -48,15 +48,14 @@ class MarkdownExporter:
 
 def _sent(subject: Subject, predictor: dspy.Predict, name: str) -> list[str]:
     """Return what is sent, an input as ``{{name}}``; of what is not sent as text, its demonstrations."""
-    from ..engines.adapters import adapter
-
     if not takes_text(predictor):
         return [_fence(json.dumps(dict(demo), ensure_ascii=False), "json") for demo in predictor.demos]
     marks = {name: f"{{{{{name}}}}}" for name in predictor.signature.input_fields}
-    named = adapter(str(subject.card.get("adapter") or "chat"))
-    sent = named.format(predictor.signature, predictor.demos, marks)
+    adapter = subject.judge.adapter(subject.form)
+    sent = adapter.format(predictor.signature, predictor.demos, marks)
     remembered = subject.state.predictors[name].remembered
     about = {
+        "form": subject.form,
         "demonstrations": len(predictor.demos),
         "shown with each row": remembered.words if remembered else "",
         "words": sum(len(message["content"].split()) for message in sent),

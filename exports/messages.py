@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..programs.answers import echo, listed  # noqa: F401 - they add how their lists are shown
 from ..programs.answers.portable import RENDERERS
 from ..text.escaping import defuse
+from ..text.templates import PLAIN
 from .target import Prompt, Subject, prompt_of
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ _SECTIONS = {
         "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
         "endpoint takes a response_format, jurist sends that of the settings too"
     ),
+    "plain": "the whole reply says the label or the number in words; other_words are what else it may say for one",
 }
-_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None}
+_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "plain": None}
 _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
 
 
@@ -53,6 +55,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
                 for name, info in prompt.signature.output_fields.items()
             ],
             "answer": judge.answer.parser_rule(),
+            **({"other_words": judge.answer.other_words(judge.values)} if prompt.adapter == PLAIN else {}),
             "otherwise": _OTHERWISE,
         },
         "settings": {"temperature": temperature, **response_format(prompt)},

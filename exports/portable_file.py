@@ -137,6 +137,7 @@ def _step(prompt: Prompt) -> dict[str, Any]:
     kept, outputs = prompt.remembered, prompt.signature.output_fields
     return {
         "messages": list(prompt.messages),
+        "turn": prompt.turn,
         "inputs": [{"name": name, "placeholder": mark} for name, mark in prompt.placeholders.items()],
         "outputs": {name: TypeAdapter(info.annotation).json_schema() for name, info in outputs.items()},
         "settings": response_format(prompt),

@@ -48,8 +48,10 @@ class PortableJudge:
     def asked(self, step: str, values: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the chat messages of a step."""
         texts = {name: _text(value) for name, value in values.items()}
-        *before, last = filled(self.spec["steps"][step], texts)
-        return [*before, *(message for shown in self.near(step, values) for message in shown), last]
+        messages = filled(self.spec["steps"][step], texts)
+        start = len(messages) - self.spec["steps"][step]["turn"]
+        near = [message for shown in self.near(step, values) for message in shown]
+        return [*messages[:start], *near, *messages[start:]]
 
     def near(self, step: str, values: Mapping[str, Any]) -> list[Any]:
         """Return of the rows that a step remembers those to show with these values, the most alike last."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from uuid import uuid4
 
 from ..errors import UsageError
+from ..text.templates import CHAT, PLAIN
 
 if TYPE_CHECKING:
     import dspy
@@ -38,6 +40,13 @@ class Subject:
     def ref(self) -> str:
         """``JUDGE@VERSION``, or ``JUDGE (not an artifact)``."""
         return self.judge.name + (f"@{self.card['version']}" if self.card else " (not an artifact)")
+
+    @property
+    def form(self) -> str:
+        """The form of its prompt: ``chat``, ``json`` or ``plain``."""
+        if self.card:
+            return str(self.card.get("adapter") or CHAT)
+        return self.judge.form
 
     @property
     def stamp(self) -> dict[str, Any]:
@@ -122,8 +131,10 @@ class Prompt:
     """A prompt to be filled."""
 
     messages: tuple[Mapping[str, str], ...]  # byte for byte as the adapter formats them
-    placeholders: Mapping[str, str]  # input field -> what stands for it; each occurs once in all messages
-    adapter: str  # DSPy's prompt format: ``chat`` or ``json``
+    # input field -> what stands for it; it occurs nowhere but where the value goes
+    placeholders: Mapping[str, str]
+    judge: Judge
+    adapter: str  # the form of the prompt: ``chat``, ``json`` or ``plain``
     signature: type[dspy.Signature]  # its inputs and outputs, with their types
     demos: Sequence[Any] = ()  # its demonstrations
     # the rows of which it shows those most like the row it is filled with
@@ -131,10 +142,18 @@ class Prompt:
 
     def sent(self, values: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""
-        from ..engines.adapters import adapter
-
         near = self.remembered.near(values) if self.remembered else []
-        return _messages(adapter(self.adapter).format(self.signature, [*self.demos, *near], dict(values)))
+        adapter = self.judge.adapter(self.adapter)
+        return _messages(adapter.format(self.signature, [*self.demos, *near], dict(values)))
+
+    @property
+    def turn(self) -> int:
+        """How many messages at the end are those of the row in hand; labelled rows are shown before them."""
+        template = self.judge.template
+        if self.adapter != PLAIN or template is None:
+            return 1
+        own = template.revised(self.signature.instructions)
+        return len(own.messages) - len(own.opening)
 
 
 def _messages(formatted: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -143,10 +162,10 @@ def _messages(formatted: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 def shown_rows(prompt: Prompt) -> list[list[dict[str, str]]]:
     """Return the messages that each remembered row stands for, in a target that chooses among them itself."""
-    from ..engines.adapters import adapter
-
-    form, kept = adapter(prompt.adapter), prompt.remembered
-    return [_messages(form.format_demos(prompt.signature, [one])) for one in (kept.examples if kept else ())]
+    adapter, kept = prompt.judge.adapter(prompt.adapter), prompt.remembered
+    return [
+        _messages(adapter.format_demos(prompt.signature, [one])) for one in (kept.examples if kept else ())
+    ]
 
 
 def prompt_of(
@@ -158,7 +177,6 @@ def prompt_of(
 ) -> Prompt:
     """Return the prompt of a judge that asks once, or of one of its predictors."""
     # ``remembers``: the target can show other rows with each call.
-    from ..engines.adapters import adapter as adapter_named
     from ..programs.state import PredictorPrompt
 
     judge, predictor = subject.judge, predictor or only_predictor(subject)
@@ -169,17 +187,20 @@ def prompt_of(
             "cannot do",
             hint="export it to python, or run it with jurist",
         )
-    name = str(subject.card.get("adapter") or "chat")
-    adapter = adapter_named(name)
-    for ending in _ENDINGS if takes_text(predictor) else ():
-        marks = {field: mark(f"{field}{ending}") for field in predictor.signature.input_fields}
-        messages = adapter.format(predictor.signature, predictor.demos, marks)
-        whole = "\0".join(message["content"] for message in messages)
-        if all(whole.count(placeholder) == 1 for placeholder in marks.values()):
+    adapter = judge.adapter(subject.form)
+    fields = predictor.signature.input_fields
+    # Marks that no text holds tell how often each value stands in the messages.
+    places: Mapping[str, int] = {}
+    if takes_text(predictor):
+        places = _count_marks(adapter, predictor, {field: f"mark{uuid4().hex}" for field in fields})
+    for ending in _ENDINGS if places else ():
+        marks = {field: mark(f"{field}{ending}") for field in fields}
+        if _count_marks(adapter, predictor, marks) == places:
             return Prompt(
-                messages=tuple(_messages(messages)),
+                messages=tuple(_messages(adapter.format(predictor.signature, predictor.demos, marks))),
                 placeholders=marks,
-                adapter=name,
+                judge=judge,
+                adapter=subject.form,
                 signature=predictor.signature,
                 demos=tuple(predictor.demos),
                 remembered=remembered,
@@ -188,6 +209,13 @@ def prompt_of(
         f"{judge.name} has an input that is not inserted as text, which this target cannot hold",
         hint="export it to markdown, or run it with jurist",
     )
+
+
+def _count_marks(adapter: dspy.Adapter, predictor: dspy.Predict, marks: Mapping[str, str]) -> dict[str, int]:
+    """Return input field -> how often its mark stands in the messages that are sent with these marks as values."""
+    messages = adapter.format(predictor.signature, predictor.demos, dict(marks))
+    whole = "\0".join(str(message["content"]) for message in messages)
+    return {field: whole.count(mark) for field, mark in marks.items()}
 
 
 def takes_text(predictor: dspy.Predict) -> bool:

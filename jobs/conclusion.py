@@ -55,7 +55,8 @@ class Contest:
     @property
     def same(self) -> bool:
         """Whether both are asked the same."""
-        return self.candidate.asked_id == PromptState.of(self.plan.judge.basic()).id
+        basic = PromptState.of(self.plan.judge.basic())
+        return self.candidate.asked_id == basic.id
 
     @cached_property
     def look(self) -> Proving:

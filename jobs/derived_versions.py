@@ -29,6 +29,7 @@ from ..optimizers.fewshot import Nearest, remembering, with_cases
 from ..optimizers.guidelines import rules_in, with_rules
 from ..programs.cognibench import with_strictness
 from ..programs.state import Demo, PredictorPrompt, PromptState
+from ..text.templates import CHAT
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Estimate, ask_of, embedding
@@ -192,7 +193,9 @@ def _plan(
         )
     source, separate = gold or str(about.gold.source or kept["name"]), about.gold.holdout
     hint = "name the gold set it was compiled on, as it was then, with --gold"
-    setting = Setting(threshold=about.setting.threshold, weights=about.setting.weights)
+    setting = Setting(
+        threshold=about.setting.threshold, weights=about.setting.weights, form=about.setting.form
+    )
     own = Candidate(state=artifact.state, setting=setting, parent=None, source=artifact.ref, step=0, calls=0)
     try:
         read = Gold.load(gold, judge) if gold else Gold.again(kept, judge)
@@ -209,7 +212,7 @@ def _plan(
             shares=tuple(kept["shares"]),
             earlier=about.parts,
             sampling=Sampling(samples=job.samples or about.thresholds.samples, threshold=job.threshold),
-            adapter=job.adapter or about.adapter or "chat",
+            adapter=job.adapter or about.adapter or CHAT,
             **settings,
         )
         split = plan.split

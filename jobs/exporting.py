@@ -12,7 +12,6 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError
 
 from ..cases import Case
-from ..engines.adapters import adapter as adapter_named
 from ..errors import UsageError, checked
 from ..exports import Subject, exporter
 from ..gold.goldset import Gold
@@ -149,7 +148,8 @@ def _predictor(loaded: LoadedJudge) -> dspy.Predict:
 
 def _messages(loaded: LoadedJudge, predictor: dspy.Predict, case: Case) -> Messages | None:
     """Return the example of a case, or ``None`` if its reply would not be read as its labels."""
-    judge, signature, adapter = loaded.judge, predictor.signature, adapter_named(loaded.adapter)
+    judge, signature = loaded.judge, predictor.signature
+    adapter = judge.adapter(loaded.adapter)
     assert case.gold is not None
     asked: list[Any] = adapter.format(signature, predictor.demos, judge.prompt_values(case.inputs))
     fields = judge.as_reply(case.gold, case.inputs)

@@ -11,42 +11,34 @@ from typing import Any
 
 from ..errors import UsageError, why
 from ..gold.files import Place, unreadable
+from ..text.templates import LogicInTemplateError, Template
 
-_DOUBLE = re.compile(r"\{\{\s*(?:\w+\.)*([A-Za-z_]\w*)\s*\}\}")
-_SINGLE = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
-_LOGIC = re.compile(r"\{%|\{\{")
-_FIELDS = re.compile(r"⟦(\w+)⟧")
 _SIGNATURES_OWN = {"signature", "instructions", "fields", "input_fields", "output_fields", "model_config"}
 """Attributes of DSPy's signatures: a class with a field of that name cannot be made."""
+_INVISIBLE = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f]|[ \t]+$", re.MULTILINE)
+"""Characters that editors and Python's parser change or hide: they are written as escapes."""
+_QUOTES = re.compile(r'"{3,}|"+\Z')
 _WRITE = "write the inputs as {{name}}, or keep the template and write the judge's file by hand"
 
 
-@dataclass(frozen=True, kw_only=True)
-class IncomingPrompt:
-    """A prompt as a task."""
-
-    instruction: str  # its text, with the name of each input in backquotes where its value went
-    inputs: tuple[str, ...]  # the names of its variables, in their order, usable as names of fields
-
-
-def read_prompt(path: Path) -> IncomingPrompt:
+def read_prompt(path: Path) -> Template:
     """Read a text, or chat messages in JSON; variables are written ``{{name}}``, or all ``{name}``."""
-    messages = _messages(_content(path), path)
-    pattern = _DOUBLE if any(_DOUBLE.search(text) for _, text in messages) else _SINGLE
-    marked = [(role, pattern.sub(lambda hit: _mark(hit[1], path), text)) for role, text in messages]
-    if any(_LOGIC.search(text) for _, text in marked):
-        raise UsageError(f"{path} has more than variables in its template", hint=_WRITE)
-    inputs = tuple(dict.fromkeys(name for _, text in marked for name in _FIELDS.findall(text)))
-    if not inputs:
+    content = _content(path)
+    try:
+        template = Template.of(content.get("messages") if isinstance(content, Mapping) else content)
+    except LogicInTemplateError as error:
+        raise UsageError(f"{path} has more than variables in its template", hint=_WRITE) from error
+    except ValueError as error:
+        hint = "give text, or messages with role and content"
+        raise UsageError(f"{path} holds no prompt that is known", hint=hint) from error
+    if not template.variables:
         raise UsageError(
             f"{path} has no variable, so there is nothing to judge", hint="write the inputs as {{name}}"
         )
-    parts = [
-        f"{role}:\n{text.strip()}" if len(marked) > 1 and role != "system" else text.strip()
-        for role, text in marked
-    ]
-    instruction = _FIELDS.sub(r"`\1`", "\n\n".join(part for part in parts if part))
-    return IncomingPrompt(instruction=instruction, inputs=inputs)
+    for name in template.variables:
+        if keyword.iskeyword(name) or name.startswith("_") or name in _SIGNATURES_OWN:
+            raise UsageError(f"{path} has a variable {name!r}, which cannot be a field", hint="rename it")
+    return template
 
 
 def _content(path: Path) -> Any:
@@ -67,26 +59,6 @@ def _content(path: Path) -> Any:
         ) from error
 
 
-def _messages(content: Any, path: Path) -> list[tuple[str, str]]:
-    """Return role and template of each message."""
-    listed = content.get("messages") if isinstance(content, Mapping) else content
-    listed = [{"role": "user", "content": listed}] if isinstance(listed, str) else listed
-    if not isinstance(listed, list) or not all(isinstance(message, Mapping) for message in listed):
-        listed = []
-    pairs = [(message.get("role"), message.get("content")) for message in listed]
-    if not pairs or not all(isinstance(role, str) and isinstance(text, str) for role, text in pairs):
-        raise UsageError(
-            f"{path} holds no prompt that is known", hint="give text, or messages with role and content"
-        )
-    return pairs
-
-
-def _mark(name: str, path: Path) -> str:
-    if keyword.iskeyword(name) or name.startswith("_") or name in _SIGNATURES_OWN:
-        raise UsageError(f"{path} has a variable {name!r}, which cannot be a field", hint="rename it")
-    return f"⟦{name}⟧"
-
-
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)", re.ASCII)
 _FILE = '''"""{title}: a judge made from {source}."""
 {imports}
@@ -94,10 +66,11 @@ import dspy
 
 import jurist
 
+# The prompt as it stands. It is sent with the values in it and nothing else.
+PROMPT = {prompt}
+
 
 class {name}(dspy.Signature):
-    """{instruction}"""
-
 {inputs}
     {output}: {annotation}
 
@@ -105,6 +78,7 @@ class {name}(dspy.Signature):
 judge = jurist.Judge(
     name="{judge}",
     signature={name},
+    prompt=PROMPT,
     {arguments},
 )
 '''
@@ -164,14 +138,14 @@ def preference_asked(pair: Sequence[str]) -> Asked:
 def judge_source(
     name: str,
     source: str,
-    prompt: IncomingPrompt,
+    prompt: Template,
     asked: Asked,
     unit: str = "",
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> str:
     """Return the text of the file, which may yet be no judge; a column that is ``label`` goes to the output field."""
-    output = next((one for one in asked.names if one not in prompt.inputs), f"given_{asked.names[0]}")
+    output = next((one for one in asked.names if one not in prompt.variables), f"given_{asked.names[0]}")
     fields = {column: output if ours == "label" else ours for column, ours in (columns or {}).items()}
     renamed = {column: ours for column, ours in fields.items() if column != ours}
     reads = [
@@ -182,13 +156,13 @@ def judge_source(
         source=re.sub(r'["\\]', "'", source),
         imports="\nfrom typing import Literal\n" if "Literal" in asked.annotation else "",
         name=_class_name(name),
-        instruction=_docstring(prompt.instruction),
-        inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.inputs),
+        prompt=_prompt_source(prompt.as_prompt()),
+        inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.variables),
         output=output,
         annotation=asked.annotation,
         judge=name,
         arguments=",\n    ".join(
-            [asked.arguments.replace("{unit}", _quoted(unit or prompt.inputs[-1])), *reads]
+            [asked.arguments.replace("{unit}", _quoted(unit or prompt.variables[-1])), *reads]
         ),
     )
 
@@ -203,13 +177,27 @@ def _quoted(text: Any) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _docstring(text: str) -> str:
-    """Return a text for a docstring of a class, whose dedenting gives it back; tabs are spaces."""
-    plain = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs()
-    safe = plain.replace("\\", "\\\\")
-    safe = re.sub(r'"{3,}|"+\Z', lambda quotes: quotes[0].replace('"', '\\"'), safe)
-    lines = safe.split("\n")
-    return "\n".join([lines[0], *(f"    {line}" if line.strip() else "" for line in lines[1:])])
+def _prompt_source(prompt: str | Sequence[Mapping[str, str]]) -> str:
+    """Return the Python source of a prompt, a text or messages: evaluated, it is the prompt, character by character."""
+    if isinstance(prompt, str):
+        return _text_source(prompt)
+    messages = [
+        f'    {{"role": {_quoted(message["role"])}, "content": {_text_source(message["content"])}}},\n'
+        for message in prompt
+    ]
+    return f"[\n{''.join(messages)}]"
+
+
+def _text_source(text: str) -> str:
+    """Return a text between triple quotes, its lines as they are."""
+    safe = text.replace("\\", "\\\\")
+    safe = _QUOTES.sub(lambda quotes: quotes[0].replace('"', '\\"'), safe)
+    safe = _INVISIBLE.sub(lambda run: "".join(map(_escape, run[0])), safe)
+    return f'"""\\\n{safe}"""'
+
+
+def _escape(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
 
 
 def with_names(

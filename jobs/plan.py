@@ -94,6 +94,11 @@ class Plan(SearchOptions):
         }
 
     @property
+    def form(self) -> str:
+        """The form in which the basic prompt is asked: the one that was named, else the judge's own."""
+        return self.adapter or self.judge.form
+
+    @property
     def optimizer_name(self) -> str:
         """What the optimizer is called."""
         return self.optimizer if isinstance(self.optimizer, str) else getattr(self.optimizer, "name", "")

@@ -27,6 +27,7 @@ from ..evaluation.cascade import Trust
 from ..evaluation.plain import plain_parts
 from ..evaluation.votes import Sampling
 from ..text.redaction import publishable
+from ..text.templates import CHAT
 
 if TYPE_CHECKING:
     from ..engines.models import Model
@@ -120,6 +121,7 @@ class ModelCard(_Part):
 class _Setting(_Part):
     threshold: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     weights: Weights | None = None
+    form: str | None = None
 
 
 class _Gold(_Part):
@@ -238,6 +240,12 @@ class Card(_Part):
     def parts(self) -> dict[str, str]:
         """The part of each group in its split, by the hash of the group's name."""
         return {name: part for part, names in self.gold.parts.items() for name in names}
+
+    @property
+    def forms(self) -> tuple[str, str]:
+        """The form of the basic prompt, and that of the compiled one."""
+        compiled = self.adapter or CHAT
+        return self.job.adapter or compiled, compiled
 
     @property
     def tokens_words(self) -> str:

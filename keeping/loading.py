@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import dspy
 
 from ..cases import Case
-from ..engines.adapters import adapter as adapter_named
 from ..engines.channel import CallContext
 from ..engines.models import Model, Reach, connect, reached, same_model
 from ..errors import UsageError
@@ -76,7 +75,7 @@ class LoadedJudge(Prompt):
         judge: the judge.
         state: its prompt.
         artifact: the compiled version; ``None`` for the basic prompt.
-        adapter: DSPy's prompt format.
+        adapter: the form of its prompt: ``chat``, ``json`` or ``plain``.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows.
         standing: why a name stands for the basic prompt, in one line; empty if it does not.
         model: who answers.
@@ -253,10 +252,10 @@ class LoadedJudge(Prompt):
         return replace(self, model=model)
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
-        """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is."""
+        """Return the same judge with its prompt in another form; ``None`` leaves it as it is."""
         if adapter is None:
             return self
-        adapter_named(adapter)
+        self.judge.adapter(adapter)  # which refuses a form that there is not
         if self.artifact:
             if adapter != self.adapter:
                 raise proven_with(self.artifact, self.adapter)

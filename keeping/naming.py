@@ -19,13 +19,14 @@ from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
 from ..programs.state import PromptState
+from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact
 from .artifacts import Store
 from .card import Card
 
 BASIC = ":basic"
-ADAPTER = "chat"
-"""DSPy's prompt format of a basic prompt for which none is named."""
+ADAPTER = CHAT
+"""DSPy's prompt format of a version whose card names none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,8 @@ class Name:
         if artifact is not None:
             judge, about = judge.as_compiled(artifact.card), artifact.about
             artifact.check(judge)
-        adapter = about.adapter or self.adapter or ADAPTER
+        usual = judge.form if artifact is None else ADAPTER
+        adapter = about.adapter or self.adapter or usual
         if artifact is not None and self.adapter not in (None, adapter):
             raise proven_with(artifact, adapter)
         proven, kept = about.strictness or judge.answer.strictness, about.thresholds
@@ -207,7 +209,17 @@ def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "")
     except ArtifactError as error:
         store.trust.tell(f"{error.message}{_goes_on(artifact)}")
         return defined(definition)
-    return judge
+    return _with_kept_prompt(judge, artifact)
+
+
+def _with_kept_prompt(judge: Judge, artifact: Artifact) -> Judge:
+    """Return the judge of a file with the prompt that a version sends as it stands, whatever the file says by now."""
+    if artifact.about.adapter != PLAIN:
+        return judge
+    kept = defined(artifact.about.definition or {})
+    if kept.template == judge.template:
+        return judge
+    return replace(kept, columns=judge.columns, values=judge.values)
 
 
 def _was_changed(artifact: Artifact, now: Mapping[str, str]) -> bool:

@@ -19,6 +19,7 @@ from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.verdicts import FIRST, Verdict, in_readable_form
+from ..text.templates import CHAT
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
 
@@ -58,6 +59,11 @@ class Job(SearchOptions):
     sink: Sink = lambda event: None  # receives events
 
     @property
+    def form(self) -> str:
+        """The form in which the basic prompt is asked: the one that was named, else the judge's own."""
+        return self.adapter or self.judge.form
+
+    @property
     def calls_per_case(self) -> int:
         """The calls of one case of one prompt: predictors, those of frozen steps too, x samples."""
         return self.judge.calls * self.sampling.samples
@@ -70,14 +76,14 @@ class Job(SearchOptions):
         return cases
 
     def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
-        """Return what asks ``program`` as this job asks; a setting changes how votes are counted."""
+        """Return what asks ``program`` as this job asks; a setting changes the form, and how votes are counted."""
         return Asker(
             judge=self.judge,
             program=program,
             lm=self.judge_lm,
             frozen_lm=self.frozen_lm,
             sampling=self.sampling_under(setting),
-            adapter=self.form,
+            adapter=setting.form or self.form,
             concurrency=self.concurrency,
             probabilities="tokens",
             apart=self._groups,
@@ -93,7 +99,7 @@ class Job(SearchOptions):
 
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return samples and threshold under a setting."""
-        if setting == DEFAULT_SETTING:
+        if setting == setting.asking:
             return self.sampling
         return replace(self.sampling, threshold=setting.threshold, weights=setting.weights)
 
@@ -127,7 +133,7 @@ class Result:
     best: Candidate
     board: Board  # has it and all others
     ending: Ending
-    form: str = "chat"  # the prompt format of the job, which may be found out at its beginning
+    form: str = CHAT  # the prompt format of the job, which may be found out at its beginning
     reason: str = ""  # why it ended so, in words
     stop: BaseException | None = None  # what ended it early, for whoever cannot go on without the rest
 
@@ -146,7 +152,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if job.adapter is None and job.finds_form and job.judge.role == "judge":
+        if job.adapter is None and job.form == CHAT and job.finds_form and job.judge.role == "judge":
             job, board = _readable(job, board)
         if not getattr(optimizer, "races", False):  # a race scores the basic prompt as far as it needs it
             board.score(board.basic, job.dev)

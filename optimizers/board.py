@@ -82,7 +82,7 @@ class Board:
         asked = candidate.asked_id
         open_cases = [case for case in cases if (asked, case.id) not in self._verdicts]
         if open_cases:
-            asker = self._asker(candidate.state.apply(self._basic), DEFAULT_SETTING)
+            asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asking)
 
             def keep(index: int, verdict: Verdict) -> None:
                 self.record(candidate, open_cases[index], verdict)
@@ -95,7 +95,8 @@ class Board:
         known = self._outcomes[candidate.id]
         if case.id not in known:
             first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
-            if candidate.setting != DEFAULT_SETTING:  # it gives another verdict from the stored votes
+            # Another threshold or other weights give another verdict from the stored votes.
+            if candidate.setting != candidate.setting.asking:
                 setting = candidate.crossed.get(case.id, candidate.setting)
                 first = self._asker(self._basic, setting).revote(case, first)
             known[case.id] = self.objective.outcome(case, first)

@@ -15,13 +15,20 @@ from ..programs.state import PromptState
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """How a candidate's votes are counted, where that differs from the job; ``None`` is the job's own."""
+    """How a candidate is asked and its votes are counted; ``None`` is as the job has it."""
 
     # votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
     # verdicts under another threshold follow from the votes and probabilities that are stored
     threshold: float | None = None
     # what the probability of each label is multiplied by, in place of a threshold; it changes no request either
     weights: Mapping[str, float] | None = field(default=None, hash=False)
+    # the form of the prompt: ``chat``, ``json`` or ``plain``; unlike the others it changes the request
+    form: str | None = None
+
+    @property
+    def asking(self) -> Setting:
+        """The part of it that changes the request."""
+        return Setting(form=self.form)
 
     def id_of(self, prompt: str) -> str:
         """Return the id of a candidate with the prompt of that id: the prompt's own under the job's setting."""
@@ -64,7 +71,7 @@ class Candidate:
     @cached_property
     def asked_id(self) -> str:
         """The id of what is asked: the same for candidates that differ in their threshold or weights only."""
-        return self.state.id
+        return self.setting.asking.id_of(self.state.id)
 
 
 # -- what asking it takes ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -77,10 +77,13 @@ class Track:
     @property
     def text(self) -> Candidate:
         """The leader of the prompts that show no more examples than the start: there a row takes fewest tokens."""
-        # instructions are written for it and told apart by it; examples are added to what has come out best
-        start, every = self.start, self.board.candidates.values()
-        plain = [one for one in every if (one.state.shown, one.setting) == (start.state.shown, start.setting)]
-        return self._leader(plain, -self.reach)
+        # Instructions are written for it and told apart by it; examples are added to what has come out best.
+        texts = []
+        for candidate in self.board.candidates.values():
+            same_votes = replace(candidate.setting, form=None) == replace(self.start.setting, form=None)
+            if same_votes and candidate.state.shown == self.start.state.shown:
+                texts.append(candidate)
+        return self._leader(texts, -self.reach)
 
     def open(self, candidate: Candidate) -> list[Case]:
         """Return the cases that a prompt has still to meet, in order; none that it shows."""

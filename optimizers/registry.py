@@ -17,12 +17,13 @@ from .dspy_search import PREFIX, SHORT, DspyOptimizer
 from .fewshot import FewShot, Nearest
 from .guidelines import Guidelines, Teach
 from .instructions import CFaith, Opro
+from .layouts import Layouts
 from .optuna_joint import Optuna
 from .raced import Arm
 from .threshold import Threshold
 
 DEFAULT = "race"
-ArmName: TypeAlias = Literal["history", "nearest", "guidelines", "demonstrations"]
+ArmName: TypeAlias = Literal["history", "nearest", "guidelines", "demonstrations", "layout"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,8 @@ class AllArms(Opro):
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
-    first: ClassVar[tuple[str, ...]] = ("nearest", "guidelines")  # what `teach` teaches, at some twenty calls
+    # what `teach` teaches, at some twenty calls, and the other form of a prompt that stands as its user wrote it
+    first: ClassVar[tuple[str, ...]] = ("nearest", "guidelines", "layout")
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return those that were asked for and that the judge has a use for."""
@@ -48,6 +50,8 @@ class AllArms(Opro):
             # at first one set a turn: long prompts are the dearest to try, and other arms wait
             known["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, trial=1)
             known["nearest"] = Nearest(tokens=self.tokens)
+        if Layouts.fits(job):
+            known["layout"] = Layouts()
         return [known[name] for name in self.arm if name in known]
 
 

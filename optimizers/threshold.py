@@ -110,10 +110,13 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
     for name, best in (("threshold", _threshold(kept)), ("weights", _weights(kept))):
         if best is None:
             continue
-        setting = best(range(len(cases)))
+        setting = replace(best(range(len(cases))), form=current.form)
         if setting == current or setting.threshold == kept.now:
             continue
-        without = {fold: best([at for at, own in enumerate(folds) if own != fold]) for fold in set(folds)}
+        without = {}
+        for fold in set(folds):
+            others = [at for at, own in enumerate(folds) if own != fold]
+            without[fold] = replace(best(others), form=current.form)
         settings[name] = setting, {case.id: without[own] for case, own in zip(cases, folds, strict=True)}
     return settings
 

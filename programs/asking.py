@@ -27,6 +27,7 @@ from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping, count_votes
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
+from ..text.templates import CHAT
 from .answers.base import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
@@ -124,7 +125,7 @@ class Asker:
     lm: dspy.LM
     frozen_lm: dspy.LM | None = None  # answers the program's frozen steps; default: ``lm``
     sampling: Sampling = field(default_factory=Sampling)
-    adapter: str = "chat"
+    adapter: str = CHAT
     concurrency: int = 8  # cases in flight at once
     # number of the first sample; other numbers are other draws (repeats of an experiment)
     first_draw: int = 0
@@ -174,7 +175,7 @@ class Asker:
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[None]:
         """Let :meth:`judged` ask this asker's models, in this block and the tasks that are begun in it."""
-        with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
+        with asking_of(self.lm, self.judge.adapter(self.adapter)), frozen_steps_by(self.frozen_lm):
             with embedding():
                 for asker, remembered in self.embedded:
                     await remembered.opened(asker.lm)

@@ -43,6 +43,8 @@ _SETTINGS = (
 )
 _READS = ("columns", "values")
 """Settings that are written only where a judge has them: how the user's own files are read."""
+_PROMPT = "prompt"
+"""The prompt as the user wrote it, where a judge has one. The instruction follows from it and is not written."""
 _FIELD: Mapping[str, Any] = {"bounds": {}, "said": True}
 """What is left out of a field: it has no bounds, and the prompt says those that it has."""
 _UNTYPED = "IS_TYPE_UNDEFINED"
@@ -64,7 +66,7 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
             "settings": {name: _plain(getattr(judge, name)) for name in _SETTINGS}
             | {name: dict(names) for name in _READS if (names := getattr(judge, name))},
             "signature": signature.__name__,
-            "instructions": signature.instructions,
+            **_text_of(judge),
             "fields": [_field(name, part, info) for part, fields in parts for name, info in fields.items()],
             "program": program,
             "answer": type(answer).__name__,
@@ -75,11 +77,20 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
         return None
 
 
+def _text_of(judge: Judge) -> dict[str, Any]:
+    """Return what a judge's prompt is, as JSON values: the prompt as it stands, else the instruction."""
+    if judge.template is None:
+        return {"instructions": judge.signature.instructions}
+    return {_PROMPT: judge.template.as_prompt()}
+
+
 def defined(data: Mapping[str, Any]) -> Judge:
     """Return the judge of a definition."""
     try:
         fields = {field["name"]: _made_field({**_FIELD, **field}) for field in data["fields"]}
-        signature = make_signature(fields, data["instructions"], data["signature"])
+        prompt = data.get(_PROMPT, "")
+        instructions = None if prompt else data["instructions"]
+        signature = make_signature(fields, instructions, data["signature"])
         # versions of 2026 kept their strictness by name; it follows from the labels
         answer = {name: _setting(value) for name, value in data["answers"].items() if name != "strictness"}
         settings: dict[str, Any] = {
@@ -90,6 +101,7 @@ def defined(data: Mapping[str, Any]) -> Judge:
         return Judge(
             **settings,
             signature=signature,
+            prompt=prompt,
             answer=_ANSWERS[data["answer"]](**answer),
             program=None if kind is dspy.Predict else partial(kind, signature),
         )

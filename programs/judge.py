@@ -17,12 +17,15 @@ from typing import Any
 
 import dspy
 import pydantic
+from dspy.signatures.signature import make_signature
 
 from ..cases import Case, Label, Values
+from ..engines.adapters import adapter
 from ..engines.ledger import Purpose
-from ..errors import EmptyInputError, GoldError, JudgeError, check_types
+from ..errors import EmptyInputError, GoldError, JudgeError, UsageError, check_types
 from ..evaluation.scale import Scale
 from ..text.escaping import defuse
+from ..text.templates import CHAT, PLAIN, Template
 from ..text.turns import EXACT_TYPES, Text
 from ..text.wording import plain
 from .answers.base import Answer, Reading
@@ -75,6 +78,9 @@ class Judge:
         values: label of your files -> label of the judge, whatever their capitals; ``""`` is no label.
         temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
             at which they differ.
+        prompt: your prompt as it stands: a text, or chat messages (``[{"role": "user", "content": "..."}, ...]``), with
+            each input as ``{{name}}`` (or all as ``{name}``). The basic prompt is then this text with the values in it,
+            and nothing else; the reply's words say the answer. It takes the place of the signature's docstring.
         labels: for a closed label: other names for its values, in their order; kept in ``answer``.
         unit: the input field whose text gets the answer, default the last input; kept in ``answer``.
     """
@@ -101,6 +107,7 @@ class Judge:
     temperature: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)
+    prompt: str | Sequence[Mapping[str, str]] = field(default="", hash=False)
     positive: InitVar[Label | Collection[Label] | Mapping[str, Label | Collection[Label]]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""
@@ -122,6 +129,27 @@ class Judge:
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.scale.default)
         self._check_program()
+        if self.prompt:
+            self._take_prompt()
+
+    def _take_prompt(self) -> None:
+        """Let the signature say what the prompt says, or refuse a prompt that does not go with it."""
+        template, signature = self.template, self.signature
+        assert template is not None
+        unlike = sorted({*template.variables} ^ {*signature.input_fields})
+        if unlike:
+            what = f"judge {self.name}: its prompt and its inputs do not have the same names: {', '.join(unlike)}"
+            raise JudgeError(what, hint="write each input as {{name}} into the prompt, and no other variable")
+        if self.program is not None or len(signature.output_fields) > 1:
+            hint = "leave out program= and other output fields, or write the prompt as the docstring"
+            raise JudgeError(f"judge {self.name}: a prompt as it stands asks once, for one answer", hint=hint)
+        default = make_signature(dict(signature.fields), signature_name=signature.__name__).instructions
+        if signature.instructions not in (default, template.instruction):
+            hint = "leave out the docstring, or prompt="
+            raise JudgeError(f"judge {self.name} has two prompts: a docstring and prompt=", hint=hint)
+        fields = {name: (info.annotation, info) for name, info in signature.fields.items()}
+        own = make_signature(fields, template.instruction, signature.__name__)
+        object.__setattr__(self, "signature", own)
 
     def _check_field_names(self) -> None:
         """Refuse a field whose name cannot stand in Python: exported files and schemas hold these names."""
@@ -155,6 +183,31 @@ class Judge:
     def input_fields(self) -> tuple[str, ...]:
         """The signature's input fields, in order."""
         return tuple(self.signature.input_fields)
+
+    @cached_property
+    def template(self) -> Template | None:
+        """Its prompt as it stands; ``None`` if the signature's instruction is all there is."""
+        if not self.prompt:
+            return None
+        try:
+            return Template.of(self.prompt)
+        except ValueError as error:
+            hint = "give text, or messages with role and content, with each input as {{name}}"
+            raise JudgeError(f"judge {self.name}: its prompt cannot be used: {error}", hint=hint) from error
+
+    @property
+    def form(self) -> str:
+        """The form of its basic prompt where nobody names one: ``plain``, if it has a prompt as it stands."""
+        return PLAIN if self.prompt else CHAT
+
+    def adapter(self, form: str) -> dspy.Adapter:
+        """Return what writes its prompts in a form, ``chat``, ``json`` or ``plain``, and reads the replies."""
+        if form == PLAIN and self.template is None:
+            what = f"judge {self.name} has no prompt of a user that could be sent as it stands"
+            raise UsageError(
+                what, hint="leave out --adapter plain, or begin with: jurist new NAME --from prompt.md"
+            )
+        return adapter(form, self.template, self.answer.other_words(self.values))
 
     @property
     def comparison(self) -> Scale:

@@ -8,7 +8,6 @@ of the program.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import re
 from collections import Counter
@@ -19,7 +18,7 @@ from typing import Any
 
 import dspy
 
-from ..text.escaping import well_formed
+from ..text.templates import normalise_instruction
 from .remembering import Remembered, Remembering
 
 Demo = Mapping[str, Any]
@@ -146,13 +145,6 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [jsonable(item) for item in value]
     return value
-
-
-def normalise_instruction(instructions: str) -> str:
-    """Return an instruction as DSPy will show it: dedented, without blank edges, and encodable as UTF-8."""
-    # An id must be of the text that the model sees, and a lone surrogate from a proposer would end the job.
-    # DSPy cleans twice: when the signature is made, and when it is read back.
-    return inspect.cleandoc(inspect.cleandoc(well_formed(instructions)))
 
 
 def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:

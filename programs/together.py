@@ -50,11 +50,12 @@ class _Stopped(Exception):  # noqa: N818 - it says that the work was stopped, no
         super().__init__(repr(stop))
 
 
-def asking_of(lm: dspy.LM, adapter: str) -> AbstractContextManager[Any]:
-    """Return the context in which a program's calls go to ``lm``, written by ``adapter``, and are recorded nowhere."""
+def asking_of(lm: dspy.LM, adapter: dspy.Adapter | str) -> AbstractContextManager[Any]:
+    """Return the context in which a program's calls go to ``lm``, written by ``adapter`` or the one of that name."""
+    # The calls are recorded nowhere.
     context: AbstractContextManager[Any] = dspy.context(
         lm=lm,
-        adapter=adapter_named(adapter),
+        adapter=adapter_named(adapter) if isinstance(adapter, str) else adapter,
         disable_history=True,
         trace=None,
         track_usage=False,

@@ -163,7 +163,7 @@ class ArtifactReport:
         card, about, ref = self._card, self.artifact.about, self.artifact.ref
         gold, model, cut = card["gold"], about.model, self._sampling
         learned = [
-            change_words(before, self.artifact.state),
+            change_words(before, self.artifact.state, about.forms),
             *([f"its answer: {cut.rule}"] if cut.by_probability else []),
         ]
         proven = [

@@ -11,6 +11,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.naming import judge_of
 from ..programs.state import PredictorPrompt, PromptState, candidate_names
+from ..text.templates import CHAT, JSON, PLAIN
 from .document import Changes, Word, text_of
 from .scores import metric_cell, number_cell
 from .table import Table, table
@@ -34,6 +35,8 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
 
 
 _NOTHING = PredictorPrompt(instructions="")
+FORM_WORDS: Mapping[str, str] = {PLAIN: "your text as it stands", CHAT: "chat layout", JSON: "JSON layout"}
+"""Form of a prompt -> what people call it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +45,7 @@ class Side:
 
     name: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     state: PromptState  # its prompt
+    form: str = CHAT  # the form of its prompt
     card: Mapping[str, Any] = field(default_factory=dict)  # of the artifact; empty for a basic prompt
     # each metric on its own sealed test; empty if it was never proven
     scores: Mapping[str, Any] = field(default_factory=dict)
@@ -51,9 +55,13 @@ class Side:
         """Return an artifact, or the basic prompt as it was asked beside it."""
         scores = artifact.about.scores or {}
         if basic:
-            return cls(name=f"{artifact.judge}:basic", state=basic, scores=scores.get("basic") or {})
+            form = artifact.about.forms[0]
+            return cls(
+                name=f"{artifact.judge}:basic", state=basic, form=form, scores=scores.get("basic") or {}
+            )
         own = scores.get("compiled") or {}
-        return cls(name=artifact.ref, state=artifact.state, card=artifact.card, scores=own)
+        form = artifact.about.forms[1]
+        return cls(name=artifact.ref, state=artifact.state, form=form, card=artifact.card, scores=own)
 
 
 def prompt_difference(first: Side, second: Side) -> str:
@@ -62,6 +70,8 @@ def prompt_difference(first: Side, second: Side) -> str:
     """
     before, after = first.state.predictors, second.state.predictors
     lines: list[str] = []
+    if first.form != second.form:
+        lines.append(f"## form: {FORM_WORDS[first.form]} -> {FORM_WORDS[second.form]}")
     for name in sorted({*before, *after}):
         if name not in after:
             lines.append(f"## {name}: gone")
@@ -144,19 +154,22 @@ def _shown(prompt: PredictorPrompt) -> str:
     return prompt.remembered.words if prompt.remembered else ""
 
 
-def change_words(before: PromptState, after: PromptState) -> str:
-    """Return what changed in a prompt in one line: how many words, how many demonstrations, and the first new words."""
+def change_words(before: PromptState, after: PromptState, forms: tuple[str, str]) -> str:
+    """Return what changed in a prompt in one line: its form, how many words, how many demonstrations, and the first
+    new words. ``forms`` are the forms before and after.
+    """
     changes = prompt_changes(before, after)
     words = [word for change in changes for word in change.words]
     added, removed = (
         [run for word in words if word.change == change and (run := word.text.split())]
         for change in ("added", "removed")
     )
-    parts = [
-        f"{sum(map(len, runs))} words {name}"
-        for name, runs in (("added", added), ("removed", removed))
-        if runs
-    ]
+    parts = []
+    if forms[0] != forms[1]:
+        parts.append(f"{FORM_WORDS[forms[0]]} -> {FORM_WORDS[forms[1]]}")
+    for name, runs in (("added", added), ("removed", removed)):
+        if runs:
+            parts.append(f"{sum(map(len, runs))} words {name}")
     if demos := sum(len(change.examples) for change in changes):
         shown = next(filter(None, map(_shown, after.predictors.values())), "")
         of_each = f", each row sees {shown}" if shown else ""

@@ -15,11 +15,12 @@ Labels are read as in every other form (:func:`jurist.text.replies.choice`). A s
 """
 
 import re
-from collections.abc import Collection, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
 
 from .drafts import without_drafts
-from .replies import choice, same, structures, unframed
+from .replies import choice, same, structures, typed, unframed
 
 _VERDICT: Final = "|".join(
     [
@@ -126,6 +127,7 @@ _ORDINARY: Final = frozenset(
     {"no", "not", "none", "a", "i", "to", "in", "on", "or", "so", "good", "bad", "right"}
 )
 """Labels that are words of any sentence: these name a label only at the end of a clause."""
+_DIGIT: Final = re.compile(r"\d")
 
 
 def label_stated(reply: str, allowed: Collection[Any]) -> Any:
@@ -133,44 +135,70 @@ def label_stated(reply: str, allowed: Collection[Any]) -> Any:
 
     Raises ``ValueError``, in one line, where it states none or two: the reply is an abstention.
     """
+    return _stated(reply, lambda raw: choice(raw, allowed), allowed)
+
+
+def value_stated(reply: str, schema: Mapping[str, Any], other_words: Mapping[str, Any]) -> Any:
+    """Return the value of a type, as a JSON Schema says it, that a plain reply states in its own or in other words.
+
+    ``other_words`` is word -> the value that it stands for. Raises ``ValueError`` as :func:`label_stated` does.
+    """
+
+    def read(raw: Any) -> Any:
+        if isinstance(raw, str) and other_words:
+            with suppress(ValueError):
+                return other_words[choice(raw, tuple(other_words))]
+        return typed(schema, raw)
+
+    labels = schema.get("enum") or ((True, False) if schema.get("type") == "boolean" else ())
+    return _stated(reply, read, (*labels, *other_words))
+
+
+Read: TypeAlias = Callable[[Any], Any]
+"""A text, or data -> the value that all of it is. Raises ``ValueError`` if it is none."""
+
+
+def _stated(reply: str, read: Read, names: Collection[Any]) -> Any:
+    """Return the one value that a reply states; ``names`` are those of all values, as far as they are few."""
     text = unframed(without_drafts(reply))
     stated: list[Any] = []
-    for value in (*_in_whole(text, allowed), *_in_lines(text, allowed), *_in_data(text, allowed)):
+    for value in (*_in_whole(text, read), *_in_lines(text, read), *_in_data(text, read)):
         if not any(same(value, other) for other in stated):
             stated.append(value)
     if not stated:
-        stated = _in_opening(text, allowed)
+        stated = _in_opening(text, read, names)
     if len(stated) == 1:
         return stated[0]
     shown = text.strip()[:100]
     if stated:
         raise ValueError(f"it states {' and '.join(map(str, stated))}: {shown!r}")
-    raise ValueError(f"it states none of {', '.join(map(str, allowed))}: {shown!r}")
+    wanted = f"none of {', '.join(map(str, names))}" if names else "no number on the scale"
+    raise ValueError(f"it states {wanted}: {shown!r}")
 
 
-def _in_whole(text: str, allowed: Collection[Any]) -> Iterator[Any]:
+def _in_whole(raw: Any, read: Read) -> Iterator[Any]:
     try:
-        yield choice(text, allowed)
+        yield read(raw)
     except ValueError:
         return
 
 
-def _in_lines(text: str, allowed: Collection[Any]) -> Iterator[Any]:
-    """Yield the label of each line that is one, or that names one after a word for a verdict."""
+def _in_lines(text: str, read: Read) -> Iterator[Any]:
+    """Yield the value of each line that is one, or that names one after a word for a verdict."""
     for tag in _TAG.finditer(text):
-        yield from _in_whole(tag["content"], allowed)
+        yield from _in_whole(tag["content"], read)
     for line in text.splitlines():
         if len(line) > _LINE:
             continue
         plain = _LINE_MARK.sub("", line).strip()
-        yield from _in_whole(plain, allowed)
+        yield from _in_whole(plain, read)
         lead = _LEAD.fullmatch(plain.replace("*", "").strip())
         if lead is not None:
-            yield from _in_whole(lead["content"], allowed)
+            yield from _in_whole(lead["content"], read)
 
 
-def _in_data(text: str, allowed: Collection[Any]) -> Iterator[Any]:
-    """Yield the values of a JSON object that are labels; nothing if the reply is anything but one object."""
+def _in_data(text: str, read: Read) -> Iterator[Any]:
+    """Yield what the fields of a JSON object say as values; nothing if the reply is anything but one object."""
     try:
         found = structures(text)
     except ValueError:
@@ -179,22 +207,25 @@ def _in_data(text: str, allowed: Collection[Any]) -> Iterator[Any]:
         return
     for value in found[0].values():
         if isinstance(value, str | bool | int | float):
-            try:
-                yield choice(value, allowed)
-            except ValueError:
-                continue
+            yield from _in_whole(value, read)
 
 
-def _in_opening(text: str, allowed: Collection[Any]) -> list[Any]:
-    """Return the label that a reply begins with, if nothing after it takes that back; else nothing."""
+def _in_opening(text: str, read: Read, names: Collection[Any]) -> list[Any]:
+    """Return the value that a reply begins with, if nothing after it takes that back; else nothing."""
     opening = _OPENING.match(text)
     if opening is None or _BUT.search(opening["rest"]):
         return []
-    labels = list(_in_whole(opening["label"], allowed))
-    for value in allowed:
-        if labels and not same(value, labels[0]) and _names(opening["rest"], str(value)):
+    values = list(_in_whole(opening["label"], read))
+    if not values:
+        return []
+    is_number = isinstance(values[0], int | float) and not isinstance(values[0], bool)
+    if is_number and _DIGIT.search(opening["rest"]):  # 4.5, or another number
+        return []
+    for name in names:
+        is_other = all(not same(value, values[0]) for value in _in_whole(name, read))
+        if is_other and _names(opening["rest"], str(name)):
             return []
-    return labels
+    return values
 
 
 def _names(text: str, label: str) -> bool:

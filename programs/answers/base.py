@@ -137,6 +137,13 @@ class Answer(ABC):
             return Reading(values=(None,), problem=str(error)[:SHOWN])
         return Reading(values=(value,), reasoning=reasoning_of(reply))
 
+    def other_words(self, renamed: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a reply in words may say in place of a value: word -> the field's value.
+
+        ``renamed`` is what the judge's own files say in place of its labels.
+        """
+        return {}
+
     @property
     def label_fields(self) -> tuple[str, ...]:
         """The output fields whose labels have probabilities."""

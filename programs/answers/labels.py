@@ -117,6 +117,15 @@ class OneLabel(ClosedLabel):
         )
         return next((label for label, value in same_type if value == label_given), None)
 
+    def other_words(self, renamed: Mapping[str, Any]) -> Mapping[str, Any]:
+        said = {str(value).casefold() for value in self.values.values()}
+        labels = {label: label for label in self.values}
+        return {
+            word.casefold(): self.values[label]
+            for word, label in {**labels, **renamed}.items()
+            if label in self.values and word.casefold() not in said
+        }
+
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
         own = tokens.get(self.field, ())
         if len(own) != 1:
@@ -244,6 +253,11 @@ class Preference(OneLabel):
                 f"judge {judge}: a preference is first, second or tie, not {', '.join(self.values)}",
                 hint='give the output field the type Literal["first", "second", "tie"]',
             )
+
+    def other_words(self, renamed: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the words of a prompt that shows two texts as A and B, or under the names of the inputs."""
+        places = {"A": FIRST, "B": SECOND, self.first: FIRST, self.second: SECOND, "both": TIE}
+        return super().other_words({**renamed, **places})
 
     def units(self, inputs: Inputs) -> tuple[str, ...]:
         return (f"{FIRST}: {inputs[self.first]}\n{SECOND}: {inputs[self.second]}",)

@@ -9,23 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import cli, ok, write_jsonl
 
-from jurist.jobs.incoming import IncomingPrompt, judge_source, labels_asked, read_prompt
-from jurist.programs.state import normalise_instruction
+from jurist.jobs.incoming import judge_source, labels_asked, read_prompt
+from jurist.text.templates import Template
 
 TEXT = "Is the reply polite?\n\nMessage: {{message}}\nReply: {{ reply }}"
-WANTED = "Is the reply polite?\n\nMessage: `message`\nReply: `reply`"
+SINGLE = TEXT.replace("{{", "{").replace("}}", "}").replace("{ reply }", "{reply}")
+DOTTED = "Judge {{inputs.message}} and {{reply}}\n"
 MESSAGES = [{"role": "system", "content": "Be fair to {braces}."}, {"role": "user", "content": TEXT}]
 
-
-WHOLE = f"Be fair to {{braces}}.\n\nuser:\n{WANTED}"
-
-FORMS: dict[str, tuple[str, str, str]] = {
-    "markdown": ("p.md", TEXT, WANTED),
-    "f-string": ("p.txt", TEXT.replace("{{", "{").replace("}}", "}").replace("{ reply }", "{reply}"), WANTED),
-    "messages": ("p.json", json.dumps(MESSAGES), WHOLE),
-    "messages of a request": ("p.json", json.dumps({"model": "m", "messages": MESSAGES}), WHOLE),
-    "of Windows": ("p.txt", "\ufeff" + TEXT.replace("\n", "\r\n"), WANTED),
-    "dotted": ("p.md", "Judge {{inputs.message}} and {{reply}}", "Judge `message` and `reply`"),
+FORMS: dict[str, tuple[str, str, Any]] = {
+    "markdown": ("p.md", TEXT, TEXT),
+    "f-string": ("p.txt", SINGLE, SINGLE),
+    "messages": ("p.json", json.dumps(MESSAGES), MESSAGES),
+    "messages of a request": ("p.json", json.dumps({"model": "m", "messages": MESSAGES}), MESSAGES),
+    "of Windows": ("p.txt", "\ufeff" + TEXT.replace("\n", "\r\n"), TEXT),
+    "dotted": ("p.md", DOTTED, DOTTED),
 }
 
 
@@ -33,7 +31,8 @@ FORMS: dict[str, tuple[str, str, str]] = {
 def test_every_form_is_read(form: str, tmp_path: Path) -> None:
     name, text, wanted = FORMS[form]
     (tmp_path / name).write_bytes(text.encode())
-    assert read_prompt(tmp_path / name) == IncomingPrompt(instruction=wanted, inputs=("message", "reply"))
+    template = read_prompt(tmp_path / name)
+    assert (template.as_prompt(), template.variables) == (wanted, ("message", "reply"))
 
 
 BAD: dict[str, tuple[str, str, str]] = {
@@ -82,22 +81,24 @@ def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
 
 
 LABELS = labels_asked(["a", "b"])
-PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t"]
+PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t", "\u2028", "\x00", "\u200b"]
 
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(["some-judge", "none", "2"])
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
+    st.sampled_from(["some-judge", "none", "2"]),
+    st.booleans(),
 )
-def test_the_file_gives_the_instruction_back(text: str, name: str) -> None:
-    prompt = IncomingPrompt(instruction=f"Start {text}".strip(), inputs=("x", *LABELS.names))
+def test_the_file_gives_the_prompt_back(text: str, name: str, alone: bool) -> None:
+    names = "".join(f"{{{{{one}}}}}" for one in ("x", *LABELS.names))
+    prompt: Any = f"{text}{names}{text}"
+    if not alone:
+        prompt = [{"role": "system", "content": text}, {"role": "user", "content": prompt}]
     made: dict[str, Any] = {"__name__": "made"}
-    source = judge_source(name, "p.md", prompt, LABELS)
+    source = judge_source(name, "p.md", Template.of(prompt), LABELS)
     exec(compile(source, "made.py", "exec", dont_inherit=True), made)  # noqa: S102
-    plain = prompt.instruction.replace("\r\n", "\n").replace("\r", "\n")
-    lines = plain.expandtabs().split("\n")
-    wanted = "\n".join(line if line.strip() else "" for line in lines)
-    assert made["judge"].signature.instructions == normalise_instruction(wanted)
+    assert made["judge"].prompt == prompt
     assert made["judge"].answer.positive == {"b"}
     assert "positive" not in labels_asked(["a", "b", "c"]).arguments
 
