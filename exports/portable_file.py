@@ -19,6 +19,7 @@ from ..evaluation.votes import more_than_half
 from ..programs.answers.portable import TYPED, is_number
 from ..text.quoting import in_docstring
 from ..text.tables import table
+from ..text.templates import PLAIN
 from .messages import contents, inputs_of, response_format
 from .target import Prompt, Subject, planned, prompt_of, shown_rows
 
@@ -134,12 +135,18 @@ def _step(prompt: Prompt) -> dict[str, Any]:
     """Return what is asked in one step, and the types of what it gives."""
     from pydantic import TypeAdapter
 
+    from ..engines.adapters import bounded_schema
+
     kept, outputs = prompt.remembered, prompt.signature.output_fields
+    schemas: dict[str, Any] = {}
+    for name, info in outputs.items():
+        is_plain = prompt.adapter == PLAIN  # where no reader but the schema knows the ends of a scale
+        schemas[name] = bounded_schema(info) if is_plain else TypeAdapter(info.annotation).json_schema()
     return {
         "messages": list(prompt.messages),
         "turn": prompt.turn,
         "inputs": [{"name": name, "placeholder": mark} for name, mark in prompt.placeholders.items()],
-        "outputs": {name: TypeAdapter(info.annotation).json_schema() for name, info in outputs.items()},
+        "outputs": schemas,
         "settings": response_format(prompt),
         "nearest": None
         if kept is None
@@ -182,7 +189,7 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     from ..evaluation import votes
     from ..programs import flows
     from ..programs.answers import portable
-    from ..text import drafts, escaping, ranking, replies, turns
+    from ..text import drafts, escaping, plain_replies, ranking, replies, turns
     from . import portable_judge
 
     own = [import_module(f"..{path}", __package__) for path in carried]
@@ -190,7 +197,8 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
     functions += (turns._spoken, turns.as_text)
     return bundle(
-        imports, drafts, escaping, ranking, replies, *functions, portable, flows, *own, portable_judge
+        *(imports, drafts, escaping, ranking, replies, plain_replies, *functions, portable, flows, *own),
+        portable_judge,
     )
 
 

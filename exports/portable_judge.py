@@ -16,6 +16,7 @@ from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, i
 from ..programs.flows import FLOWS, Flow
 from ..text.drafts import without_drafts
 from ..text.escaping import defuse
+from ..text.plain_replies import value_stated
 from ..text.ranking import AT_ONCE, Ranking, embeddable, packed, unpacked
 from ..text.replies import chat_fields, is_whole, json_fields, said_once, typed
 from ..text.turns import as_text
@@ -102,18 +103,28 @@ class PortableJudge:
     def read(self, step: str, reply: str, ended: object = None) -> dict[str, Any]:
         """Return the output fields of a step that a reply gives. Raises ValueError where it is unusable."""
         outputs = self.spec["steps"][step]["outputs"]
-        short = [name for name, schema in outputs.items() if schema != {"type": "string"}]
-        chat, text = self.spec["adapter"] != "json", without_drafts(reply)
-        fields = chat_fields(text, outputs, short) if chat else json_fields(text, outputs)
-        if chat and fields and fields[-1][0] in short and not (is_whole(ended) or _END in text):
-            raise ValueError(
-                f"{fields[-1][0]} may be half of what it was to be: the reply ended with {ended!r}"
-            )
+        fields = self._fields_of(outputs, without_drafts(reply), ended)
         values = said_once((name, typed(outputs[name], value)) for name, value in fields)
         missing = [name for name in outputs if name not in values]
         if missing:
             raise ValueError(f"no {', '.join(missing)} in the reply")
         return values
+
+    def _fields_of(
+        self, outputs: Mapping[str, Mapping[str, Any]], text: str, ended: object
+    ) -> Sequence[tuple[str, Any]]:
+        """Return output field and what the text of a reply gives in it, in the form in which the judge is asked."""
+        if self.spec["adapter"] == "json":
+            return json_fields(text, outputs)
+        if self.spec["adapter"] == "plain":
+            ((name, schema),) = outputs.items()
+            _check_end(name, ended)
+            return [(name, value_stated(text, schema, self.spec["parser"]["other_words"]))]
+        short = [name for name, schema in outputs.items() if schema != {"type": "string"}]
+        fields = chat_fields(text, outputs, short)
+        if fields and fields[-1][0] in short and _END not in text:
+            _check_end(fields[-1][0], ended)
+        return fields
 
     def values_of(
         self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
@@ -291,6 +302,12 @@ class PortableJudge:
             "errors": errors,
             "artifact": self.spec["artifact"],
         }
+
+
+def _check_end(name: str, ended: object) -> None:
+    """Refuse a last field that may be half of what it was to be: the reply was ended before it was over."""
+    if not is_whole(ended):
+        raise ValueError(f"{name} may be half of what it was to be: the reply ended with {ended!r}")
 
 
 def filled(spec: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[str, str]]:
