@@ -265,6 +265,8 @@ class PlainAdapter(_Typed, dspy.Adapter):
     A demonstration is a turn of its own: the prompt with the values of a labelled row, and the label as the reply.
     """
 
+    has_fields: Final = False  # in its replies
+
     def __init__(self, template: Template, meanings: Mapping[str, Any]) -> None:
         super().__init__()
         self._template = template  # the prompt as the user wrote it

@@ -86,8 +86,9 @@ def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:
     if typed is None or not (tokens or known):
         return {}
     signature: Any = typed.signature
+    has_fields = getattr(typed.adapter, "has_fields", True)
     each = {
-        field: known.get(field) if known else label_probabilities(signature, field, tokens)
+        field: known.get(field) if known else label_probabilities(signature, field, tokens, has_fields)
         for field in current_draw.get().labels
         if closed_labels(signature, field)
     }
@@ -146,6 +147,14 @@ class _ClosedLabels:
         places = [label.span(label.lastindex or 0) for label in labels]
         return places if self.several else places[:1]
 
+    def place_in_words(self, text: str) -> list[tuple[int, int]]:
+        """Return begin and end of the label in a reply without fields; none if it names no label, or several."""
+        matches = list(self.label.finditer(text))
+        names = {text[slice(*match.span(match.lastindex or 0))].casefold() for match in matches}
+        if len(names) != 1 or self.several:
+            return []
+        return [matches[0].span(matches[0].lastindex or 0)]
+
     def same(self, text: str, label: str) -> bool:
         """Whether a text could be the beginning of a label, or all of it and more."""
         if len(text) > len(label):
@@ -196,12 +205,16 @@ def _pattern(labels: Sequence[str], key: str, several: bool) -> re.Pattern[str]:
     return re.compile(own, re.IGNORECASE)
 
 
-def label_probabilities(signature: Any, field: str, tokens: Sequence[TokenLogprob]) -> list[dict[str, float]]:
+def label_probabilities(
+    signature: Any, field: str, tokens: Sequence[TokenLogprob], has_fields: bool = True
+) -> list[dict[str, float]]:
     """Return label -> probability for each label that a reply gives in a field, in its order."""
+    # A reply without fields, to a prompt that stands as its user wrote it, says the label anywhere.
     closed = closed_labels(signature, field)
     if closed is None:
         return []
-    places = closed.places("".join(token.token for token in tokens))
+    text = "".join(token.token for token in tokens)
+    places = closed.places(text) if has_fields else closed.place_in_words(text)
     shares = [_shares(closed, _steps(tokens, *place)) for place in places]
     return shares if all(shares) else []
 

@@ -67,7 +67,8 @@ def load(
         concurrency: cases in flight at once.
         strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
         verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
-        adapter: DSPy's prompt format of a basic prompt: ``chat`` or ``json``; a version keeps its own.
+        adapter: the form of a basic prompt: ``chat`` or ``json``, DSPy's layouts, or ``plain``, a judge's ``prompt`` as
+            it stands; default: ``plain`` for a judge that has one, else ``chat``. A version keeps its own.
 
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.

@@ -97,6 +97,12 @@ def task(job: Job, *names: str) -> str:
         f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
     )
     whole = f"inputs:\n{inputs}\n{judge.answer.scale.task_words()}"
+    if judge.template is not None:
+        variables = " and ".join(f"{{{{{name}}}}}" for name in judge.template.variables)
+        whole += (
+            f"\nthe instruction is the whole prompt that is sent: it has {variables} where these texts go"
+        )
+        whole += ", and says what to answer with"
     tuned = judge.basic().named_predictors()
     steps = dict(tuned) if len(tuned) > 1 else {}
     asked = "\n".join(

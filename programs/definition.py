@@ -116,6 +116,7 @@ def _same(judge: Judge, made: Judge) -> bool:
     return (
         _asks(judge) == _asks(made)
         and judge.answer == made.answer
+        and judge.template == made.template
         and all(getattr(judge, name) == getattr(made, name) for name in (*_SETTINGS, *_READS))
         and judge.row_model.model_json_schema() == made.row_model.model_json_schema()
     )

@@ -71,7 +71,7 @@ def prompt_difference(first: Side, second: Side) -> str:
     before, after = first.state.predictors, second.state.predictors
     lines: list[str] = []
     if first.form != second.form:
-        lines.append(f"## form: {FORM_WORDS[first.form]} -> {FORM_WORDS[second.form]}")
+        lines.append(f"## form: {_form_words((first.form, second.form))}")
     for name in sorted({*before, *after}):
         if name not in after:
             lines.append(f"## {name}: gone")
@@ -166,7 +166,7 @@ def change_words(before: PromptState, after: PromptState, forms: tuple[str, str]
     )
     parts = []
     if forms[0] != forms[1]:
-        parts.append(f"{FORM_WORDS[forms[0]]} -> {FORM_WORDS[forms[1]]}")
+        parts.append(_form_words(forms))
     for name, runs in (("added", added), ("removed", removed)):
         if runs:
             parts.append(f"{sum(map(len, runs))} words {name}")
@@ -179,6 +179,12 @@ def change_words(before: PromptState, after: PromptState, forms: tuple[str, str]
     longest = max(added, key=len, default=[])
     quoted = " ".join(longest[:_QUOTED]) + (" ..." if len(longest) > _QUOTED else "")
     return ", ".join(parts) + (f"; new: {quoted}" if longest else "")
+
+
+def _form_words(forms: tuple[str, str]) -> str:
+    """Return the forms before and after in words; a card may name one that is not known here."""
+    before, after = (FORM_WORDS.get(form, form) for form in forms)
+    return f"{before} -> {after}"
 
 
 def sign_of(artifact: Artifact) -> float:

@@ -69,6 +69,36 @@ def test_a_yes_or_no(lead: str, said: list[TokenLogprob], found: float | None) -
     assert ([one["True"] for one in read] or [None])[0] == pytest.approx(found, abs=1e-6)
 
 
+class Send(dspy.Signature):
+    """Judge."""
+
+    text: str = dspy.InputField()
+    verdict: Literal["send", "hold"] = dspy.OutputField()
+
+
+SEND = token("Send", 0.6, {"Hold": 0.4})
+HOLD = token("hold", 0.9, {"send": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("reply", "share"),
+    [
+        ([SEND], 0.6),
+        ([token("**"), SEND, token("**\n")], 0.6),
+        ([token("Verdict: "), HOLD, token(".")], 0.1),
+        ([token('{"why": "it promises a refund", "verdict": "'), HOLD, token('"}')], 0.1),
+        (
+            [token("One could "), SEND, token(" it.\nVerdict: "), HOLD],
+            None,
+        ),  # which of both is meant is not known
+        ([token("I cannot say.")], None),
+    ],
+)
+def test_a_label_in_words(reply: list[TokenLogprob], share: float | None) -> None:
+    read = label_probabilities(Send, "verdict", reply, has_fields=False)
+    assert [one["send"] for one in read] == ([] if share is None else [pytest.approx(share)])
+
+
 def test_labels_that_begin_alike_share_until_they_part() -> None:
     reply = [
         token('{"reasoning": "irrelevant it is not", "tier": "'),

@@ -221,6 +221,13 @@ def test_the_words_of_the_reply_say_the_answer(case: str, serve: Serve, fake_key
     assert (verdict.value, verdict.status) == (wanted, "abstained" if wanted is None else "verdict")
 
 
+def test_a_reply_that_was_cut_off_says_nothing(serve: Serve, fake_key: str) -> None:
+    server = serve(lambda messages: "no", ended="length")
+    loaded = jurist.load(judge_of(), model=jurist.Model(name="openai/m", api_base=server.url, max_tokens=1))
+    verdict = loaded(message="m", reply="r")
+    assert (verdict.status, "raise --max-tokens" in verdict.error) == ("abstained", True)
+
+
 @pytest.mark.parametrize(("first", "second", "better"), [("A", "B", "first"), ("reply", "message", "second")])
 def test_a_pair_is_asked_in_both_orders_and_read_by_its_places(
     first: str, second: str, better: str, serve: Serve, fake_key: str
