@@ -111,9 +111,9 @@ def compile(
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
         mapping: the names of columns and labels in the gold, where they are not the judge's.
         sampling: samples per case; an open threshold is fitted on train and dev.
-        adapter: the form of the prompts: ``chat`` or ``json``, DSPy's layouts, or ``plain``, the judge's ``prompt`` as it
-            stands. Default: a judge with a ``prompt`` begins with ``plain``, and ``race`` tries the chat layout too; others
-            have ``chat``, or ``json`` where the model's replies to it cannot be read.
+        adapter: the form of the prompts: ``chat`` or ``json``, DSPy's layouts, or ``plain``, the judge's ``prompt`` as
+            it stands. Default: a judge with a ``prompt`` begins with ``plain``, and ``race`` tries the chat layout
+            too; others have ``chat``, or ``json`` where the model's replies to it cannot be read.
         embedder: a model that embeds texts, as ``dspy.Embedder`` takes it: where rows are shown with each call, they
             are chosen by its vectors too, and not by words alone. Its calls are counted with the judge's.
         concurrency: cases in flight at once.

@@ -24,11 +24,14 @@ from ..keeping.card import described
 from ..keeping.loaders import RecordedJudge
 from ..keeping.loading import verifier_of
 from ..optimizers.base import Job, Optimizer, Sink
+from ..optimizers.candidate import Setting
+from ..optimizers.layouts import Layouts
 from ..optimizers.raced import ENOUGH
 from ..optimizers.registry import DEFAULT, make, settings_of
 from ..programs.asking import check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..text.templates import CHAT
 from .estimate import Ask, Estimate, Span, length, size_of
 
 _REMEMBER = ("race", "nearest", "teach")  # the optimizers whose prompts show the rows most like each
@@ -221,11 +224,15 @@ def foresee_compilation(plan: Plan) -> Estimate:
     if not getattr(optimizer, "searches", True):
         most = optimizer.minimum(job)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
+    longest = basic
+    if Layouts.fits(job) and Layouts.name in getattr(optimizer, "arm", ()):
+        in_chat_layout = size_of(job.asker(plan.judge.basic(), Setting(form=CHAT)), cases)
+        longest = max(basic, in_chat_layout, key=lambda size: size.input)
     shown = min(_shown(optimizer), len(split.train))
     common: dict[str, Any] = {
         "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),
         "size": basic,
-        "longest": basic._replace(input=basic.input + shown * (length(split.train) + basic.output)),
+        "longest": longest._replace(input=longest.input + shown * (length(split.train) + longest.output)),
     }
     fewest = optimizer.minimum(job) + held
     spare = plan.spare_calls(fewest)
