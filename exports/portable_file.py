@@ -196,10 +196,8 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     functions: tuple[Callable[..., object], ...] = (votes.more_than_half, votes.sides_of, votes.decide)
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
     functions += (turns._spoken, turns.as_text)
-    return bundle(
-        *(imports, drafts, escaping, ranking, replies, plain_replies, *functions, portable, flows, *own),
-        portable_judge,
-    )
+    reading = (drafts, escaping, ranking, replies, plain_replies)
+    return bundle(imports, *reading, *functions, portable, flows, *own, portable_judge)
 
 
 def bundle(more: str, *parts: ModuleType | Callable[..., object]) -> str:
