@@ -229,12 +229,14 @@ _naming_inputs: Final[Kept[Any]] = Kept(_name_inputs)
 class ChatAdapter(_Typed, dspy.ChatAdapter):
     """Fields under ``[[ ## name ## ]]``, without the second paid call after a failed parse."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, has_variables: bool = False, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
+        self._has_variables = has_variables  # whether ``{{name}}`` in an instruction is an input
 
     def format_task_description(self, signature: Any) -> str:
         """Return what the system message says of the task."""
-        return str(super().format_task_description(_naming_inputs(signature)))
+        described = _naming_inputs(signature) if self._has_variables else signature
+        return str(super().format_task_description(described))
 
     def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         short = [name for name, field in fields.items() if field.annotation is not str]
@@ -248,9 +250,14 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
 class JsonAdapter(_Typed, dspy.JSONAdapter):
     """One JSON object. How the endpoint is held to it is the endpoint's business, not the prompt's."""
 
+    def __init__(self, *, has_variables: bool = False) -> None:
+        super().__init__()
+        self._has_variables = has_variables  # whether ``{{name}}`` in an instruction is an input
+
     def format_task_description(self, signature: Any) -> str:
         """Return what the system message says of the task."""
-        return str(super().format_task_description(_naming_inputs(signature)))
+        described = _naming_inputs(signature) if self._has_variables else signature
+        return str(super().format_task_description(described))
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: Any, signature: Any) -> None:
         """Leave it to the channel, which finds out what the endpoint takes."""
@@ -382,7 +389,7 @@ def _words(error: Exception, name: str) -> str:
 _inputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.input_fields)
 _outputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.output_fields)
 _is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
-_BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {CHAT: ChatAdapter, JSON: JsonAdapter}
+_BY_NAME: Final[Mapping[str, type[ChatAdapter | JsonAdapter]]] = {CHAT: ChatAdapter, JSON: JsonAdapter}
 ADAPTERS: Final = tuple(_BY_NAME)
 """The forms of every prompt."""
 
@@ -395,4 +402,4 @@ def adapter(
         return PlainAdapter(template, meanings or {})
     if name not in _BY_NAME:
         raise UsageError(f"no adapter is called {name!r}", hint=f"use one of {', '.join((*ADAPTERS, PLAIN))}")
-    return _BY_NAME[name]()
+    return _BY_NAME[name](has_variables=template is not None)
