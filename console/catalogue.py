@@ -173,7 +173,7 @@ def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
     return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
 
 
-def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
+def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
     """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
     labels, positive = _listed(options.labels), _listed(options.positive)
     values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
@@ -184,7 +184,7 @@ def _asked(options: NewOptions, prompt: IncomingPrompt, shape: Shape | None) -> 
         return score_asked(options.score), values
     known = {theirs.casefold() for theirs in values}
     own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
-    sides_compared = [] if labels else sides_by_number(own, prompt.inputs)
+    sides_compared = [] if labels else sides_by_number(own, prompt.variables)
     if sides_compared:
         first, second = sides_compared
         raise UsageError(
