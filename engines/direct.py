@@ -30,6 +30,9 @@ from .kept import Kept
 _OPENAI = "api.openai.com"
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Header -> the environment variable that OpenAI's own client reads for it."""
+MOST_BYTES = 32 << 20
+"""Bytes of a reply at most, unpacked: one of 10,000 tokens with twenty alternatives each has as many."""
+_PIECE = 1 << 16
 _CONNECTING = 10.0
 """Seconds to connect in, as of DSPy's client."""
 
@@ -134,7 +137,7 @@ class Transport:
             ) as answer:
                 return Reply(
                     status=answer.status,
-                    body=await answer.read(),
+                    body=await _body_of(answer),
                     reason=answer.reason or "",
                     fields=answer.headers,
                 )
@@ -159,6 +162,18 @@ class Transport:
                 proxy = f"http://{proxy}"
             self._proxies[url] = None if proxy_bypass(parts.netloc) else proxy
         return self._proxies[url]
+
+
+async def _body_of(answer: aiohttp.ClientResponse) -> bytes:
+    """Return the body of an answer, unpacked; an error where it is larger than any reply."""
+    # It is unpacked piece by piece, so that a few kilobytes that unpack to gigabytes are never held.
+    body = bytearray()
+    async for piece in answer.content.iter_chunked(_PIECE):
+        body += piece
+        if len(body) > MOST_BYTES:
+            answer.close()
+            raise LMUnexpectedError(f"the reply is larger than {MOST_BYTES >> 20} MB, and is not read")
+    return bytes(body)
 
 
 def _host(url: str) -> str:

@@ -3,6 +3,8 @@
 import json
 import socketserver
 import threading
+import tracemalloc
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from asking import CASES, asker, right, spend, wait_briefly
 from fakes import context_with
 from loopback import answer
 
+from jurist.engines import direct
 from jurist.engines.journal import Journal
 from jurist.errors import ModelError
 
@@ -131,3 +134,19 @@ def test_a_model_called_by_the_key_is_kept_without_it(
         assert right(asker(server.url, context).ask(CASES[0]), 0)
     context.journal.close()
     assert b"canary" not in (tmp_path / "j").read_bytes()
+
+
+def test_a_reply_that_unpacks_to_more_than_any_reply_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct, "MOST_BYTES", 1 << 20)
+    packer = zlib.compressobj(wbits=31)
+    body = b"".join(packer.compress(bytes(1 << 20)) for _ in range(64)) + packer.flush()
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with raw(lambda index, request: head + body if index == 0 else http(said(request))) as server:
+        tracemalloc.start()
+        bad, good = asker(server.url, concurrency=1).ask_all(CASES[:2])
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert server.count == 2
+    assert (bad.status, good.status) == ("failed", "verdict")
+    assert "the reply is larger than 1 MB, and is not read" in bad.error
+    assert peak < 16 << 20

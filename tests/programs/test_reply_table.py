@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,9 +13,13 @@ import pytest
 from asking import scripted
 
 from jurist.cases import Case, Values
+from jurist.exports.portable_file import portable_spec
+from jurist.exports.portable_judge import PortableJudge
+from jurist.jobs.exporting import subject_of
 from jurist.programs.answers.sentences import Listed, Tagged
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
+from jurist.programs.state import PromptState
 
 ROWS: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "replies.toml").read_text())["replies"]
 SENTENCES = {
@@ -124,6 +129,38 @@ def values_read(name: str, adapter: str, reply: str) -> Values | None:
     verdict = scripted(judge, answer, adapter=adapter).ask(Case(inputs=inputs))
     assert verdict.status in ("verdict", "abstained")
     return verdict.values if verdict.status == "verdict" else None
+
+
+def value_of_file(name: str, adapter: str, reply: str) -> Any:
+    """Return the value that the exported file of the judge reads from one reply; ``None`` if it abstains."""
+    judge = JUDGES[name]
+    subject = replace(
+        subject_of(PromptState.of(judge.basic()), judge), card={"adapter": adapter, "version": 1}
+    )
+    file = PortableJudge(portable_spec(subject))
+    replies: list[str] = []
+
+    def complete(*request: Any) -> tuple[str, str]:
+        replies.append(exchanged(reply) if name == "pair" and len(replies) == 1 else reply)
+        return replies[-1], "stop"
+
+    verdict = file.ask(complete, INPUTS.get(name, {"text": SENTENCES.get(name, "A text.")}))
+    if verdict["status"] == "abstained":
+        return None
+    value = verdict["value"]
+    if isinstance(value, dict):  # of criteria
+        return list(value.values())
+    return list(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("name", sorted(JUDGES.keys() - {"objects"}))  # sets of objects have no such file
+def test_an_exported_file_reads_them_alike(name: str) -> None:
+    for row in ROWS:
+        if row["judge"] == name:
+            for adapter, reply in framed(row["form"], row["read"], name):
+                assert value_of_file(name, adapter, reply) == row["reads"], f"{adapter}: {reply}"
+            for adapter, reply in framed(row["form"], row["unread"], name):
+                assert value_of_file(name, adapter, reply) is None, f"{adapter}: {reply}"
 
 
 def plain(values: Values, name: str) -> Any:
