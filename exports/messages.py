@@ -23,14 +23,21 @@ _FILLING = (
 _SECTIONS = {
     "chat": (
         "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
-        "up to the next such line; a section that is given twice with different values is no answer"
+        "up to the next such line; a section that is given twice with different values is no answer, and neither is a "
+        "reply with text before its first section or after [[ ## completed ## ]]"
     ),
     "json": (
-        "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
-        "endpoint takes a response_format, jurist sends that of the settings too"
+        "the reply is one JSON object, whose keys are the fields' names; white space and a code fence may stand around "
+        "it, and a reply with any other text around it is no answer. Where the endpoint takes a response_format, "
+        "jurist sends that of the settings too"
     ),
     "plain": "the whole reply says the label or the number in words; other_words are what else it may say for one",
 }
+_VALUES = (
+    "first take out what the model marks as its thinking, such as <think>...</think>. A label is read where it is "
+    "named exactly and alone, in any capitals, with or without quotation marks, bold marks and one full stop; a number "
+    "is plain digits. 'not LABEL', two labels and any other text are no answer"
+)
 _HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "plain": None}
 _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
 
@@ -50,6 +57,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         "parser": {
             "sections": _SECTIONS[prompt.adapter],
             "header": _HEADERS[prompt.adapter],
+            "values": _VALUES,
             "fields": [
                 {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
                 for name, info in prompt.signature.output_fields.items()

@@ -17,7 +17,8 @@ from .portable import by_number, member, numbered
 class PerSentence(ClosedLabel):
     """One closed label for each of the texts in the list ``unit``, which are shown with numbers.
 
-    A reply is a list of items with the number ``n`` of a text and its ``label``. Subclasses ask in other forms.
+    A reply is a list of items with the number ``n`` of a text and its ``label``. A number that no text has makes the
+    whole reply unusable: a model that counts from 0 shifts every label. Subclasses ask in other forms.
     """
 
     per_unit: ClassVar[bool] = True
@@ -84,7 +85,10 @@ class PerSentence(ClosedLabel):
 
     def label_rule(self) -> dict[str, Any]:
         """Return for other systems which text a label in a reply belongs to."""
-        meaning = "each item's label belongs to the sentence with its number n; numbers start at 1"
+        meaning = (
+            "each item's label belongs to the sentence with its number n; numbers start at 1, and a reply with a "
+            "number that no sentence has is no answer"
+        )
         return {"labels": meaning, "reader": "numbered", "set": list(self.labels)}
 
 
@@ -98,7 +102,8 @@ class Tagged(PerSentence):
 
     CogniBench's formative prompting (section 3.1, table 6): sentences are shown as ``<>sentence</>`` and the model
     copies each of them into ``<faithful>sentence</faithful>``. A label belongs to the sentence whose text was copied,
-    word for word and in its order, and to no other: an echo that differs gives that sentence none.
+    word for word and in its order, and to no other: an echo that differs gives that sentence none. Other text around
+    the tags, as in ``not <faithful>...</faithful>``, makes the reply unusable.
 
     The judged text may hold such tags itself. They are defused where they are shown, and a reply to a case that has any
     is believed only if it is exactly one echo of each sentence in order: a tag that came out of the judged text tears
@@ -131,8 +136,9 @@ class Tagged(PerSentence):
 
     def label_rule(self) -> dict[str, Any]:
         meaning = (
-            "each <label>text</label> belongs to the next sentence with just that text, white space aside; where a "
-            "sentence holds such a tag itself, only a reply that echoes every sentence once and in order counts"
+            "each <label>text</label> belongs to the next sentence with just that text, white space aside; other text "
+            "around the tags makes the reply no answer; where a sentence holds such a tag itself, only a reply that "
+            "echoes every sentence once and in order counts"
         )
         return {"labels": meaning, "reader": "tagged", "set": list(self.labels)}
 
@@ -153,9 +159,11 @@ class Listed(PerSentence):
 
     1. a line, word for word: that sentence. A sentence that occurs again is shown with its number, ``Yes. (2)``, so
        that every line is another one; a string without the number is the first mention, then the second, and so on;
-    2. a line without its list marker, or a part of exactly one sentence, at least four letters or digits of it: that
-       sentence, as the paper does with detectors that mark less than a sentence (appendix A.8.1);
-    3. anything else, such as a rewording, a run over several sentences or a part that stands in two: unusable, and
+    2. a line without its list marker, or a part of exactly one sentence, in whole words, at least four letters or
+       digits and an eighth of it: that sentence, as the paper does with detectors that mark less than a sentence
+       (appendix A.8.1);
+    3. a word for nothing ("None", "无"), alone in the list: no sentence;
+    4. anything else, such as a rewording, a run over several sentences or a part that stands in two: unusable, and
        counted. It was meant to name a sentence, and nobody knows which. So the named sentences are hallucinated, and
        all the others, which would be faithful only because nothing names them, have no label.
     """
@@ -184,9 +192,9 @@ class Listed(PerSentence):
     def label_rule(self) -> dict[str, Any]:
         meaning = (
             "a line of the input that is listed word for word has the label 'listed', every other line 'not_listed'; "
-            "compare without case, white space and quotation marks; a listed string that is in no line or in several "
-            "is counted, and lines that nothing names have no usable label then; jurist.programs.answers.sentences has "
-            "the rule for parts"
+            "compare without case, white space and quotation marks; a word for nothing, such as None, alone in the "
+            "list, lists no line; any other listed string that is in no line or in several is counted, and lines that "
+            "nothing names have no usable label then; jurist.programs.answers.sentences has the rule for parts"
         )
         clear, named = self.labels
         return {"labels": meaning, "listed": named, "not_listed": clear, "reader": "listed"}
