@@ -6,7 +6,6 @@ import copy
 import enum
 import re
 import uuid
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -26,7 +25,7 @@ from ..errors import UsageError
 from ..text.drafts import without_drafts
 from ..text.plain_replies import value_stated
 from ..text.redaction import redact
-from ..text.replies import chat_fields, json_fields, said_once, typed
+from ..text.replies import fields_of, said_once, typed
 from ..text.templates import CHAT, JSON, PLAIN, Template, with_named_inputs
 from .channel import Channel
 from .draws import TypedRequest, cut, typed_request
@@ -130,9 +129,6 @@ def _text(field: Any, value: Any) -> str:
     return value if type(value) is str else str(format_field_value(field_info=field, value=value))
 
 
-_END: Final = "[[ ## completed ## ]]"
-
-
 @contextmanager
 def _beside(adapter: Any, signature: Any, demos: Any, inputs: Any) -> Iterator[None]:
     request = TypedRequest(adapter=adapter, signature=signature, demos=demos, inputs=inputs)
@@ -143,7 +139,7 @@ def _beside(adapter: Any, signature: Any, demos: Any, inputs: Any) -> Iterator[N
         typed_request.reset(token)
 
 
-class _Typed(ABC):
+class _Typed:
     """What our adapters add to DSPy's: the typed request, and one kind of error for every unusable reply."""
 
     def __call__(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
@@ -189,7 +185,9 @@ class _Typed(ABC):
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer."""
-        fields, values, name = _outputs(signature), [], ""
+        fields = _outputs(signature)
+        values: list[tuple[str, Any]] = []
+        name = ""
         try:
             for name, raw in self._sections(fields, without_drafts(completion)):
                 values.append((name, value_of(raw, fields[name].annotation)))
@@ -202,6 +200,11 @@ class _Typed(ABC):
             raise self._unusable(signature, completion[:1000], _words(error, name), dict(values)) from error
         return reply
 
+    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+        """Return output field and text, or data, in the order in which a reply gives them."""
+        short = [name for name, field in fields.items() if field.annotation is not str]
+        return fields_of(text, fields, short, was_cut=_lacks_end(text))
+
     def _unusable(self, signature: Any, text: str, why: str, read: Any = None) -> AdapterParseError:
         return AdapterParseError(
             adapter_name=type(self).__name__,
@@ -210,10 +213,6 @@ class _Typed(ABC):
             message=why,
             parsed_result=read,
         )
-
-    @abstractmethod
-    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
-        """Return output field and text, or data, in the order in which a reply gives them."""
 
 
 def _name_inputs(signature: Any) -> Any:
@@ -238,14 +237,6 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         described = _naming_inputs(signature) if self._has_variables else signature
         return str(super().format_task_description(described))
 
-    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
-        short = [name for name, field in fields.items() if field.annotation is not str]
-        sections = chat_fields(text, fields, short)
-        last = sections[-1][0] if sections else ""
-        if last in short and _END not in text and _lacks_end(text):
-            raise ValueError(f"{last} may be half of what it was to be")  # 1 of 10, True of Truest
-        return sections
-
 
 class JsonAdapter(_Typed, dspy.JSONAdapter):
     """One JSON object. How the endpoint is held to it is the endpoint's business, not the prompt's."""
@@ -261,9 +252,6 @@ class JsonAdapter(_Typed, dspy.JSONAdapter):
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: Any, signature: Any) -> None:
         """Leave it to the channel, which finds out what the endpoint takes."""
-
-    def _sections(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
-        return json_fields(text, fields)
 
 
 class PlainAdapter(_Typed, dspy.Adapter):

@@ -36,7 +36,8 @@ _SECTIONS = {
 _VALUES = (
     "first take out what the model marks as its thinking, such as <think>...</think>. A label is read where it is "
     "named exactly and alone, in any capitals, with or without quotation marks, bold marks and one full stop; a number "
-    "is plain digits. 'not LABEL', two labels and any other text are no answer"
+    "is plain digits. 'not LABEL', two labels and any other text are no answer. jurist itself reads fields "
+    "under headers where it asked for JSON, too, and JSON where it asked for headers"
 )
 _HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "plain": None}
 _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"

@@ -18,11 +18,8 @@ from ..text.drafts import without_drafts
 from ..text.escaping import defuse
 from ..text.plain_replies import value_stated
 from ..text.ranking import AT_ONCE, Ranking, embeddable, packed, unpacked
-from ..text.replies import chat_fields, is_whole, json_fields, said_once, typed
+from ..text.replies import fields_of, is_whole, said_once, typed
 from ..text.turns import as_text
-
-_END = "[[ ## completed ## ]]"
-
 
 Complete: TypeAlias = Callable[[list[dict[str, str]], Mapping[str, Any]], Any]
 """(messages, what the request needs besides) -> the text of a reply and why it ended."""
@@ -114,17 +111,13 @@ class PortableJudge:
         self, outputs: Mapping[str, Mapping[str, Any]], text: str, ended: object
     ) -> Sequence[tuple[str, Any]]:
         """Return output field and what the text of a reply gives in it, in the form in which the judge is asked."""
-        if self.spec["adapter"] == "json":
-            return json_fields(text, outputs)
         if self.spec["adapter"] == "plain":
             ((name, schema),) = outputs.items()
-            _check_end(name, ended)
+            if not is_whole(ended):
+                raise ValueError(f"{name} may be half of what it was to be: the reply ended with {ended!r}")
             return [(name, value_stated(text, schema, self.spec["parser"]["other_words"]))]
         short = [name for name, schema in outputs.items() if schema != {"type": "string"}]
-        fields = chat_fields(text, outputs, short)
-        if fields and fields[-1][0] in short and _END not in text:
-            _check_end(fields[-1][0], ended)
-        return fields
+        return fields_of(text, outputs, short, was_cut=not is_whole(ended))
 
     def values_of(
         self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
@@ -302,12 +295,6 @@ class PortableJudge:
             "errors": errors,
             "artifact": self.spec["artifact"],
         }
-
-
-def _check_end(name: str, ended: object) -> None:
-    """Refuse a last field that may be half of what it was to be: the reply was ended before it was over."""
-    if not is_whole(ended):
-        raise ValueError(f"{name} may be half of what it was to be: the reply ended with {ended!r}")
 
 
 def filled(spec: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[str, str]]:

@@ -84,8 +84,41 @@ _NEAR_HEADER = re.compile(r"\[\[ {0,2}## {0,2}(\w+) {0,2}## {0,2}\]\]")
 _COMPLETED: Final = "completed"
 
 
-def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count."""
+def fields_of(
+    text: str, names: Collection[str], short: Collection[str] = (), *, was_cut: bool = False
+) -> list[tuple[str, Any]]:
+    """Return name and text, or data, of each field that a reply gives, in order, of the names that count.
+
+    A reply gives them as a JSON object or under headers, whichever of the two it was asked for. ``short`` are the
+    fields that hold no free text; the last of them may be half of what it was to be in a reply that ``was_cut``.
+    """
+    has_headers = any(header[1] in names for header in _NEAR_HEADER.finditer(text))
+    try:
+        fields = _json_fields(text, names, may_be_listed=not has_headers)
+    except ValueError:
+        if not has_headers:
+            raise
+        fields = []
+    return fields or _headed_fields(text, names, short, was_cut)
+
+
+def _json_fields(text: str, names: Collection[str], *, may_be_listed: bool) -> list[tuple[str, Any]]:
+    """Return name and value of each key of the JSON objects that a reply is."""
+    headless = _NEAR_HEADER.sub(lambda header: "" if header[1] in (*names, _COMPLETED) else header[0], text)
+    fields: list[tuple[str, Any]] = []
+    for structure in structures(headless):
+        objects = structure if may_be_listed and isinstance(structure, list) else [structure]
+        for each in objects:
+            if not isinstance(each, dict):
+                raise ValueError("its JSON is no object")
+            fields += [(name, value) for name, value in each.items() if name in names]
+    return fields
+
+
+def _headed_fields(
+    text: str, names: Collection[str], short: Collection[str], was_cut: bool
+) -> list[tuple[str, Any]]:
+    """Return name and text of each ``[[ ## name ## ]]`` section of a reply."""
     # A header that differs by spaces counts for a ``short`` name that has no such section.
     lines = [line.strip() for line in text.splitlines()]
     headers = [_HEADER_LINE.match(line) for line in lines]
@@ -100,25 +133,16 @@ def chat_fields(text: str, names: Collection[str], short: Collection[str] = ()) 
             sections[-1][1].append(line)
         else:
             sections.append((header[1], [stripped[header.end() :]]))
+
     contents = [(name, "\n".join(section).strip()) for name, section in sections]
-    fields = [(name, content) for name, content in contents if name in names]
+    fields: list[tuple[str, Any]] = [(name, content) for name, content in contents if name in names]
     for name, content in contents:
         if fields and name in ("", _COMPLETED) and not is_frame(content):
             place = "after its end" if name else "before its first field"
             raise ValueError(f"text stands {place}: {content[:100]!r}")
-    return fields
-
-
-def json_fields(text: str, names: Collection[str]) -> list[tuple[str, Any]]:
-    """Return name and value of each key of the JSON objects in a reply, in order, of the names that count."""
-    headed = _NEAR_HEADER.sub(lambda header: "" if header[1] in (*names, _COMPLETED) else header[0], text)
-    fields: list[tuple[str, Any]] = []
-    for structure in structures(headed):
-        objects = structure if isinstance(structure, list) else [structure]
-        for each in objects:
-            if not isinstance(each, dict):
-                raise ValueError("its JSON is no object")
-            fields += [(name, value) for name, value in each.items() if name in names]
+    is_complete = any(name == _COMPLETED for name, _ in contents)
+    if fields and was_cut and not is_complete and fields[-1][0] in short:
+        raise ValueError(f"{fields[-1][0]} may be half of what it was to be")  # 1 of 10, True of Truest
     return fields
 
 
