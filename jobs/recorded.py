@@ -32,7 +32,7 @@ from ..programs.judge import Judge
 from ..programs.records import records
 from ..runs.outputs import lines_in
 from ..runs.state import values_said
-from ..text.replies import choice, json_fields
+from ..text.replies import choice, fields_of
 from ..text.turns import as_text
 from ..text.wording import normalised, plain
 
@@ -486,7 +486,7 @@ def _reading(
 def _values_of_reply(judge: Judge, mapping: RowMapping, case: Case, cell: str) -> Values:
     """Return the values that a cell says that holds a model's reply; none if the rules for replies read none."""
     try:
-        fields = json_fields(cell, (judge.answer.field, *VERDICTS))
+        fields = fields_of(cell, (judge.answer.field, *VERDICTS))
         answers = [value for _, value in sorted(fields, key=lambda item: item[0] != judge.answer.field)]
         if not answers and judge.answer.scale.domain:
             texts = {judge.answer.scale.text(label): label for label in judge.answer.scale.domain}

@@ -43,10 +43,12 @@ def by_number(
         is_number = isinstance(number, int) and not isinstance(number, bool)
         if is_number and isinstance(label, str) and (not labels or label in labels):
             items_of.setdefault(number, {})[label] = item
+    # Labels of a reply that counts from 0, or from 1 again, belong to other numbers than they name. Where a part of
+    # what was shown is asked for again, a reply may label some of the rest, too: its numbers are the old ones if one
+    # of them is too large for a new count.
     others = items_of.keys() - set(asked)
-    # Labels of a reply that counts from 0, or from 1 again, belong to other numbers than they name. Only a reply that
-    # labels everything that was shown, where a part of it was asked for again, has numbers to spare.
-    if others and not set(asked) <= items_of.keys() <= {*asked, *every}:
+    is_new_count = bool(others) and max(items_of) <= len(asked)
+    if is_new_count or others - set(every):
         raise ValueError(f"its number {min(others)} is none of those that were asked for")
     return {
         number: next(iter(labelled.values()))

@@ -91,7 +91,12 @@ def judged(
 def test_what_was_answered_is_replayed_and_counted_but_not_as_calls(
     tmp_path: Path, cases: Sequence[Case], samples: int, said: str, found: list[str]
 ) -> None:
-    texts = {"T": YES, "F": reply("chat", factual=False), "\ud800": f"\ud800\n\n{YES}", "-": "prose"}
+    texts = {
+        "T": YES,
+        "F": reply("chat", factual=False),
+        "\ud800": f"[[ ## note ## ]]\n\ud800\n\n{YES}",
+        "-": "prose",
+    }
     labels = {"T": "factual", "F": "non_factual", "\ud800": "factual"}
     first, paid = judged([texts[one] for one in said], tmp_path / "j", cases, samples)
     again, replayed = judged([], tmp_path / "j", cases, samples)

@@ -93,7 +93,8 @@ def test_a_provider_that_does_not_sample_is_not_taken_for_agreement(serve: Calla
 def test_what_a_reply_leaves_out_is_asked_again_and_counted(serve: Callable[..., Any]) -> None:
     def answers(messages: list[dict[str, Any]]) -> str:
         numbers = re.findall(r"^(\d+)\. ", field_of(messages[-1]["content"], "sentences"), re.M)
-        items = [{"n": int(n), "label": "faithful"} for n in numbers[::2]] + [{"n": 99, "label": "faithful"}]
+        labelled_before = [number for number in ("1", "3") if number not in numbers]
+        items = [{"n": int(n), "label": "faithful"} for n in (*numbers[::2], *labelled_before)]
         return f"[[ ## labels ## ]]\n{json.dumps(items)}\n\n[[ ## completed ## ]]"
 
     server = serve(answers)
