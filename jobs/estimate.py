@@ -30,7 +30,7 @@ _DETAILED = 4  # asks above which their calls are not listed one by one
 _RENDERED = 4
 _LEAST_REASONING, _MOST_REASONING = 0.25, 3.0
 """Shares of the hidden reasoning that is expected of a model, between which its mean will mostly lie."""
-_LONGER = 1 / 3
+_LONGER = 0.1
 """How far from the basic prompt to the longest one the mean prompt of a search is expected to be."""
 _DIFFERS = 1.5
 """By how much a new forecast must differ from the one before to be said."""

@@ -209,7 +209,7 @@ def test_a_search_is_expected_to_have_longer_prompts_than_its_first_ones() -> No
     ask = Ask(role="judge", models=(model,), calls=Span(0, 2000), **sizes)
     estimate = Estimate(what="a search", asks=(ask,))
     before, now = estimate.expected, estimate.anew(first(20, cost=20 * 340e-6))
-    assert (before.calls, before.tokens) == (1000, pytest.approx(1000 * 520))
+    assert (before.calls, before.tokens) == (1000, pytest.approx(1000 * 380))
     assert now == pytest.approx(before)
 
 
