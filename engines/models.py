@@ -305,6 +305,11 @@ def _say_slower(name: str) -> None:
         importlib.import_module("litellm")  # it takes seconds, which are no part of the time for a request
 
 
+@functools.cache
+def _say_once(name: str, problem: str) -> None:
+    _log.warning("%s %s", name, problem)
+
+
 class Endpoint:
     """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
@@ -444,12 +449,16 @@ class Endpoint:
             problem = "its thoughts took all that a reply may have"
             raise UnusableReplyError(answer_of(response, cost, {}), problem)
         if problem := self._cut_prompt(sent, response):
+            _say_once(
+                self._lm.model, "reads only a part of a long prompt, and does not say so: those rows fail"
+            )
             raise UnusableReplyError(answer_of(response, cost, {}), problem, FailureKind.TOO_LONG)
         if _only_thoughts(response):
             problem = (
                 "the reply is empty, and all of its text stands in its reasoning: start the server without its "
                 "reasoning parser, or ask for less reasoning"
             )
+            _say_once(self._lm.model, f"gives no answer: {problem}")
             raise UnusableReplyError(answer_of(response, cost, {}), problem, FailureKind.THOUGHTS)
         return response, cost
 
