@@ -31,6 +31,7 @@ def _within(read: Callable[[str], float], low: float, high: float, problem: str)
 
 
 whole = _within(int, 1, math.inf, "is not possible: give a whole number, 1 or more")
+whole_or_none = _within(int, 0, math.inf, "is not possible: give a whole number, 0 or more")
 share = _within(float, 0, 1, "is no share: give 0 to 1")
 _price = _within(float, 0, 1e6, "is no price: give US dollars per million tokens")
 port = _within(int, 1, 65535, "is no port: give a number from 1 to 65535")
@@ -327,6 +328,14 @@ class JudgingOptions(
     Adapter, VerifierOptions, SamplingOptions, StrictnessOptions, Transport, HardLimits, Common
 ):
     """How judges are asked, but for who answers."""
+
+    redraw: int = option(
+        "N",
+        "draw a row again, at most N times, where a reply cannot be read (default: 1; 0: never)",
+        1,
+        type=whole_or_none,
+        rare=True,
+    )
 
 
 class AskedOptions(ModelOptions, JudgingOptions):

@@ -110,7 +110,10 @@ def judge_of(
     if isinstance(options, JudgingOptions):
         adapter = options.adapter
         about["verifier"] = verifier_model(options, options.timeout, options.seed)
-    return load(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
+    loaded = load(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
+    if isinstance(options, JudgingOptions):
+        loaded = replace(loaded, redraws=options.redraw)
+    return loaded
 
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:

@@ -1,7 +1,7 @@
 """``jurist run`` and ``run join``."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -279,15 +279,25 @@ def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
     ]
 
 
+def in_brackets(counts: Mapping[str, int]) -> str:
+    """Return counts by reason in brackets, the most frequent first; empty without any."""
+    most_first = sorted(counts.items(), key=lambda counted: -counted[1])
+    words = ", ".join(f"{reason} {count}" for reason, count in most_first if count)
+    return f" ({words})" if words else ""
+
+
 def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Result:
     """Return what is said of a run that has ended."""
     counts, spend = summary.to_json(), summary.spend
     output = Path(options.output)
     shares = label_shares(output, loaded) if output.is_file() and not summary.stopped else ()
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
+    if abstained:
+        abstained += in_brackets(summary.error_kinds_before)
     parts = (
         f"{plural(counts['rows'], 'row')} ({counts['resumed']} done before{abstained})",
-        f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed",
+        f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed"
+        + in_brackets(summary.error_kinds),
         *summary.total_words,
         *(share.words for share in shares[:1]),
         *summary.lines,

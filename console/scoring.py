@@ -99,6 +99,7 @@ def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
     return {
         **{name: getattr(options, name) for name in names},
         "verifier": verifier_model(options, options.timeout, options.seed),
+        "redraws": options.redraw,
         "budget": Budget.of(options),
         "surface": terminal,
     }

@@ -20,11 +20,13 @@ from .draws import current_draw, drawn_for, heard, number_of_draw, numbered, pro
 from .failures import (
     ATTEMPTS,
     FATAL,
+    ROW_REFUSED,
     TOO_MUCH,
     UNAVAILABLE,
     Breaker,
     FailureKind,
     LongLimitError,
+    RefusedRowError,
     UnusableReplyError,
     absent,
     attempts_for,
@@ -174,6 +176,8 @@ class Channel:
         call = self._begin(drawn_for(request))
         if call.past.answer:
             return response_of(call.past.answer, call.request)
+        if call.past.refusal:
+            raise RefusedRowError(FailureKind(call.past.refusal), call.past.error)
         self._check(call)
         return await self._tried(call, way)
 
@@ -289,6 +293,8 @@ class Channel:
             self._primed = True
         if past.answer:
             self._replay(request, past.answer, past)
+        elif past.refusal:
+            self._book(past, past.retried + 1)
         elif past.retried:  # it goes on with the attempt at which it was interrupted
             self._book(past, past.retried)
         sent = numbered(request, number_of_draw(key, past.occurrence))
@@ -350,12 +356,15 @@ class Channel:
         taken = _taken(error.answer) if isinstance(error, UnusableReplyError) else Spend(calls=1)
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "over"
+        words = brief(error)
         if again:
-            failed = "again"
+            failed, words = "again", ""
+        elif kind in ROW_REFUSED:
+            failed, words = "refused", f"{kind}: {words}"
         elif kind in FATAL:
-            failed = "dropped"
+            failed, words = "dropped", ""
         taken = replace(taken, retries=int(again), failures=int(not again))
-        self._over(attempt, taken, failed, brief(error) if failed == "over" else "")
+        self._over(attempt, taken, failed, words)
         if not again:
             raise error
         return backoff(error, failed_attempts) if wait is None else wait

@@ -47,7 +47,7 @@ def answer_of(
     usage = response.usage
     return Answer(
         text=well_formed(text_of(response)),
-        finish_reason=response.finish_reason,
+        finish_reason="content_filter" if _refused(response) else response.finish_reason,
         input_tokens=min(usage.input_tokens or 0, _MOST),
         output_tokens=min(usage.output_tokens or 0, _MOST),
         cached_tokens=min(usage.cache_read_tokens or 0, _MOST),
@@ -56,6 +56,11 @@ def answer_of(
         model=well_formed(response.model),
         probabilities=probabilities,
     )
+
+
+def _refused(response: Response) -> bool:
+    """Whether a reply says, in the provider's own form, that the model will not answer."""
+    return bool(response.message.parts_of(RefusalPart))
 
 
 def text_of(response: Response) -> str:

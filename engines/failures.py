@@ -321,6 +321,14 @@ class RefusedParameterError(LMInvalidRequestError):
         super().__init__(refusal.message, status=refusal.status, retry_after=0.0)
 
 
+class RefusedRowError(LMInvalidRequestError):
+    """The endpoint refused this row in an earlier start of the job; it is not asked again."""
+
+    def __init__(self, kind: FailureKind, words: str) -> None:
+        self.kind = kind
+        super().__init__(words)
+
+
 # Errors without a status come from DSPy's client, from LiteLLM or from a connection. Specific classes come first.
 _BY_CLASS: Final[tuple[tuple[type[LMError], FailureKind], ...]] = (
     (RefusedParameterError, FailureKind.LEARNT),
@@ -392,7 +400,7 @@ def _status_of(error: LMError) -> int | None:
 def _kind_without_status(error: LMError) -> FailureKind:
     if _NO_PROVIDER in error.message:
         return FailureKind.CONFIGURATION
-    if isinstance(error, UnusableReplyError):
+    if isinstance(error, UnusableReplyError | RefusedRowError):
         return error.kind
     for error_class, kind in _BY_CLASS:
         if isinstance(error, error_class):
@@ -425,9 +433,11 @@ class Breaker:
         self.last = ""
         """What the last failed call was told, whatever came of it."""
 
-    def note(self, failed: bool, why: str) -> None:
-        """Take note of how a case ended: by a failure of the machinery, and which."""
-        self._row = self._row + 1 if failed else 0
+    def note(self, failure: str, why: str) -> None:
+        """Take note of how a case ended: of the kind of failure, which is empty if the model answered."""
+        if failure and failure not in UNAVAILABLE:
+            return  # the endpoint refused this row, which says nothing about the next one
+        self._row = self._row + 1 if failure else 0
         if self._row >= _IN_A_ROW:
             raise ModelError(
                 f"{self._row} answers in a row failed: {why}",

@@ -18,8 +18,9 @@ from .meter import Amount
 
 WITHOUT_END: Final = ("length", "content_filter", "error")
 """What ended a reply before it was over: the limit on it, a filter, or anything else; it may say nothing at all."""
-Failed = Literal["again", "over", "dropped"]
-"""How an attempt failed: another one followed; it was the last; its answer was no longer waited for."""
+Failed = Literal["again", "over", "refused", "dropped"]
+"""How an attempt failed: another one followed; it was the last; the endpoint refused the row for what it is, so that it
+is never sent again; its answer was no longer waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,9 @@ class Past:
     retried: int = 0  # failed attempts after which another one followed, or would have
     over: int = 0  # attempts of the latest series that ended without an answer, if nothing came after it
     error: str = ""  # the last words of that series
+    refusal: str = (
+        ""  # the kind of failure, if the endpoint refused the row for what it is; ``error`` has its words
+    )
 
 
 _ANSWER: Final = tuple(item.name for item in fields(Answer))
@@ -147,6 +151,9 @@ class Journal:
                 kept |= {"retried": kept["retried"] + 1, "over": 0}
             elif row["state"] == "over":
                 kept |= {"retried": 0, "over": kept["retried"] + 1, "error": row["error"]}
+            elif row["state"] == "refused":
+                refusal, _, words = str(row["error"]).partition(": ")
+                kept |= {"refusal": refusal, "error": words}
             elif row["state"] == "answered":
                 shares = json.loads(row["probabilities"])
                 values = {name: row[name] for name in _ANSWER}

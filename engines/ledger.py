@@ -17,6 +17,7 @@ class Spend:
     failed_before: int = 0  # failed requests taken from a journal, sent before
     retries: int = 0  # requests that repeated a failed one
     failures: int = 0  # requests that gave up
+    redrawn: int = 0  # samples whose reply could not be read, and which were drawn once more
     input_tokens: int = 0  # all input, cached tokens included
     output_tokens: int = 0  # all output, hidden reasoning included
     cached_tokens: int = 0  # the part of the input that the endpoint had kept from an earlier request

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
@@ -69,6 +70,7 @@ def load(
         verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
         adapter: the form of a basic prompt: ``chat`` or ``json``, DSPy's layouts, or ``plain``, a judge's ``prompt`` as
             it stands; default: ``plain`` for a judge that has one, else ``chat``. A version keeps its own.
+        redraws: how often a case is drawn again, at most, where a reply cannot be read; default: once.
 
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
@@ -86,12 +88,13 @@ def loaded_of(
     model: ModelLike = OFFLINE,
     verifier: ModelLike | None = None,
     adapter: str | None = None,
+    redraws: int | None = None,
     **options: Any,
 ) -> LoadedJudge:
     """Return a judge as :func:`jurist.load` does."""
     if isinstance(reference, str) and version:
         reference, version = f"{reference}:basic" if version == "basic" else f"{reference}@{version}", ""
-    return load_from(
+    loaded = load_from(
         reference,
         version=str(version or ""),
         store=store,
@@ -99,6 +102,11 @@ def loaded_of(
         verifier=None if verifier is None else model_of(verifier),
         **options,
     ).with_adapter(adapter)
+    if redraws is None:
+        return loaded
+    if redraws < 0:
+        raise UsageError(f"{redraws} redraws are not possible", hint="give 0 or more")
+    return replace(loaded, redraws=redraws)
 
 
 def judges_of(

@@ -54,6 +54,7 @@ class Loading(TypedDict, total=False):
     strictness: str | None
     verifier: ModelLike | None
     adapter: str | None
+    redraws: int | None
 
 
 class Asked(Work, Protocol):

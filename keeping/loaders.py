@@ -21,7 +21,7 @@ from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.state import PromptState
-from ..programs.verdicts import PEOPLE, Verdict
+from ..programs.verdicts import PEOPLE, UNSURE, Verdict
 from .artifact_card import Artifact
 from .artifacts import Store
 from .card import MemberCard
@@ -78,7 +78,13 @@ class CascadeAsker(Asker):
                 return replace(verdict, by=member.name, usage=usage)
             doubts.append(f"{member.name} {probable:.2f}")
         unsure = f"no judge is sure enough ({', '.join(doubts)}; {self.level:g} is needed)"
-        nobody: dict[str, Any] = {"values": (None,), "agreement": (None,), "error": unsure, "by": PEOPLE}
+        nobody: dict[str, Any] = {
+            "values": (None,),
+            "agreement": (None,),
+            "error_kind": UNSURE,
+            "error": unsure,
+            "by": PEOPLE,
+        }
         return replace(verdict, status="abstained", usage=usage, **nobody)
 
 
@@ -122,7 +128,9 @@ class CascadeJudge(LoadedJudge):
         """Return what asks its judges."""
         kept = self.artifact.about.cascade if self.artifact else None
         assert kept is not None
-        shared = {name: getattr(self, name) for name in ("context", "contexts", "reach", "concurrency")}
+        shared = {
+            name: getattr(self, name) for name in ("context", "contexts", "reach", "concurrency", "redraws")
+        }
         askers = [as_member(replace(member, **shared)).asker() for member in self.members]
         members = [
             Member(name=known.judge, asker=asker, trust=known.trust)

@@ -83,6 +83,7 @@ class LoadedJudge(Prompt):
         context: the ledger of all its calls.
         contexts: role -> what that role's calls share, where those who write and those who verify have their own.
         verifier: who answers the program's frozen steps, where that is not ``model`` at temperature 0.
+        redraws: how often a case is drawn once more, at most, where a reply cannot be read.
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
@@ -96,6 +97,7 @@ class LoadedJudge(Prompt):
     context: CallContext
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
     verifier: Model | None = None
+    redraws: int = 1
     stopping: Stopping = "settled"
     probabilities: Probabilities = "votes"
     reach: Reach = reached
@@ -216,6 +218,7 @@ class LoadedJudge(Prompt):
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,
+            redraws=self.redraws if role == "judge" else 0,
             stopping=self.stopping,
             probabilities=self.probabilities,
         )

@@ -34,7 +34,15 @@ from .judge import Judge
 from .remembering import Remembered, Remembering, rows_apart
 from .stepwise import called
 from .together import Gathered, asking_of, collect, together
-from .verdicts import Status, Verdict
+from .verdicts import (
+    CUT_OFF,
+    FILTERED,
+    REFUSED_ROW,
+    UNDECIDED,
+    UNREADABLE,
+    Status,
+    Verdict,
+)
 
 _BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
@@ -62,20 +70,44 @@ def check_sampling(judge: Judge, sampling: Sampling) -> None:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Sample:
+    """What one sample has said, or why it says nothing."""
+
+    reading: Reading | None = None
+    texts: tuple[str, ...] = ()  # of its replies
+    error_kind: str = ""  # why nothing in it can be used
+    error: str = ""
+    contradiction: bool = False  # whether its reply says a field twice
+    pending: bool = False  # whether its answer is still to come
+    ends_case: bool = False  # whether the request failed, so that no further sample is asked for
+
+
 @dataclass(kw_only=True)
 class _Samples:
     """What the samples of one case have said so far."""
 
     readings: list[Reading] = field(default_factory=list)
     texts: list[tuple[str, ...]] = field(default_factory=list)  # of each sample that was asked
+    error_kind: str = ""  # of the first sample that could not be used
     error: str = ""  # the first thing that could not be used
+    refused: bool = False  # whether the endpoint refuses this row for what it is
     failed: bool = False
+    redrawn: int = 0
     reasked: int = 0
     contradictions: int = 0  # replies that say a field twice
 
-    def take(self, reading: Reading) -> None:
-        self.readings.append(reading)
-        self.error = self.error or reading.problem
+    def take(self, sample: _Sample) -> None:
+        self.texts.append(sample.texts)
+        if sample.reading is not None:
+            self.readings.append(sample.reading)
+        self.contradictions += sample.contradiction
+        if sample.ends_case:
+            self.error_kind, self.error = sample.error_kind, sample.error
+            self.refused = sample.error_kind in REFUSED_ROW
+            self.failed = not self.refused
+        self.error_kind = self.error_kind or sample.error_kind
+        self.error = self.error or sample.error
 
     def votes(self, units: int) -> tuple[dict[Any, int], ...]:
         values = [reading.values for reading in self.readings]
@@ -106,9 +138,11 @@ class _Samples:
             "samples": tuple(reading.values for reading in readings),
             "reasoning": next((reading.reasoning for reading in readings if reading.reasoning), ""),
             "inconsistent": sum(reading.inconsistent for reading in readings),
+            "error_kind": self.error_kind,
             "error": self.error,
             "drawn": len(self.texts),
             "identical": len(self.texts) > 1 and bool(self.texts[0]) and len(set(self.texts)) == 1,
+            "redrawn": self.redrawn,
             "reasked": self.reasked,
             "extra": sum(reading.extra for reading in readings),
             "duplicated": sum(reading.duplicated for reading in readings) + self.contradictions,
@@ -129,6 +163,7 @@ class Asker:
     concurrency: int = 8  # cases in flight at once
     # number of the first sample; other numbers are other draws (repeats of an experiment)
     first_draw: int = 0
+    redraws: int = 0  # how often a case's samples are drawn once more, at most, where a reply cannot be read
     # ``settled`` ends as soon as no outcome can change, with the same labels and status (unless the machinery would
     # have failed on a sample that was not drawn); whoever fits a threshold on the votes afterwards needs ``all``
     stopping: Stopping = "all"
@@ -201,44 +236,75 @@ class Asker:
         usage = usage or Spend()
         units, log, gathered = len(self.judge.answer.units(case.inputs)), _Samples(), Gathered()
         rows_apart.set({case.id, *self.apart.get(case.id, ())})  # in this task's own context, as the draw is
-        for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
+        for number in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
                 break
-            answers: list[Answer] = []
-            sample = Draw(
-                sample=case.draw + draw,
+            draw = Draw(
+                sample=case.draw + number,
                 asked=Counter(),
                 labels=self._labels,
-                answers=answers,
                 case=case.id,
                 spend=usage,
             )
-            current_draw.set(sample)
-            try:
-                with gathered:
-                    log.take(await self._sample(case, log))
-            except AdapterParseError as bad:
-                log.error = log.error or _unreadable(bad)
-                log.contradictions += isinstance(bad.__cause__, ContradictionError)
-            except LMError as bad:
-                ours = our_own(bad)
-                if ours is not None:
-                    raise ours from bad
-                kind = kind_of(bad)
-                if kind in FATAL or (kind is FailureKind.TRANSPORT and not self._reached()):
-                    raise model_error(bad) from bad
-                log.failed, log.error = True, f"{kind}: {brief(bad)[:200]}"
+            sample = await self._draw_readable(case, draw, log, gathered)
+            log.take(sample)
+            if sample.ends_case:
                 break
-            finally:
-                # A program may make its calls in any order.
-                log.texts.append(tuple(sorted(answer.text for answer in answers)))
         gathered.end()
         return self._verdict(case, units, log, usage)
+
+    async def _draw_readable(self, case: Case, draw: Draw, log: "_Samples", gathered: Gathered) -> "_Sample":
+        """Draw one sample, and once more where its reply cannot be read and the case may still be drawn again."""
+        sample = await self._draw_sample(case, draw, log, gathered)
+        while sample.error_kind == UNREADABLE and log.redrawn < self.redraws:
+            again = await self._draw_sample(case, draw, log, gathered)
+            if again.pending:  # its answer comes with a later batch
+                return again
+            log.redrawn += 1
+            log.contradictions += sample.contradiction
+            counted = Spend(redrawn=1)
+            if draw.spend is not None:
+                draw.spend.add(counted)
+            if self._context is not None:
+                self._context.ledger.add(self.judge.role, counted)
+            sample = again
+        return sample
+
+    async def _draw_sample(self, case: Case, draw: Draw, log: "_Samples", gathered: Gathered) -> "_Sample":
+        """Ask for one sample; a second one of the same draw is another draw of the same question."""
+        answers: list[Answer] = []
+        current_draw.set(replace(draw, answers=answers))
+        sample = _Sample(pending=True)
+        try:
+            with gathered:
+                reading = await self._sample(case, log)
+                unread = bool(reading.values) and all(value is None for value in reading.values)
+                sample = _Sample(
+                    reading=reading, error=reading.problem, error_kind=UNREADABLE if unread else ""
+                )
+        except AdapterParseError as bad:
+            error_kind, error = _unreadable(bad)
+            contradiction = isinstance(bad.__cause__, ContradictionError)
+            sample = _Sample(error_kind=error_kind, error=error, contradiction=contradiction)
+        except LMError as bad:
+            ours = our_own(bad)
+            if ours is not None:
+                raise ours from bad
+            kind = kind_of(bad)
+            if kind in FATAL or (kind is FailureKind.TRANSPORT and not self._reached()):
+                raise model_error(bad) from bad
+            told = REFUSED_ROW.get(kind, str(kind))
+            sample = _Sample(error_kind=str(kind), error=f"{told}: {brief(bad)[:200]}", ends_case=True)
+        # A program may make its calls in any order.
+        return replace(sample, texts=tuple(sorted(answer.text for answer in answers)))
 
     def note(self, verdict: Verdict) -> None:
         """End the work with a ``ModelError`` where answers fail one after the other."""
         if self._context is not None:
-            self._context.breaker.note(verdict.status == "failed", verdict.error)
+            if verdict.refused:
+                return  # which says nothing about other rows
+            failure = verdict.error_kind if verdict.status == "failed" else ""
+            self._context.breaker.note(failure, verdict.error)
 
     async def _sample(self, case: Case, log: _Samples) -> Reading:
         """Ask once, in every presentation; units without a value are asked for again, if others have one."""
@@ -259,7 +325,7 @@ class Asker:
         try:
             reply = await self._call(judge.prompt_values(case.inputs, missing))
         except AdapterParseError as bad:
-            return replace(reading, problem=reading.problem or _unreadable(bad))
+            return replace(reading, problem=reading.problem or _unreadable(bad)[1])
         return reading.completed(judge.read(reply, case.inputs, places=missing))
 
     @property
@@ -294,7 +360,7 @@ class Asker:
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
         """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
-        if verdict.status == "failed":
+        if verdict.status == "failed" or verdict.refused:
             return verdict
         if verdict.saved:
             raise UsageError(
@@ -305,17 +371,16 @@ class Asker:
 
     def verdict_of(self, case: Case, reading: Reading) -> Verdict:
         """Return the verdict that a single reading gives, which took nothing."""
-        log = _Samples(texts=[()])
-        log.take(reading)
+        log = _Samples()
+        log.take(_Sample(reading=reading, error=reading.problem))
         return self._verdict(case, len(reading.values), log, Spend())
 
     def _verdict(self, case: Case, units: int, log: _Samples, usage: Spend) -> Verdict:
         facts, answer = log.facts(), self.judge.answer
-        if log.failed:
+        if log.failed or log.refused:
+            status: Status = "failed" if log.failed else "abstained"
             nothing = (None,) * units
-            return Verdict(
-                id=case.id, status="failed", values=nothing, agreement=nothing, usage=usage, **facts
-            )
+            return Verdict(id=case.id, status=status, values=nothing, agreement=nothing, usage=usage, **facts)
         has_some = [answer.scale_of(unit).has_probabilities for unit in range(units)]
         facts |= {
             "votes": log.votes(units),
@@ -334,11 +399,17 @@ class Asker:
             for likely, counted in zip_longest(shares, votes, fillvalue=_NO_SHARES)
         )
         status: Status = "abstained" if None in values else "verdict"
+        error_kind = error = ""
+        if status == "abstained":
+            voted = any(value is None and cast for value, cast in zip(values, votes, strict=True))
+            error_kind = UNDECIDED if voted else facts["error_kind"] or UNREADABLE
+            error = facts["error"] or _unusable(values, facts)
         return {
             "status": status,
             "values": values,
             "agreement": tuple(answer.scale.agreement(*pair) for pair in zip(votes, values, strict=True)),
-            "error": "" if status == "verdict" else facts["error"] or _unusable(values, facts),
+            "error_kind": error_kind,
+            "error": error,
         }
 
     @property
@@ -377,12 +448,20 @@ def _token_shares() -> Mapping[str, Sequence[Mapping[str, float]]]:
     return calls[0] if len(calls) == 1 else {}
 
 
-def _unreadable(bad: AdapterParseError) -> str:
-    if (halves := cut()) and halves[-1].finish_reason == "length":
-        return f"unusable reply: it was cut off at {halves[-1].output_tokens} tokens: raise --max-tokens"
-    if halves:
-        return "unusable reply: the endpoint has filtered it, or ended it before it was over"
-    return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
+def _unreadable(bad: AdapterParseError) -> tuple[str, str]:
+    """Return why a reply cannot be read: in a few words by which rows are counted, and in a line."""
+    unfinished = cut()
+    if not unfinished:
+        problem = redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
+        return UNREADABLE, f"unusable reply: {problem}"
+    last = unfinished[-1]
+    if last.finish_reason == "length":
+        cut_off = f"it was cut off at {last.output_tokens} tokens: raise --max-tokens"
+        return CUT_OFF, f"unusable reply: {cut_off}"
+    if last.finish_reason == "content_filter":
+        told = " ".join(redact(last.text).split())[:200] or "the reply is empty, or ends where it was stopped"
+        return FILTERED, f"{REFUSED_ROW[FILTERED]}: {told}"
+    return UNREADABLE, "unusable reply: the endpoint has ended it before it was over"
 
 
 def _unusable(values: Values, facts: Mapping[str, Any]) -> str:

@@ -1,19 +1,33 @@
 """Verdicts: what asking a judge about one case gives, and how often it is asked.
 
 A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the model answered, and the answer is
-unusable for some unit), or *failed* (the machinery failed: network, overload, time-outs).
+unusable for some unit; or the endpoint refuses this row for what it is), or *failed* (the machinery failed: network,
+overload, time-outs). What has no value has a reason, by which rows are counted.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from ..cases import Label, Value, Values
+from ..engines.failures import FailureKind
 from ..engines.ledger import Spend
 from ..errors import ModelError, plural
 
 Status = Literal["verdict", "abstained", "failed"]
+FILTERED: Final = str(FailureKind.FILTERED)
+TOO_LONG: Final = str(FailureKind.TOO_LONG)
+UNREADABLE: Final = "unreadable reply"
+CUT_OFF: Final = "reply cut off"
+UNDECIDED: Final = "samples disagree"
+UNSURE: Final = "left to people"
+"""Why a case abstains; a case that failed has a :class:`~jurist.engines.failures.FailureKind` as its reason."""
+REFUSED_ROW: Final = {
+    FILTERED: "the endpoint's filter refused this row",
+    TOO_LONG: "too long for the model",
+}
+"""Reasons that lie in the row: it is not asked again, and says nothing about other rows."""
 PEOPLE = "people"
 """Who answers what no judge of a cascade is sure enough of."""
 
@@ -35,11 +49,13 @@ class Verdict:
         samples: the values of each sample that answered, for thresholds fitted later.
         reasoning: the first sample's reasoning, if the judge gives one.
         inconsistent: samples whose answer contradicted itself (units against label), whatever was made of them.
+        error_kind: why there is no value for some unit, in a few words by which rows are counted; empty for a verdict.
         error: what went wrong, redacted; empty if nothing did.
         drawn: samples that were asked, unusable ones included.
         saved: samples that were not, because no outcome could change any more.
         identical: whether two samples or more were asked and all replies were the same, byte for byte. Then
             their agreement says nothing if the provider does not really sample.
+        redrawn: samples that were drawn once more, as a reply could not be read.
         reasked: samples in which the units without a label were asked for once more.
         extra: answers for something that was not asked: numbers that no unit has, echoes of no sentence.
         duplicated: units that a reply gave two different labels, over all samples.
@@ -58,10 +74,12 @@ class Verdict:
     samples: tuple[Values, ...] = ()
     reasoning: str = ""
     inconsistent: int = 0
+    error_kind: str = ""
     error: str = ""
     drawn: int = 0
     saved: int = 0
     identical: bool = False
+    redrawn: int = 0
     reasked: int = 0
     extra: int = 0
     duplicated: int = 0
@@ -88,6 +106,16 @@ class Verdict:
         return self.values[0] if len(self.values) == 1 else None
 
     @property
+    def refused(self) -> bool:
+        """Whether the endpoint refuses this row for what it is: its content, or its length."""
+        return self.error_kind in REFUSED_ROW
+
+    @property
+    def unread(self) -> bool:
+        """Whether the model answered, and the answer is unusable."""
+        return self.status == "abstained" and not self.refused
+
+    @property
     def label(self) -> Label | None:
         """The closed label of a case with one unit."""
         return self.value if isinstance(self.value, str) else None
@@ -105,7 +133,7 @@ def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Ver
     unread = list[list[Verdict]]()
     for form in forms:
         verdicts = ask(form)
-        unread.append([verdict for verdict in verdicts if verdict.status == "abstained"])
+        unread.append([verdict for verdict in verdicts if verdict.unread])
         if 2 * len(unread[-1]) <= len(verdicts):
             why = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
             return form, f"{why}: asked with --adapter json from now on" if len(unread) > 1 else ""

@@ -170,7 +170,11 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     dollars = f"1,000 rows cost {1000 * sum(usage.get('cost', 0.0) for usage in usages) / len(rows):.3g} USD"
     unknown = any(usage.get("unpriced") for usage in usages)
     price = f"a row takes {tokens:,.0f} tokens; {'its price is unknown' if unknown else dollars}"
-    others = [f"{count} {status}" for status, count in ended.items() if status != "verdict"]
+    others = [
+        f"{count} {status}{_kinds_of_errors(rows, status)}"
+        for status, count in ended.items()
+        if status != "verdict"
+    ]
     return Document(
         subject=judge,
         about=f"answered by {rows[0].get('model')}; from {path.name}",
@@ -183,6 +187,14 @@ def _run(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
             Section("cost", "What it cost", [joint_spend_line(usages), price]),
         ],
     )
+
+
+def _kinds_of_errors(rows: Iterable[Mapping[str, Any]], status: str) -> str:
+    """Return why rows have no verdict, in brackets with their counts; empty where lines do not say it."""
+    kinds = Counter(str(row.get("error_kind") or "") for row in rows if row["status"] == status)
+    del kinds[""]
+    words = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    return f" ({words})" if words else ""
 
 
 def _inputs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -96,7 +96,8 @@ class Canary:
 
     def ask(self, judge: LoadedJudge) -> Drift:
         """Ask a judge, and compare."""
-        asker, drift = judge.asker(), Drift()
+        # An unreadable reply of the proof was not drawn again.
+        asker, drift = replace(judge, redraws=0).asker(), Drift()
         for start in range(0, len(self.rows), asker.concurrency):
             rows = self.rows[start : start + asker.concurrency]
             verdicts = asker.ask_all([case for case, _ in rows], lambda index, verdict: self.on_row())

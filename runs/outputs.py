@@ -16,7 +16,7 @@ from ..keeping.locking import alone
 FORMATS = (".jsonl", ".csv")
 _OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
 _TEXTS = (
-    *("id", "case", "source", "group", "status", "label", "reasoning", "error"),
+    *("id", "case", "source", "group", "status", "label", "reasoning", "error_kind", "error"),
     *("judge", "artifact", "model", "judge_model", "strictness", "adapter"),
 )
 
@@ -178,7 +178,7 @@ def _value(name: str, cell: Any) -> Any:
     """Return the value that a cell was made of, of a column of ours."""
     if not isinstance(cell, str):
         return cell
-    if name in ("reasoning", "error") or (name in _TEXTS and cell):
+    if name in ("reasoning", "error_kind", "error") or (name in _TEXTS and cell):
         return plain(cell)
     try:
         return json.loads({"True": "true", "False": "false", "": "null"}.get(cell, cell))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -107,7 +107,7 @@ def plan_of(judge: LoadedJudge, source: Source, settings: RunSettings, known: It
             state.load(_lines_of_before(path, judge.stamp(), WHOLE))
         survey.all(state)
         survey.check_kept(settings.keep or ())
-        to_ask = state.to_ask()
+        to_ask = sum(state.waiting())
     return RunPlan(rows=survey.rows, to_ask=to_ask, shown=survey.shown, spent=Amount())
 
 
@@ -206,7 +206,7 @@ class _Running:
             return known
         survey.all(state)
         survey.check_kept(self.settings.keep or ())
-        to_ask = state.to_ask()
+        to_ask = sum(state.waiting())
         canary = known.canary if to_ask else ()
         return replace(known, rows=survey.rows, to_ask=to_ask, canary=canary)
 
@@ -250,7 +250,7 @@ def _written(work: _Running, survey: Survey) -> Iterator[Order]:
             path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Rows:
     """The rows of a run on their way through the judge."""
 
@@ -261,8 +261,9 @@ class _Rows:
     order: Order
     job: PaidJob
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
-
     counts: Summary = field(default_factory=Summary)
+    writes: bool = True  # whether rows come in the order of the input, so that their lines are written
+    early: set[int] = field(default_factory=set)  # numbers of rows that were judged before their turn
 
     def judged(self) -> Summary:
         """Judge all rows, or as many as the limits allow."""
@@ -281,41 +282,99 @@ class _Rows:
         return counts
 
     async def _all(self) -> None:
+        """Judge rows that were never asked about, then all others in their order, those that failed before too."""
+        source, state = self.survey.source, self.state
+        async with self.asker.ready():
+            if source.can_be_read_again and not self.work.settings.collecting:
+                never_asked, failed = state.waiting()
+                if never_asked and failed:
+                    await self._judge_never_asked()
+            await self._judge_in_order()
+
+    async def _judge_never_asked(self) -> None:
+        """Judge the rows that were never asked about; their lines are written later, in the order of the input."""
+        # A row that failed may fail again, and must not keep the run from the others.
+        rows = Feed(enumerate(self.survey.again()))
+        take = self._taking(rows, deque(), self._never_asked)
+        self.writes = False
+        try:
+            await flow(take, self._judge, concurrency=self.asker.concurrency)
+        except (BudgetExhausted, ModelError):
+            self.writes = True
+            self._give_known(enumerate(self.survey.again()))
+            raise
+        finally:
+            self.writes = True
+            rows.close()
+
+    async def _judge_in_order(self) -> None:
+        """Judge the rows that are left in the order of the input, and write the lines of all."""
         survey = self.survey
         again = survey.source.can_be_read_again
         rows = Feed(enumerate(survey.again() if again else survey.found(self.state)))
-        ahead, turn = deque[tuple[int, NewRow]](), asyncio.Lock()  # rows that are embedded together
+        ahead = deque[tuple[int, NewRow]]()
+        try:
+            await flow(self._taking(rows, ahead), self._judge, concurrency=self.asker.concurrency)
+        except (BudgetExhausted, ModelError):
+            if again and self.state.knows_old:  # lines of before that stand further down must not be lost
+                self._give_known(chain(ahead, rows.rest()))
+            raise
+        finally:
+            rows.close()
+
+    def _taking(
+        self,
+        rows: "Feed[tuple[int, NewRow]]",
+        ahead: "deque[tuple[int, NewRow]]",
+        wanted: Callable[[NewRow], bool] = lambda row: True,
+    ) -> Callable[[], Awaitable[tuple[int, NewRow] | None]]:
+        """Return what gives the next row to judge; ``ahead`` holds rows that are embedded together."""
+        turn = asyncio.Lock()
+
+        async def next_row() -> tuple[int, NewRow] | None:
+            while (numbered := await rows.take()) is not None:
+                if wanted(numbered[1]):
+                    return numbered
+            return None
 
         async def take() -> tuple[int, NewRow] | None:
             if (signal := self.job.meter.signal) is not None:
                 raise StopRequested(signal)
             if not self.asker.embedded:
-                return await rows.take()
+                return await next_row()
             async with turn:
-                if not ahead and (first := await rows.take()) is not None:
-                    ahead.extend([first, *rows.ready(_AHEAD - 1)])
+                if not ahead and (first := await next_row()) is not None:
+                    following = rows.ready(_AHEAD - 1)
+                    ahead.append(first)
+                    ahead.extend(item for item in following if wanted(item[1]))
                     with suppress(LMError):  # a row alone may be embedded, or fail, when it is asked about
                         await self.asker.embed([row.case for _, row in ahead if not self._known(row.case)])
                 return ahead.popleft() if ahead else None
 
-        async with self.asker.ready():
-            try:
-                await flow(take, self._judge, concurrency=self.asker.concurrency)
-            except (BudgetExhausted, ModelError):
-                if again and self.state.knows_old:  # lines of before that stand further down must not be lost
-                    for number, row in chain(ahead, rows.rest()):
-                        if known := self.state.known(row.case.id):
-                            self._give(number, row, known)
-                            if known.status != "failed":
-                                self.counts.add_known(self.asker.judge, known)
-                raise
-            finally:
-                rows.close()
+        return take
+
+    def _never_asked(self, row: NewRow) -> bool:
+        """Whether no earlier start has asked about the case of a row."""
+        known = self.state.known(row.case.id)
+        return known is None or known.new
+
+    def _give_known(self, rows: Iterable[tuple[int, NewRow]]) -> None:
+        """Give the lines of rows that are known, when the run ends before it has come to them."""
+        for number, row in rows:
+            known = self.state.known(row.case.id)
+            if known is None:
+                continue
+            self._give(number, row, known)
+            if number not in self.early and known.status != "failed":
+                self.counts.add_known(self.asker.judge, known)
 
     async def _judge(self, numbered: tuple[int, NewRow]) -> None:
         """Give a row its line: what is known of its case, or what is answered now."""
         number, row = numbered
         case = row.case
+        if self.writes and number in self.early and (known := self.state.known(case.id)):
+            self._give(number, row, known)
+            return
         while (asked := self.asking.get(case.id)) is not None:
             await asked.wait()
         if known := self._known(case):
@@ -349,7 +408,8 @@ class _Rows:
         self._give(number, row, known)
         self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
-        replies, unread = self.counts.answered, self.counts.verdicts["abstained"]
+        replies = self.counts.answered - self.counts.refused
+        unread = self.counts.unread_replies
         if replies == FIRST and 2 * unread > FIRST and self.work.judge.finds_form:
             raise ModelError(
                 f"{unread} of the first {FIRST} replies cannot be read: {verdict.error}; try --adapter json, or a "
@@ -359,5 +419,9 @@ class _Rows:
             self.asker.note(verdict)
 
     def _give(self, number: int, row: NewRow, known: Known) -> None:
+        """Write the line of a row, or remember that the row is judged where it came before its turn."""
+        if not self.writes:
+            self.early.add(number)
+            return
         line = line_of(row, known, self.work.stamp, self.work.settings.keep)
         self.order.give(number, json_line(line))

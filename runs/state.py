@@ -41,6 +41,11 @@ class Known:
     said: Mapping[str, Any]  # what a line says of it, whatever row it is about
     new: bool  # whether it was asked in this start
 
+    @property
+    def error_kind(self) -> str:
+        """Why it has no verdict, in a few words; empty if it has one, or if an earlier release wrote the line."""
+        return str(self.said.get("error_kind") or "")
+
 
 class RunState(Database):
     """The database of a run."""
@@ -94,13 +99,15 @@ class RunState(Database):
         if len(self._kept) >= _AT_ONCE:
             self._end()
 
-    def to_ask(self) -> int:
-        """Return how many different cases there are to ask about, of the rows that were seen."""
+    def waiting(self) -> tuple[int, int]:
+        """Return how many different cases, of the rows that were seen, were never asked about, and how many failed."""
         query = (
-            "SELECT count(DISTINCT case_id) FROM seen WHERE case_id NOT IN "
-            "(SELECT case_id FROM verdicts WHERE status != 'failed')"
+            "SELECT count(DISTINCT seen.case_id) FILTER (WHERE status IS NULL), "
+            "count(DISTINCT seen.case_id) FILTER (WHERE status = 'failed') "
+            "FROM seen LEFT JOIN verdicts ON verdicts.case_id = seen.case_id"
         )
-        return int(self.first(query))
+        never_asked, failed = self.all(query)[0]
+        return int(never_asked), int(failed)
 
     def _end(self) -> None:
         """Hand to the operating system what was kept since the last time."""
@@ -114,8 +121,8 @@ def _stored(case_id: str, known: Known) -> tuple[str, int, str, str]:
 
 _ABOUT_ROW = ("id", "row", "part", "case", "source", "group")
 _VERDICT = ("status", "label", "value", "answers", "passed", "by")
-_ABOUT_VERDICT = ("units", "reasoning", "counts", "error", "usage")
-_SAMPLES = ("drawn", "saved", "identical", "inconsistent", "reasked", "extra", "duplicated")
+_ABOUT_VERDICT = ("units", "reasoning", "counts", "error_kind", "error", "usage")
+_SAMPLES = ("drawn", "saved", "identical", "inconsistent", "redrawn", "reasked", "extra", "duplicated")
 OF_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling")
 _OWN = frozenset((*_ABOUT_ROW, *_VERDICT, *_ABOUT_VERDICT, *_SAMPLES, *OF_RUN))
 _KEPT = "input_"
@@ -152,6 +159,7 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
         "reasoning": verdict.reasoning,
         **{name: getattr(verdict, name) for name in _SAMPLES},
         "counts": dict(verdict.counts),
+        "error_kind": verdict.error_kind,
         "error": verdict.error,
         "usage": verdict.usage.to_json(),
     }

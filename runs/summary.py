@@ -7,11 +7,11 @@ from typing import Any
 
 from ..errors import plural
 from ..programs.judge import Judge
-from ..programs.verdicts import PEOPLE, Verdict
+from ..programs.verdicts import CUT_OFF, PEOPLE, REFUSED_ROW, UNREADABLE, Verdict
 from .canary import Drift
 from .state import Known, values_said
 
-_SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
+_SUMMED = ("inconsistent", "drawn", "saved", "identical", "redrawn", "reasked", "extra", "duplicated")
 _COUNTS = (
     *("rows", "resumed", "beside", "rejected", "empty", "equal", "abstained_before"),
     *("saved_calls", "votes", "several", *_SUMMED),
@@ -26,6 +26,9 @@ class Summary:
     unread: bool = False  # whether it was not
     resumed: int = 0  # rows that an earlier run had done
     abstained_before: int = 0  # those of them that abstained
+    # rows without a verdict by the reason for it: those judged now, and those that an earlier run had done
+    error_kinds: Counter[str] = field(default_factory=Counter)
+    error_kinds_before: Counter[str] = field(default_factory=Counter)
     beside: int = 0  # rows of the input that hold nothing for the judge
     rejected: int = 0  # rows of the input that cannot be used
     empty: int = 0  # rows in which an input of text is empty; they are judged as they stand
@@ -45,6 +48,7 @@ class Summary:
     agreed: float = 0.0  # the sum over them of the share of the votes that went to it
     several: int = 0  # rows with two samples or more
     identical: int = 0  # those of them whose replies were all the same text
+    redrawn: int = 0  # samples that were drawn once more, as a reply could not be read
     reasked: int = 0  # samples in which missing units were asked for again
     extra: int = 0  # answers for something that was not asked
     duplicated: int = 0  # units that a reply gave two different labels
@@ -73,6 +77,7 @@ class Summary:
         """Count a row that was asked about."""
         self.verdicts[verdict.status] += 1
         self.by.update(filter(None, [verdict.by]))
+        self.error_kinds.update(filter(None, [verdict.error_kind]))
         self.seconds += verdict.usage.seconds
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + int(getattr(verdict, name)))
@@ -88,10 +93,12 @@ class Summary:
         if not known.new:
             self.resumed += 1
             self.abstained_before += known.status == "abstained" and known.said.get("by") != PEOPLE
+            self.error_kinds_before.update(filter(None, [known.error_kind]))
             return
         self.equal += 1
         self.by.update(filter(None, [known.said.get("by")]))
         self.verdicts[known.status] += 1
+        self.error_kinds.update(filter(None, [known.error_kind]))
         values = values_said(judge, known.said)
         self.answers.update(judge.answer.scale.tally(values, known.said["counts"]))
 
@@ -107,7 +114,13 @@ class Summary:
         for shard in shards:
             for name in (*_COUNTS, "agreeing", "agreed", "seconds"):
                 setattr(whole, name, getattr(whole, name) + getattr(shard, name))
-            for name in ("verdicts", "answers", "by"):  # added up by +, sums below 0 would be left out
+            for name in (
+                "verdicts",
+                "answers",
+                "by",
+                "error_kinds",
+                "error_kinds_before",
+            ):  # added up by +, sums below 0 would be left out
                 getattr(whole, name).update(getattr(shard, name))
             spend.update(shard.spend)
             whole.unread = whole.unread or shard.unread
@@ -121,6 +134,16 @@ class Summary:
     def answered(self) -> int:
         """Rows judged now about which the model said something."""
         return self.verdicts.total() - self.verdicts["failed"]
+
+    @property
+    def unread_replies(self) -> int:
+        """Rows judged now whose replies could not be read."""
+        return self.error_kinds[UNREADABLE] + self.error_kinds[CUT_OFF]
+
+    @property
+    def refused(self) -> int:
+        """Rows judged now that the endpoint refused for what they are."""
+        return sum(self.error_kinds[kind] for kind in REFUSED_ROW)
 
     @property
     def left(self) -> int:
@@ -147,6 +170,8 @@ class Summary:
         return {
             **{name: getattr(self, name) for name in (*_COUNTS, "agreement", "stopped", "left")},
             **{status: self.verdicts[status] for status in ("verdict", "abstained", "failed")},
+            "error_kinds": dict(self.error_kinds),
+            "error_kinds_before": dict(self.error_kinds_before),
             **({"by": dict(self.by)} if self.by else {}),
             **self.totals,
             "seconds_per_row": self.seconds_per_row,
@@ -176,6 +201,7 @@ class Summary:
             f"{self.identical} of {self.several} rows with several samples got the same text each time: a short "
             "answer may recur, but if the provider does not really sample, these votes are one vote": self.identical,
             f"{self.inconsistent} answers contradicted themselves": self.inconsistent,
+            f"{self.redrawn} replies could not be read and were drawn once more": self.redrawn,
             f"{self.reasked} replies left units out or labelled them twice; those were asked again": self.reasked,
             f"{self.extra} labels were for nothing that was asked": self.extra,
         }

@@ -36,8 +36,8 @@ def test_a_line_has_everything() -> None:
         assert set(line) == {
             *("id", "row", "part", "case", "source", "group", "status", "label", "units", "reasoning"),
             *("inconsistent", "counts", "factual"),
-            *("drawn", "saved", "identical", "reasked", "extra", "duplicated"),
-            *("error", "usage", "judge", "artifact", "model", "sampling"),
+            *("drawn", "saved", "identical", "redrawn", "reasked", "extra", "duplicated"),
+            *("error_kind", "error", "usage", "judge", "artifact", "model", "sampling"),
         }
         assert (line["judge"], line["artifact"], line["model"]) == ("fect@1", artifact.sha256, "offline")
         assert (line["status"], line["error"]) == ("verdict", "")
@@ -229,7 +229,7 @@ class TestEndpoint:
             assert line["status"] == status
             assert line["label"] == (truth if status == "verdict" else None)
             assert bool(line["error"]) == (status != "verdict")
-        assert counts["spend"]["calls"] == server.count == 80 + 10 + 10 * 8
+        assert counts["spend"]["calls"] == server.count == 80 + 10 * 2 + 10 * 8
         assert "20.0% of the rows have no usable verdict" in done.err
 
     def test_the_allowed_share_decides_the_exit_code(self, serve: Callable[..., Any]) -> None:
