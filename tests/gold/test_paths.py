@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jurist.errors import GoldError
 from jurist.gold.files import Place
@@ -127,3 +129,28 @@ def test_every_value_of_a_row_has_its_path(case: str) -> None:
     found = dict(flat(row))
     assert json.dumps(found) == json.dumps(paths)
     assert all(read_path(row, path) == value for path, value in paths.items())
+
+
+NAMES = st.sampled_from(["a", "b", "label", "from_name", "name", "0"])
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.sampled_from(["x", "y", "", "a text"]))
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(NAMES, inner, max_size=3)),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=200)
+@given(st.dictionaries(NAMES, VALUES, max_size=3))
+def test_what_stands_at_a_path_is_read_at_it(row: dict[str, Any]) -> None:
+    for path, value in flat(row):
+        assert read_path(row, path) == value
+        assert has_column(row, path) or value is None
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(LEAVES, LEAVES), max_size=5))
+def test_lists_side_by_side_are_their_pairs(pairs: list[tuple[Any, Any]]) -> None:
+    row = {"first": [one for one, _ in pairs], "second": [two for _, two in pairs]}
+    rows = rows_within(row, ["first[]", "second[]"])
+    assert [(read_path(inner, "first[]"), read_path(inner, "second[]")) for inner in rows] == pairs
