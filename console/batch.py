@@ -1,7 +1,7 @@
 """``jurist batch``."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -52,9 +52,8 @@ def submit(options: SubmitOptions) -> Result:
         run = replace(run, settings=settings, on_begin=begin, probes=not options.no_probe, note=remark)
         sent = run.submit({"options": asdict(options)})
         probe = run.probe_spend
-        remark(f"one row was asked at once before: {taken_words(probe)}" if probe else "")
     result = _result(options, run.judge, sent)
-    result = replace(result, data={**result.data, "probe": probe or None})
+    result = _with_probe(result, probe)
     under_way = not (sent.done or sent.unsent or sent.summary.stopped)
     return replace(result, code=0) if under_way else result
 
@@ -90,7 +89,8 @@ def collect(options: CollectOptions) -> Result:
             while run.waiting:
                 time.sleep(options.every)
             collected = run.collect()
-    return _result(submitted, run.judge, collected)
+        probe = run.probe_spend
+    return _with_probe(_result(submitted, run.judge, collected), probe)
 
 
 def _complete(output: Path) -> Result | None:
@@ -199,6 +199,14 @@ def _result(options: SubmitOptions, loaded: LoadedJudge, state: Collected) -> Re
         notes=notes,
         code=1 if summary.signal is None else 128 + summary.signal,
     )
+
+
+def _with_probe(result: Result, probe: Mapping[str, Any]) -> Result:
+    """Return a result that also says what the live request before the first batch has taken, if there was one."""
+    if not probe:
+        return result
+    note = f"besides, one row was asked at once before the first batch: {taken_words(probe)}"
+    return replace(result, data={**result.data, "probe": probe}, notes=[*result.notes, note])
 
 
 def _json(batch: Batch) -> dict[str, Any]:

@@ -194,11 +194,12 @@ def test_what_is_refused_is_learnt_from_one_live_request(fake_key: str) -> None:
         assert done.json["probe"]["calls"] == 2
         # 100 tokens of input and 10 of output at the live price
         assert done.json["probe"]["cost"] == pytest.approx(100 * 0.4e-6 + 10 * 1.6e-6)
-        assert "one row was asked at once before: 2 calls" in done.err
+        assert "one row was asked at once before the first batch: 2 calls" in done.err
         sent = [json.loads(line)["body"] for line in server.files["file-0"].splitlines()]
         assert len(sent) == ROWS
         assert not any("temperature" in body for body in sent)
-        assert collect().code == 0
+        done = collect("--json")
+        assert (done.code, done.json["spend"]["calls"], done.json["probe"]["calls"]) == (0, ROWS, 2)
     assert len(server.batches) == 1
     assert len(read_jsonl(Path("b.jsonl"))) == ROWS
 

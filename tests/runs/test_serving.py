@@ -190,6 +190,7 @@ def test_ids_metrics_and_readiness() -> None:
         'jurist_requests_total{path="/judge",status="422"} 1.0',
         'jurist_request_seconds_count{path="/judge"} 2.0',
         "jurist_calls_total 1.0",
+        "jurist_unpriced_calls_total 0.0",
     ):
         assert line in lines
     assert "swagger" in ask(app, "/docs").text
@@ -207,6 +208,7 @@ def test_it_is_not_ready_while_the_model_fails(serve: Callable[..., Any]) -> Non
     away.clear()
     ask(app, "/judge", ROW)
     assert ask(app, "/ready").status_code == 200
+    assert "jurist_unpriced_calls_total 1.0" in ask(app, "/metrics").text.splitlines()
 
 
 @contextlib.contextmanager
