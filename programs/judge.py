@@ -34,6 +34,8 @@ from .answers.labels import ClosedLabel
 from .frozen import all_predictors, frozen_id
 from .state import Demo
 
+MISSING = "the field is missing"
+"""What is wrong with a row that does not have one of the judge's inputs."""
 Metric = str | Callable[[Any, Any], float]
 """The name of a metric, or a function of (gold values, predicted values), two lists, with a value in [0, 1]."""
 
@@ -389,7 +391,7 @@ def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> G
         theirs = next((key for key in map(str, row) if plain(key) == plain(name)), "THEIRS")
         column = shlex.quote(f"{theirs}={name}")
         hint = f"the row has {have}; add the field, or say which column it is: --column {column}"
-        return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
+        return GoldError(MISSING, path=path, line=line, field=name, hint=hint)
     value = fault.get("input")
     if value is None or (isinstance(value, float) and math.isnan(value)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"

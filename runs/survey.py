@@ -7,16 +7,19 @@ from itertools import islice
 from operator import attrgetter
 
 from ..cases import Case
-from ..errors import UsageError, choices
+from ..errors import GoldError, UsageError, choices
 from ..gold.documents import nothing_for
 from ..gold.new_rows import BadRow, NewRow, Source
 from ..gold.rejects import Rejects
 from ..gold.shared import empty_inputs
+from ..programs.judge import MISSING
 from .shards import WHOLE, Shard
 from .state import RunState, Seen
 
 _AT_ONCE = 1000
 """Rows that are noted together."""
+_ALL_LACK = 100
+"""Rows at the beginning that all lack a field, after which no more are read."""
 _SHOWN = 256
 """Different cases by which a prompt is measured: those whose ids, which are hashes, come first."""
 
@@ -48,6 +51,7 @@ class Survey:
         for row in self.source.rows():
             if isinstance(row, BadRow):
                 self.rejects.add(row.error, row.content)
+                self._check_fields()
                 continue
             if row is None:
                 self.beside += 1
@@ -66,6 +70,19 @@ class Survey:
         self.whole = True
         if not self.rows and not self.elsewhere:
             raise self.rejects.first or nothing_for(self.source.judge, self.beside, self.source.name)
+
+    def _check_fields(self) -> None:
+        """End the reading where the first rows all lack the same field: their columns have other names."""
+        first, nothing_usable = self.rejects.first, not (self.rows or self.elsewhere or self.beside)
+        if first is None or not nothing_usable or self.rejects.count != _ALL_LACK:
+            return
+        lacking = [problem for problem in self.rejects.problems() if problem.reason == MISSING]
+        if any(problem.rows == _ALL_LACK for problem in lacking):
+            raise GoldError(
+                f"the first {_ALL_LACK} rows all lack the field {first.field!r}",
+                path=self.source.name,
+                hint=first.hint,
+            )
 
     def check_kept(self, names: Iterable[str]) -> None:
         """Refuse columns that no row has; all rows were read."""

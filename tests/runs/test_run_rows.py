@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from small import TALK, cli, new_rows, ok, read_jsonl, start, write_jsonl
 from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.gold.new_rows import Source
+from jurist.gold.rejects import Rejects
 from jurist.gold.sources import read
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
@@ -326,3 +328,31 @@ def _journaled(checkpoint: Path) -> tuple[int, int]:
     """Return how many requests a run has written down before they left, and how many answers."""
     found = [state for path in checkpoint.rglob("journal-*.sqlite") for state in states(path)]
     return len(found), found.count("answered")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "usable_before", "lines_read"), [(99, 0, 99), (5000, 0, 100), (5000, 1, 5001)]
+)
+def test_a_run_ends_after_a_hundred_rows_that_all_lack_a_field(
+    lacking: int, usable_before: int, lines_read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = new_rows(usable_before) + [
+        {"conversation": "talk", "statement": f"claim {n}"} for n in range(lacking)
+    ]
+    write_jsonl(Path("rows.jsonl"), rows)
+    counted = Counter[str]()
+    add = Rejects.add
+
+    def counting(rejects: Rejects, error: Any, row: Any) -> None:
+        counted["rejected"] += 1
+        add(rejects, error, row)
+
+    monkeypatch.setattr(Rejects, "add", counting)
+    done = cli(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl")
+    assert counted["rejected"] == lines_read - usable_before
+    assert done.code == (3 if usable_before else 1)
+    if lines_read == 100:
+        assert "the first 100 rows all lack the field 'claim'" in done.err
+    if not usable_before:
+        assert "--column" in done.err
+        assert not Path("o.jsonl").exists()
