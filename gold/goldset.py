@@ -19,6 +19,7 @@ from .data import GoldData
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Row
 from .mapping import RowMapping
+from .paths import by_names, has_column
 from .raters import Rule, merge_gold
 from .rejects import Rejects
 from .rows import canonical_row, contradiction, joined, label_keys, normalise
@@ -238,7 +239,10 @@ def _build(
         shared=shared,
         read=read,
         without_label=without_label,
-        notes=tuple(note for reading in readings for note in reading.notes),
+        notes=(
+            *(note for reading in readings for note in reading.notes),
+            *(_places_of_items(mapping, readings) if without_label else ()),
+        ),
     )
     if labelled:
         _check_classes(gold, path)
@@ -268,6 +272,18 @@ def _rows(
                     yield raw, []
                 else:
                     bad.add(error, raw)
+
+
+def _places_of_items(mapping: RowMapping, readings: Sequence[Reading[All]]) -> list[str]:
+    """Return a note for each column that takes items by their places, where the items have names to find them by."""
+    notes = []
+    for column, name in mapping.columns.items():
+        rows = (row for reading in readings for _, row in reading.rows)
+        first = next((row for row in rows if has_column(row, column)), {})
+        named = by_names(first, column)
+        if named != column:
+            notes.append(f"items may stand in another order: --column '{named}={name}' finds them by name")
+    return notes
 
 
 def _contradicting(cases: Sequence[Case]) -> list[list[Case]]:

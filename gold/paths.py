@@ -98,6 +98,24 @@ def _counts(item: Any) -> bool:
     return not is_taken_back(item) and (not is_response or item["status"] == _SUBMITTED)
 
 
+def by_names(row: Mapping[str, Any], path: str) -> str:
+    """Return a path that finds items of lists by their names, where it finds them by their places."""
+    value: Any = row
+    named = ""
+    for step in _STEP.findall(path):
+        value = cell(value)
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            names = _item_steps(value)
+            named += names[int(step)] if names else f".{step}"
+            value = value[int(step)]
+        elif isinstance(value, Mapping) and step in value:
+            named += f".{step}"
+            value = _counting(value, step)
+        else:
+            return path
+    return named.removeprefix(".")
+
+
 def has_column(row: Any, path: str) -> bool:
     """Whether a row has a column, or a value at a path, of lists in any of their items."""
     if not isinstance(row, Mapping):

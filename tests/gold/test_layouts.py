@@ -306,3 +306,17 @@ def test_rows_that_differ_in_white_space_contradict_each_other_as_equal_rows_do(
     assert (wanted in done.err) == contradicts
     aside = cli("gold", "check", "judges.py:claim", "rows.jsonl", "--rejects", "bad.jsonl", "--json").json
     assert aside["cases"] == (COUNT - 1 if contradicts else COUNT + 1)
+
+
+def test_items_that_change_their_order_are_said_with_the_path_that_finds_them() -> None:
+    write_jsonl(Path("rows.jsonl"), each(skipped_task))
+    names = ["data.text=document", "data.claim=claim", "annotations.0.result.0.value.choices.0=verdict"]
+    done = ok(
+        "gold",
+        "check",
+        "judges.py:claim",
+        "rows.jsonl",
+        *(part for name in names for part in ("--column", name)),
+    )
+    assert f"5 of {COUNT} rows have no label" in done.results[0]
+    assert f"--column '{CHOICE}' finds them by name" in done.results[0]
