@@ -47,7 +47,7 @@ from ..report.scores import (
 from ..report.table import table
 from ..report.views import cascade_parts
 from ..runs.outputs import lines_in
-from .inputs import check_apart, gold_source, store_of
+from .inputs import check_apart, gold_source, store_of, store_option
 from .printing import Part, Result, Verbatim, write_text
 
 
@@ -193,7 +193,7 @@ def forget_rows(options: ForgetOptions) -> Result:
     without = f"{made.ref} is {options.artifact} without {plural(len(rows), 'row')}; nothing is proven of it"
     return Result(
         data={"artifact": made.ref, "parent": options.artifact, "path": str(made.path)},
-        body=[without, f"next: jurist prove {made.ref} --rows new.jsonl"],
+        body=[without, f"next: jurist prove {made.ref} --rows new.jsonl{store_option(options)}"],
         notes=[
             f"{one.ref} was made with what is withdrawn: delete {one.path} once nobody runs it"
             for one in kept
@@ -226,7 +226,14 @@ def report(options: ReportOptions) -> Result:
         return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)
-    whole = ArtifactReport(artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem)
+    whole = ArtifactReport(
+        artifact=artifact,
+        judge=judge,
+        store=store,
+        gold=gold,
+        no_gold=problem,
+        store_option=store_option(options),
+    )
     notes = [f"the inputs of the cases are not in it: {problem}"] if problem else []
     return _written(whole.document(), options.output or f"{artifact.judge}-{artifact.version}.html", notes)
 

@@ -45,9 +45,16 @@ from ..report.scores import (
     scores_table,
     spend_line,
 )
-from ..report.verdict import VerdictCard, proof_table, tone_of
+from ..report.verdict import (
+    VerdictCard,
+    criteria_words,
+    engine_words,
+    labels_can_show,
+    proof_table,
+    tone_of,
+)
 from .bars import SearchBar
-from .inputs import gold_of, settings_of, shares_of, store_of, verifier_model
+from .inputs import gold_of, settings_of, shares_of, store_of, store_option, verifier_model
 from .printing import Part, Result, remark
 from .terminal import Terminal
 
@@ -170,13 +177,15 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
     unread = sum(
         number for kind, number in result.board.context.unread.items() if not kind.endswith(" in a row")
     )
-    fewer = (
-        f"or: jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
-        "labelled, show a gain with a fraction of the labels of a test)"
-    )
     basic_form, form = artifact.about.forms
     same = not cut and form == basic_form and artifact.state == result.board.basic.state
-    shown = same or compiled.proof.decision.direction == "better"  # than basic, which is all that labels add
+    fewer = ""
+    if not same and labels_can_show(artifact.card["decision"]):
+        fewer = (
+            f"or: jurist prove {artifact.ref} --rows new.jsonl{store_option(options)} (labels where the two prompts "
+            "differ, on rows that nobody labelled, show a gain with a fraction of the labels of a test)"
+        )
+    report = f"jurist report {artifact.ref} -o report.html{store_option(options)}"
     parts = _proof_parts(
         compiled,
         options.whole,
@@ -186,8 +195,8 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
         if unread
         else "",
         _kept_line(artifact, latest=compiled.latest, same=same),
-        f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case)",
-        "" if shown else fewer,
+        f"next: {report} (every score, every changed word, every case)",
+        fewer,
         _beyond(plan),
         OFFLINE if plan.model.offline else "",
     )
@@ -244,12 +253,16 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
     ]
     both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
     warnings = (*decision.warnings, *(card.get("warnings") or ()))
+    tokens = Card.model_validate(card).tokens_words
     verdict = VerdictCard(
         tone=tone_of(decision.verdict),
-        decision=f"decision: {'; '.join(decision.sentences[:2])}",
+        decision=f"decision: {'; '.join(decision.sentences[:2])} ({engine_words(made.artifact.model)})",
         parts=[
             proof_table(card, metric),
             *criteria_table(card["decision"]),
+            criteria_words(card["decision"]),
+            f"tokens a row: {tokens}" if tokens else "",
+            decision.constant.words if decision.constant else "",
             f"on the sealed test: {decision.sentences[-1]}",
             *answered,
             f"answers that contradicted themselves: {both}" if any(card["inconsistent"].values()) else "",
@@ -276,24 +289,28 @@ def prove(options: ProveOptions) -> Result:
         artifact, Terminal(options), None if options.rows is None else _unlabelled(options, store, artifact)
     )
     if plan.decision is not None:
-        again = f"jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
+        fresh = f"jurist prove {ref} --rows F --fresh{store_option(options)}"
+        again = f"{fresh} draws another plan, which counts as one more"
         if options.answers or options.sheet:
             raise UsageError(f"the plan of {ref} is decided", hint=f"this was decided before: {again}")
-        return _proved(plan, f"this was decided before: {again}")
+        return _proved(plan, f"this was decided before: {again}", store_option(options))
     if options.answers is not None:
         returned = Gold.load(options.answers, judge, labelled=False)
         plan, latest, words = decided(store, artifact, plan, judge, returned)
-        return _proved(plan, words, latest=latest)
+        return _proved(plan, words, store_option(options), latest=latest)
     if options.sheet is not None:
         path, gold = Path(options.sheet), plan.gold(judge)
         write_sheet(plan.lines(gold), gold, path, rater=options.rater)
         return Result(
             data={**plan.to_json(), "sheet": str(path)},
             body=[f"{len(plan.units)} units written to {path}"],
-            notes=[f"when it is filled in: jurist prove {plan.version} --answers {path}"],
+            notes=[
+                f"when it is filled in: jurist prove {plan.version} --answers {path}{store_option(options)}"
+            ],
         )
     then = (
-        f"to label them: jurist prove {ref} --sheet labels.csv, and --answers labels.csv when it is filled in"
+        f"to label them: jurist prove {ref} --sheet labels.csv{store_option(options)}, and --answers labels.csv when "
+        "it is filled in"
     )
     return Result(
         data=plan.to_json(), body=[*plan.words, OFFLINE if plan.model == OFFLINE_MODEL else ""], notes=[then]
@@ -325,10 +342,10 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
     )
 
 
-def _proved(plan: LabelPlan, note: str, **more: Any) -> Result:
+def _proved(plan: LabelPlan, note: str, store: str, **more: Any) -> Result:
     decision: Any = plan.decision
     first, *others = disagreement_words(decision)
-    then = f"next: jurist artifacts show {plan.version}"
+    then = f"next: jurist artifacts show {plan.version}{store}"
     card = VerdictCard(
         tone=tone_of(decision["verdict"]),
         decision=first,

@@ -55,7 +55,7 @@ def check(options: CheckOptions) -> Result:
         groups, example = sum(len(copies.groups) for copies in near), " and ".join(near[0].sources[:2])
         remarks.append(f"{groups} groups hold near copies and count as {len(near)}, for example {example}")
     return Result(
-        data={**facts, **_problems(bad), "near_copies": [*map(asdict, near)], "near_test": len(parts.near)},
+        data={**facts, **_problems(bad), "near_copies": [*map(asdict, near)], "near_test": parts.copies},
         body=[
             f"{gold.name}: "
             + "; ".join([*(remarks or ["no problem found"]), *filter(None, [parts.near_words])]),

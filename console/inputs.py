@@ -1,5 +1,6 @@
 """From options to what they name: a store, models, judges, gold, samples and shares."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,11 @@ Load = Callable[..., LoadedJudge]
 def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
     return Store(options.store, trust=Trust(given=options.trust, say=remark))
+
+
+def store_option(options: StoreOptions) -> str:
+    """Return the option, with a space before it, by which a proposed command finds the same artifacts."""
+    return f" --store {shlex.quote(options.store)}" if options.store else ""
 
 
 def start_of(options: Resume, store: Store) -> Start:

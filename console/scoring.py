@@ -49,7 +49,7 @@ from ..report.scores import (
 from ..report.table import table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
-from .inputs import gold_of, judge_of, models_of, store_of, verifier_model
+from .inputs import gold_of, judge_of, models_of, store_of, store_option, verifier_model
 from .printing import Part, Result, remark, write_json
 from .terminal import Terminal
 
@@ -113,7 +113,7 @@ def evaluate(options: EvaluateOptions) -> Result:
     data = terminal.data
     detailed = evaluation_parts(data)
     then = _after(options, data, terminal.rises)
-    card = evaluation_card(data, rises=terminal.rises, then=then, whole=options.whole)
+    card = evaluation_card(data, then=then, whole=options.whole)
     short = [] if too_few(data) else detailed[:1]
     return Result(
         data=data,
@@ -147,6 +147,7 @@ def _same(options: EvaluateOptions | GateOptions) -> str:
         *(("--column", "=".join(pair)) for pair in options.columns),
         *(("--map", "=".join(pair)) for pair in options.labels),
         *(("--model", model), ("--api-base", options.api_base), ("--api-key-env", options.key_env)),
+        ("--store", options.store),
     ]
     return " ".join(f"{name} {shlex.quote(value)}" for name, value in options_given if value)
 
@@ -188,7 +189,9 @@ def cascade(options: CascadeOptions) -> Result:
     data, parts = terminal.data, cascade_parts(terminal.data)
     gold, ref = shlex.quote(options.gold), cascaded.artifact.ref if cascaded.artifact else ""
     logs = [name for name in options.judges if name.startswith("recorded:")]
-    then = f"next: jurist run {ref} --input new.csv --output judged.jsonl" if ref else ""
+    then = ""
+    if ref:
+        then = f"next: jurist run {ref} --input new.csv --output judged.jsonl{store_option(options)}"
     if logs and cascaded.chosen:
         then = f"{logs[0]} answers no new row: name that judge in its place, and the cascade is kept"
     elif not cascaded.chosen:

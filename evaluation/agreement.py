@@ -212,6 +212,7 @@ class Ceiling:
     metric: str
     raters: tuple[RaterScore, ...]
     mean: Mapping[str, Estimate]  # metric -> the mean over the raters
+    who: str = "people"  # who the raters are, in words: labels of a model are no ceiling of people
 
 
 def human_ceiling(

@@ -39,8 +39,12 @@ class Constant(Paired):
     @property
     def words(self) -> str:
         """One sentence for people."""
-        shown = "better than that too" if self.direction == "better" else "not shown to be better than that"
-        luck = odds(self.permutation.better)
+        if self.direction == "worse":
+            shown, luck = "compiled is worse than that", odds(self.permutation.worse)
+        elif self.direction == "better":
+            shown, luck = "compiled is better than that", odds(self.permutation.better)
+        else:
+            shown, luck = "compiled is not shown to be better than that", odds(self.permutation.better)
         return f"the best constant answer, {self.answer}, has {self.before:.3f}: {shown} (luck: {luck})"
 
     def to_card(self) -> dict[str, Any]:
@@ -53,6 +57,7 @@ class Constant(Paired):
             "high": self.interval.high,
             "p": self.permutation.better,
             "better": self.direction == "better",
+            "worse": self.direction == "worse",
         }
 
 
@@ -94,10 +99,14 @@ class Decision(Paired):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The verdict with the metric; luck; the constant answer; units; how many there are."""
-        hollow = self.direction == "better" and self.verdict != "better"
-        shown = (
-            "better than basic, but not shown to be better than a constant answer" if hollow else self.verdict
-        )
+        below_constant = self.constant is not None and self.constant.direction == "worse"
+        shown: str = self.verdict
+        if self.direction == "better" and below_constant:
+            shown = "better than basic, but worse than a constant answer"
+        elif self.direction == "better" and self.verdict != "better":
+            shown = "better than basic, but not shown to be better than a constant answer"
+        elif below_constant:
+            shown = f"{self.verdict}, and worse than a constant answer"
         opening = f", opening {self.openings} of this test" if self.openings > 1 else ""
         return (
             f"compiled is {shown}: {self.metric} {self.before:.3f} -> {self.after:.3f} "

@@ -1,20 +1,22 @@
 """Texts that several cases have: near copies, what stands in another case, and rows an artifact was compiled on.
 
-The evidence of a case are the inputs that are not judged themselves. A row is near another if its evidence and what is
-judged of it both are. What more than a quarter of the groups say nearly alike, or all of them exactly (a policy, a
-form), belongs to the task and gives nothing away. Whole texts are compared from 40 characters on: shorter ones repeat
-by chance.
+The evidence of a case are the inputs that are not judged themselves. A row is a near copy of another if its evidence
+and what is judged of it both are near, and people gave both the same labels: two texts that differ in what decides are
+no copies. Every command leaves out the near copies of what an optimizer sees by this one rule. What more than a quarter
+of the groups say nearly alike, or all of them exactly (a policy, a form), belongs to the task and gives nothing away.
+Whole texts are compared from 40 characters on: shorter ones repeat by chance.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from ..cases import Case
+from ..cases import Case, text_hash
 from ..text.ranking import folded
 from ..text.wording import normalised, strings
 from .near import Sketches, clusters, from_text, sketches, to_text
@@ -141,24 +143,41 @@ def _near_in(cases: Sequence[Case], fields: Sequence[str]) -> list[list[Case]]:
 
 def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
     """Return what an artifact keeps of the rows it was compiled on, to know near copies of them again: no text."""
-    return [
-        {"case": case.id, "evidence": to_text(evidence), "unit": to_text(unit)}
-        for case, evidence, unit in zip(cases, *_both(judge, cases), strict=True)
-    ]
+    rows = []
+    for case, evidence, unit in zip(cases, *_both(judge, cases), strict=True):
+        sketch = {"case": case.id, "evidence": to_text(evidence), "unit": to_text(unit)}
+        rows.append({**sketch, "label": _label_hash(judge, case)})
+    return rows
 
 
 def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """Return the ids of the cases that are near a row that was seen."""
-    known = list(seen)
-    if not known or not cases:
+    """Return the ids of the cases that are near copies of a row that was seen."""
+    seen_rows = list(seen)
+    if not seen_rows or not cases:
         return frozenset()
     evidence, unit = (
-        clusters(np.concatenate([from_text([row[side] for row in known]), own])).tolist()
+        clusters(np.concatenate([from_text([row[side] for row in seen_rows]), own])).tolist()
         for side, own in zip(("evidence", "unit"), _both(judge, cases), strict=True)
     )
     pairs = list(zip(evidence, unit, strict=True))
-    held = set(pairs[: len(known)])
-    return frozenset(case.id for case, pair in zip(cases, pairs[len(known) :], strict=True) if pair in held)
+    labels_of_pair: dict[tuple[int, int], set[str]] = {}
+    for pair, row in zip(pairs, seen_rows, strict=False):
+        labels_of_pair.setdefault(pair, set()).add(row.get("label", ""))
+    copies = set()
+    for pair, case in zip(pairs[len(seen_rows) :], cases, strict=True):
+        label, seen_labels = _label_hash(judge, case), labels_of_pair.get(pair)
+        # a row that nobody labelled, or of an artifact that kept no labels, may have the same label
+        if seen_labels and (not label or "" in seen_labels or label in seen_labels):
+            copies.add(case.id)
+    return frozenset(copies)
+
+
+def _label_hash(judge: Judge, case: Case) -> str:
+    """Return what tells whether two cases have the same labels; empty for a case without any."""
+    if not case.known:
+        return ""
+    labels = [None if value is None else judge.answer.scale.to_json(value) for value in case.gold or ()]
+    return text_hash(json.dumps(labels, ensure_ascii=False, sort_keys=True))[:12]
 
 
 def _both(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:

@@ -57,6 +57,11 @@ class GoldData:
         return replace(self.judge, common=tuple(self.shared)) if self.judge.common is None else self.judge
 
     @property
+    def labelled_by_model(self) -> bool:
+        """Whether its card says that a model gave its labels, so that nothing about it is said of people."""
+        return self.card.get("labelled_by") == "model"
+
+    @property
     def shared_words(self) -> tuple[str, ...]:
         """Which inputs were found to be shared by design, a line each, where that makes a difference."""
         return tuple(filter(None, self.shared.values()))

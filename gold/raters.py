@@ -27,6 +27,8 @@ own gold label where there is none. ``median`` (the lower of two), ``mean``: of 
 the whole one next to it, the higher of two."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
+MODEL_RATERS = "second labelling"
+"""What the raters of gold are called whose card says that a model labelled it."""
 
 
 def rules_of(scale: Scale) -> tuple[Rule, ...]:
@@ -191,4 +193,5 @@ def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceilin
     from ..evaluation.agreement import human_ceiling  # numpy is not loaded to read gold
 
     judge = gold.judge
-    return human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
+    ceiling = human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
+    return replace(ceiling, who=MODEL_RATERS) if gold.labelled_by_model else ceiling

@@ -31,6 +31,7 @@ FEW_ROWS = 300
 _FEW: Shares = (0.3, 0.2, 0.5)
 _MANY: Shares = (0.5, 0.2, 0.3)
 _SIDES = "label more groups: each part needs both sides of the labels"
+_DIFFER = "label rows whose texts differ in more than a number or a name"
 _APART = (
     "give rows of more documents; or, if the column of the group names something else, leave it out; or, if {field!r} "
     "is the same in many rows by design, say so in the judge: common=({field!r},)"
@@ -156,6 +157,9 @@ class Split:
     kept: int = 0  # groups that are where an earlier version had them
     holdout: str = ""  # what the test was read from, where it is no part of the gold; else empty
     left_out: int = 0  # rows of the gold in no part, because such a test has their group or a near copy
+    copies: int = (
+        0  # rows that the test lost, because they nearly repeat a row of train or dev with the same label
+    )
     # part -> the names of its groups, near copies by each of their own names
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
@@ -164,22 +168,23 @@ class Split:
         """The sha256 of the sorted test ids, one to a line: names the test set without showing it."""
         return text_hash("\n".join(sorted(case.id for case in self.test)))
 
-    @cached_property
-    def near(self) -> frozenset[str]:
-        """The ids of test cases that nearly repeat a case of train or dev, in evidence and in what is judged."""
-        from .copies import near_rows, sketched_rows  # numpy is not loaded to read gold
-
-        return near_rows(self.judge, self.test, sketched_rows(self.judge, (*self.train, *self.dev)))
-
     @property
     def near_words(self) -> str:
-        """How many these are, in words; empty if there are none."""
-        if not self.near:
+        """How many rows the test lost as near copies, in words; empty if none."""
+        if not self.copies:
             return ""
         return (
-            f"{len(self.near)} of the {len(self.test)} sealed cases nearly repeat a case that the optimizer sees: "
-            "scores on them say little about new cases, and evaluate, compare and gate leave them out"
+            f"{self.copies} of {self.copies + len(self.test)} sealed cases nearly repeat a case that the optimizer "
+            "sees, with the same label: they are left out of the test, as evaluate, compare and gate leave them out"
         )
+
+    def without_copies(self) -> Split:
+        """Return the split without those test cases that nearly repeat a case of train or dev."""
+        from .copies import near_rows, sketched_rows  # numpy is not loaded to read gold
+
+        copies = near_rows(self.judge, self.test, sketched_rows(self.judge, (*self.train, *self.dev)))
+        test = tuple(case for case in self.test if case.id not in copies)
+        return replace(self, test=test, copies=len(copies))
 
     @property
     def words(self) -> str:
@@ -280,9 +285,11 @@ def split_gold(
                 part: tuple(sorted(name for group in filled[part] for name in group.members))
                 for part in wanted
             },
-        )
+        ).without_copies()
         if (problem := _problem(split)) is None:
             return split
+    if split.near_words:
+        raise GoldError(f"{problem}: {split.near_words}", path=gold.source, hint=_DIFFER)
     raise GoldError(f"{problem}{_united(gold)}", path=gold.source, hint=_SIDES)
 
 

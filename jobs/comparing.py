@@ -226,6 +226,8 @@ class Evaluating(Experiment):
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         (own,) = answers
         judge, rows = own.judge.judge, own.repeats[0]
+        beside = self.references()
+        beside = beside.against(judge, own.name, rows, beside.found, seed=0, level=self.look.level)
         return Evaluation(
             judge=own.judge.name,
             model=own.judge.model.name,
@@ -240,11 +242,12 @@ class Evaluating(Experiment):
             confusion=confused(judge.answer.scale, rows),
             disagreements=self._disagreements(own),
             spend=own.spend.to_json(),
-            references=self.references().to_card(),
+            references=beside.to_card(),
             by=dict(Counter(verdict.by for verdict in own.verdicts if verdict.by)),
             warnings=(
                 *([own.other_form] if own.other_form else []),
                 *lopsided(own.judge.name, rows, judge.comparison, judge.answer.scale.text),
+                *beside.words(own.judge.name),
             ),
         )
 

@@ -11,7 +11,6 @@ from ..engines.models import held_by
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.measured import calibrate, lopsided
 from ..evaluation.proof import Proof, prove
-from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
@@ -27,7 +26,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .plan import Plan
-from .references import LEARNERS, References, references
+from .references import references
 from .sealed_rows import Proving, prompt_of, proof_of
 
 
@@ -142,6 +141,11 @@ def proven(
     rows = {name: list(map(row_of, test, verdicts)) for name, verdicts in systems.items()}
     known = (*split.train, *split.dev)
     beside = references(judge, known, test, seed=plan.seed, people=plan.people, logs=plan.beside)
+    # the proof tests the constant answer
+    others = beside.found.keys() - {"constant"}
+    beside = beside.against(
+        judge, "compiled", rows["compiled"], others, seed=plan.seed, level=contest.look.level
+    )
     proof = prove(
         rows["basic"],
         rows["compiled"],
@@ -149,7 +153,7 @@ def proven(
         judge.comparison,
         seed=plan.seed,
         openings=contest.look.opening,
-        remarks=(split.near_words,) if split.near else (),
+        remarks=(split.near_words,) if split.near_words else (),
         constant=beside.constant,
     )
     # a vote under another threshold takes nothing more than the answers that it is on
@@ -168,7 +172,7 @@ def proven(
             name: sum(each.inconsistent for each in verdicts) for name, verdicts in systems.items()
         },
         "references": beside.to_card(),
-        "warnings": [*warnings, *_as_good(beside, proof, judge)],
+        "warnings": [*warnings, *beside.words("compiled")],
     }
     dollars = {name: round(1000 * usage.cost, 6) for name, usage in took.items() if usage.cost}
     if len(dollars) == len(took):
@@ -203,22 +207,6 @@ def _asked(contest: Contest, tick: Callable[[], None]) -> dict[str, Sequence[Ver
     elif not contest.same:
         others = compiled.ask_all(test, lambda index, verdict: tick())
     return {"basic": verdicts, "compiled": others}
-
-
-def _as_good(beside: References, proof: Proof, judge: Judge) -> Iterable[str]:
-    """Yield what says that something that costs nothing reaches as much as the compiled judge."""
-    metric = resolve(judge.metric, judge.comparison)
-    reached = proof.compiled[metric.name].value
-    for name, reference in beside.found.items():
-        score = reference.score.value
-        if name == "constant" or metric.oriented(score) < metric.oriented(reached):
-            continue
-        scores = f"{metric.name} {score:.3f} on the same cases, compiled {reached:.3f}"
-        if name in LEARNERS:
-            learned = f"{reference.answer}, learned from the same labels"
-            yield f"{learned}, has {scores}: these labels do not need this judge"
-        else:
-            yield f"{name} has {scores}: what you have is as good"
 
 
 def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -7,12 +7,13 @@ constant is then the best one on the rows themselves: this errs on the strict si
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, get_args
 
 from ..cases import Case, Value, Values
 from ..evaluation.agreement import Ceiling
+from ..evaluation.contrasts import Contrast, contrast, corrected
 from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
 from ..evaluation.measured import Score, objective_score, score
@@ -30,6 +31,8 @@ _Answered: TypeAlias = dict[str, tuple[str, list[Values]]]
 NAMES: Final = ("constant", "words", "neighbours")
 _PARTS: Final = 5  # in which rows are learned from that nobody split
 _EQUAL: Final = 1e-9
+NOT_TOLD_APART: Final = "not told apart"
+"""What is said of a judge and a reference that the paired test shows no difference of."""
 _LOGISTIC: Final = "logistic regression on words and overlap"
 LEARNERS: Final[Mapping[str, Mapping[Learned, str]]] = {
     "words": {"label": _LOGISTIC, "members": _LOGISTIC, "number": "ridge regression on words and overlap"},
@@ -53,6 +56,8 @@ class References:
     metric: str  # the name of the judge's own metric
     found: Mapping[str, Reference]  # those that there are, by name, logs too; no others for generators
     people: Ceiling | None = None  # each rater against the others; ``None`` unless several rated rows
+    # the judge against references, by their names; nothing is said of a reference that it was not tested against
+    tests: Mapping[str, Contrast] = field(default_factory=dict)
 
     @property
     def constant(self) -> tuple[str, tuple[Row, ...]] | None:
@@ -60,16 +65,50 @@ class References:
         best = self.found.get("constant")
         return (best.answer, best.rows) if best else None
 
+    def against(
+        self, judge: Judge, name: str, rows: Sequence[Row], names: Collection[str], *, seed: int, level: float
+    ) -> "References":
+        """Return the references with paired tests of a judge's rows against those that are named, by Holm."""
+        tests = []
+        tested_names = [reference for reference in self.found if reference in names]
+        for reference in tested_names:
+            sides = (name, [rows]), (reference, [self.found[reference].rows])
+            tests.append(contrast(*sides, judge.metric, judge.comparison, seed=seed, alpha=2.0 * level))
+        return replace(self, tests=dict(zip(tested_names, corrected(tests), strict=True)))
+
     def to_card(self) -> dict[str, dict[str, Any] | None]:
-        """Return name -> what answers, score and its interval, as JSON values; ``None`` where there is no such."""
+        """Return name -> what answers, its score, interval and test, as JSON values; ``None`` where there is none."""
         card: dict[str, dict[str, Any] | None] = dict.fromkeys((*NAMES, "people"))
         for name, reference in self.found.items():
-            card[name] = _entry(reference.answer, reference.score.value, reference.score.interval)
+            entry = _entry(reference.answer, reference.score.value, reference.score.interval)
+            if name in self.tests:
+                test = self.tests[name]
+                shown = NOT_TOLD_APART if test.verdict == "not shown to differ" else test.verdict
+                entry |= {"judge_is": shown, "difference": test.difference, "p": test.p_holm}
+            card[name] = entry
         if self.people is not None:
             mean = self.people.mean[self.metric]
             raters = f"{len(self.people.raters)} raters, each against the others"
-            card["people"] = _entry(raters, mean.value, mean.interval)
+            card[self.people.who] = _entry(raters, mean.value, mean.interval)
         return card
+
+    def words(self, shown: str) -> tuple[str, ...]:
+        """Return a line for each tested reference that the judge, named ``shown``, is not better than."""
+        lines = []
+        for name, test in self.tests.items():
+            if test.verdict == "better":
+                continue
+            answer = name
+            if name in LEARNERS:
+                answer = (
+                    f"{self.found[name].answer}, which learned from the same labels without a language model"
+                )
+            verdict = "worse than" if test.verdict == "worse" else "not told apart from"
+            lines.append(
+                f"{shown} is {verdict} {answer}: {test.metric} {test.values[0]:.3f} and {test.values[1]:.3f} "
+                f"({test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g})"
+            )
+        return tuple(lines)
 
 
 def references(

@@ -5,6 +5,7 @@ from the gold again, whose cases are known by the hash of their inputs.
 """
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .differing import basic_state, change_words, prompt_changes, sign_of
-from .document import Cases, Document, Link, Part, Section
+from .document import Cases, Document, Link, Part, Section, Tone
 from .judged import SYSTEMS, paired_cases
 from .scores import (
     OFFLINE,
@@ -42,20 +43,26 @@ from .scores import (
     taken_words,
 )
 from .table import Table, table
-from .verdict import needless, proof_table, tone_of
+from .verdict import better_references, criteria_words, engine_words, labels_can_show, proof_table
 
 _HEADLINES = {
-    "better": "It can ship: it is better than the prompt you started with",
-    "worse": "Do not ship it: it is worse than the prompt you started with",
-    "not shown to be better": "No reason to ship it yet: it is not shown to be better than the prompt you started with",
-    "hollow": "No reason to ship it yet: it is better than the prompt you started with, but not shown to be better "
-    "than a constant answer",
-    "needless": "Better than the prompt you started with, but no language model is needed to do as well",
+    "better": "Better than the prompt you started with",
+    "better than both": "Better than the prompt you started with and than a constant answer",
+    "worse": "Worse than the prompt you started with",
+    "below constant": "Worse than a constant answer",
+    "not shown to be better": "Not shown to be better than the prompt you started with",
+    "hollow": "Better than the prompt you started with, but not shown to be better than a constant answer",
+    "below reference": "Better than the prompt you started with, but worse than {}, which asks no language model",
 }
-_TAKEN = (
-    "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
-)
-_REFERENCES = ("constant", "words", "neighbours", "people")
+"""What the paired tests have shown. Nothing says that a version can ship: nobody named a bar that it must reach."""
+_TONES: Mapping[str, Tone] = {
+    "better": "good",
+    "better than both": "good",
+    "worse": "bad",
+    "below constant": "bad",
+}
+_TAKEN = "Rows are gold labels, columns what the judge said; the stronger the colour, the more of the row."
+_REFERENCES = ("constant", "words", "neighbours", "people", "second labelling")
 _ERRORS = 5
 """Kinds of wrong answers that the first screen counts."""
 _CUTS = 12  # rows of the table of probabilities, about
@@ -72,6 +79,7 @@ class ArtifactReport:
     store: Store  # for the basic prompt of artifacts without a history
     gold: Gold | None  # the set that it was proven on, if that could be read
     no_gold: str = ""  # why not, if not
+    store_option: str = ""  # what commands must be given to find the artifact, with a space before it
 
     def document(self) -> Document:
         """Return the report. Raises ``JuristError`` if the artifact was never proven."""
@@ -79,14 +87,13 @@ class ArtifactReport:
         if not (card.get("scores") and card.get("decision")):
             raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
         standing, metric = _standing(card), card["decision"]["metric"]
-        over_constant = bool((card["decision"].get("constant") or {}).get("better"))
-        and_constant = " and than a constant answer" * (standing == "better" and over_constant)
+        said = _HEADLINES[standing].format(" and ".join(better_references(card)))
         before = basic_state(artifact, self.store)
         return Document(
             subject=artifact.ref,
             about=f"compiled {card['created'][:10]} on {card['gold']['name']}",
-            headline=_HEADLINES[standing] + and_constant,
-            tone=tone_of(standing),
+            headline=f"{said} ({engine_words(artifact.model)})",
+            tone=_TONES.get(standing, "open"),
             lead=list(self._lead(card["decision"])),
             front=self._front(metric, before),
             sections=(*self._open(before), *self._folded(metric)),
@@ -94,11 +101,10 @@ class ArtifactReport:
 
     def _open(self, before: PromptState) -> tuple[Section, ...]:
         """Return what is read after the first screen: errors, cases, prompt."""
-        errors = [
-            part
-            for name, rows in self._systems.items()
-            for part in confusion_table(name, confused(self.judge.answer.scale, rows), opens=name)
-        ]
+        errors: list[Part] = []
+        for name, rows in self._systems.items():
+            if not self._generates:
+                errors += confusion_table(name, confused(self.judge.answer.scale, rows), opens=name)
         changed = (
             "Green words were added by compiling, red ones were removed; an instruction that is another one "
             "altogether stands beside the basic one."
@@ -142,6 +148,11 @@ class ArtifactReport:
             "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
             "with people as well as they agree with each other."
         )
+        if self.gold and self.gold.labelled_by_model:
+            ceiling = (
+                "A model gave these labels, and the second labelling too. How far the two agree says how clear the "
+                "guidelines are; it does not say how far people would agree."
+            )
         attacks = [robustness_table(measured, robustness_about(measured)) for measured in artifact.robustness]
         flips = (
             "How often the answer changed when the judged text was changed in a way that must not change it. The "
@@ -160,7 +171,7 @@ class ArtifactReport:
             yield replace(section, folded=True)
 
     def _front(self, metric: str, before: PromptState) -> tuple[Section, ...]:
-        card, about, ref = self._card, self.artifact.about, self.artifact.ref
+        card, about = self._card, self.artifact.about
         gold, model, cut = card["gold"], about.model, self._sampling
         learned = [
             change_words(before, self.artifact.state, about.forms),
@@ -176,12 +187,7 @@ class ArtifactReport:
             ),
             ("artifact sha256", self.artifact.sha256),
         ]
-        commands = [
-            ("judge new rows", f"jurist run {ref} --input rows.jsonl --output verdicts.jsonl"),
-            ("serve it", f"jurist serve {ref}"),
-            ("check it in CI", f"jurist gate {ref} --gold labels.csv {self._least(metric)}"),
-            ("prove it on new rows", f"jurist prove {ref} --rows new.jsonl"),
-        ]
+        commands = [(what, command + self.store_option) for what, command in self._commands(metric)]
         return (
             Section(
                 "standing",
@@ -195,21 +201,44 @@ class ArtifactReport:
             Section("remarks", "What to know", list(self._remarks(card["decision"]))),
         )
 
-    def _least(self, metric: str) -> str:
-        """Return the option of a gate that asks for the end of the judge's interval, and more than a constant has."""
+    def _commands(self, metric: str) -> Iterator[tuple[str, str]]:
+        """Yield what can be done next, as (what, command): use it where it is better, else find out more."""
+        ref, decision = self.artifact.ref, self._card["decision"]
+        judge = shlex.quote(self.artifact.about.reference)
+        if decision["verdict"] == "better":
+            yield "judge new rows", f"jurist run {ref} --input rows.jsonl --output verdicts.jsonl"
+            yield "serve it", f"jurist serve {ref}"
+            if limit := self._gate_limit(metric):
+                yield "check it in CI", f"jurist gate {ref} --gold labels.csv {limit}"
+            yield "prove it on new rows", f"jurist prove {ref} --rows new.jsonl"
+            return
+        yield "see what was tried", f"jurist artifacts show {ref} --history"
+        if labels_can_show(decision):
+            yield "show a gain with few labels", f"jurist prove {ref} --rows new.jsonl"
+        if self._generates:
+            yield "search with more documents", f"jurist compile {judge} --gold more.jsonl"
+        else:
+            yield "label more rows", f"jurist review {judge} --gold labels.csv"
+            yield "compile with more labels", f"jurist compile {judge} --gold labels.csv"
+
+    @property
+    def _generates(self) -> bool:
+        """Whether the judge writes items, so that its documents have no gold label."""
+        return self.judge.answer.scale.row_type is type(None)
+
+    def _gate_limit(self, metric: str) -> str:
+        """Return the limit of a gate that the judge meets and a constant answer does not; empty if there is none."""
         score = self._card["scores"]["compiled"][metric]
         constant = ((self._card.get("references") or {}).get("constant") or {}).get("score")
         if sign_of(self.artifact) > 0:
-            ends = [
-                math.floor(100 * score["low"]),
-                *([] if constant is None else [math.floor(100 * constant) + 1]),
-            ]
-            return f"--min {metric}={max(ends) / 100:g}"
-        ends = [
-            math.ceil(100 * score["high"]),
-            *([] if constant is None else [math.ceil(100 * constant) - 1]),
-        ]
-        return f"--max {metric}={min(ends) / 100:g}"
+            least = math.floor(100 * score["low"])
+            if constant is not None:
+                least = max(least, math.floor(100 * constant) + 1)
+            return f"--min {metric}={least / 100:g}" if least / 100 <= score["value"] else ""
+        most = math.ceil(100 * score["high"])
+        if constant is not None:
+            most = min(most, math.ceil(100 * constant) - 1)
+        return f"--max {metric}={most / 100:g}" if most / 100 >= score["value"] else ""
 
     def _remaining(self) -> Iterator[Part]:
         """Yield what compiling did, and which wrong answers are left, the most frequent first."""
@@ -220,26 +249,38 @@ class ArtifactReport:
         wrong = Counter((unit["names"][0], unit["names"][-1]) for unit in units if unit["became"] in kinds)
         right = sum(unit["became"] in ("right", "corrected") for unit in units)
         labelled = sum(bool(unit["names"][0]) for unit in units)
-        if self._card["decision"].get("c") is not None:
+        if self._generates:
+            yield f"of {plural(len(units), 'document')}, all items of {right:,} pass all checks."
+        elif self._card["decision"].get("c") is not None:
             yield f"{right:,} of {plural(labelled, 'unit')} are right."
-        if confused(self.judge.answer.scale, self._rows("compiled")):
+        if not self._generates and confused(self.judge.answer.scale, self._rows("compiled")):
             for (gold, judged), count in wrong.most_common(_ERRORS):
                 if gold != judged:
                     filters = {"gold": gold, "by": "compiled", "said": judged}
-                    yield Link(f"{count:,} judged {judged}, people said {gold}", filters)
+                    yield Link(f"{count:,} judged {judged}, labelled {gold}", filters)
         for name, _, words in self._cases.kinds:
             if name not in ("right", "unlabelled") and (units_of := self._cases.units.get(name)):
                 yield Link(f"{units_of:,} {name}: {words}", {"kind": name})
 
     def _lead(self, decision: dict[str, Any]) -> Iterator[str]:
         level = f"{decision.get('level', 0.95) * 100:.4g} % interval"
+        cases = "sealed documents" if self._generates else "sealed cases"
+        missing = ""
+        if any(counts["coverage"] < 1 for counts in (self._card.get("counts") or {}).values()):
+            missing = "; what was not answered counts as wrong"
         yield (
             f"{decision['metric']} went from {decision['basic']:.3f} to {decision['compiled']:.3f} "
             f"({decision['difference']:+.3f}, {level} {decision['low']:+.3f} to {decision['high']:+.3f}) on "
-            f"{decision['cases']} sealed cases that no optimizer had seen."
+            f"{decision['cases']} {cases} that no optimizer had seen{missing}."
         )
+        if criteria := criteria_words(decision):
+            yield f"{criteria[0].upper()}{criteria[1:]}."
+        if tokens := self.artifact.about.tokens_words:
+            yield f"Tokens a row, basic and compiled: {tokens}."
         # the verdict and its counts stand elsewhere; luck and the constant answer only here
         sentences = (decision.get("words") or "").split("; ")[1:3]
+        if self._generates:
+            sentences = sentences[:1]  # units corrected and broken are none of a generator
         yield " ".join(f"{words[0].upper()}{words[1:]}." for words in sentences)
 
     def _remarks(self, decision: dict[str, Any]) -> Iterator[str]:
@@ -247,8 +288,10 @@ class ArtifactReport:
         if _standing(self._card) == "not shown to be better":
             yield (
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
-                "to tell. Few labels can, on new rows where the two differ (jurist prove)."
+                "to tell."
             )
+            if labels_can_show(decision):
+                yield "Few labels can tell, on new rows where the two differ (jurist prove)."
         for shown in self.artifact.disagreements:
             yield from (f"{line[0].upper()}{line[1:]}." for line in disagreement_words(shown))
         warnings = (*(decision.get("warnings") or ()), *(self._card.get("warnings") or ()))
@@ -353,7 +396,11 @@ class ArtifactReport:
         if self._offline:
             yield "Any language model: the offline engine scores how texts overlap, and says nothing about one."
         yield "How far answers vary when the same cases are asked again: jurist compare with --repeats measures it."
-        if self._ceiling is None:
+        if self.gold and self.gold.labelled_by_model:
+            yield "Agreement with people: a model labelled this gold."
+        elif self._generates:
+            yield "What people think of the items: the checks of the generator alone decide here."
+        elif self._ceiling is None:
             yield "How well people agree on this gold: it holds one label a unit, so the human ceiling is not known."
         groups = self._card["decision"].get("groups")
         if groups is not None and groups < _FEW_GROUPS:
@@ -366,9 +413,16 @@ class ArtifactReport:
 
 
 def _standing(card: Mapping[str, Any]) -> str:
-    """Return the verdict, or what a headline says in its place: ``needless``, ``hollow``."""
+    """Return which of the headlines the paired tests of a card have shown."""
     decision = card["decision"]
-    if decision["verdict"] == "better":
-        return "needless" if needless(card) else "better"
-    over_basic = decision.get("p", 1) < decision.get("tested", 0)
-    return "hollow" if over_basic and decision["verdict"] != "worse" else decision["verdict"]
+    constant = decision.get("constant") or {}
+    verdict = str(decision["verdict"])
+    if verdict == "worse":
+        return verdict
+    if constant.get("worse"):
+        return "below constant"
+    if verdict == "better":
+        if better_references(card):
+            return "below reference"
+        return "better than both" if constant.get("better") else "better"
+    return "hollow" if decision.get("p", 1) < decision.get("tested", 0) else verdict

@@ -21,9 +21,9 @@ SYSTEMS = ("basic", "compiled")
 """Who answered in a proof."""
 KINDS: tuple[tuple[str, Tone, str], ...] = (
     ("corrected", "good", "wrong before, right after compiling"),
-    ("nearer", "good", "nearer to what people said after compiling"),
+    ("nearer", "good", "nearer to the gold label after compiling"),
     ("broken", "bad", "right before, wrong after compiling"),
-    ("farther", "bad", "farther from what people said after compiling"),
+    ("farther", "bad", "farther from the gold label after compiling"),
     ("still wrong", "bad", "wrong before and after"),
     ("no nearer", "bad", "off before and after, by as much"),
     ("abstained", "open", "a model answered, and the answer is unusable"),
@@ -150,7 +150,7 @@ def cascade_report(data: Mapping[str, Any], created: str) -> Document:
     return Document(
         subject=data["artifact"],
         about=f"{data['cases']} labelled rows of {data['gold']}; {created[:10]}",
-        headline="It can ship: those who answer agree with people often enough",
+        headline=f"Where it answers, it agrees with the gold labels in {data['agree']:.0%} of the rows or more",
         tone="good",
         lead=[f"It {data['words']}."],
         sections=[

@@ -47,7 +47,7 @@ def scores_table(title: str, parts: Scores, metric: str) -> Table:
 
 def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "") -> list[Table]:
     """Return gold -> judged -> units as tables, one for each set of answers; none where there are none."""
-    title = f"{name}: what people said (rows) and what the judge said (columns)"
+    title = f"{name}: gold labels (rows) and what the judge said (columns)"
     tables: dict[tuple[str, ...], list[list[Any]]] = {}
     for gold, judged in counts.items():
         tables.setdefault(tuple(judged), []).append([gold, *judged.values()])
@@ -84,13 +84,15 @@ def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]
 
 def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "") -> list[Table]:
     """Return what answers without a language model reach, and people; nothing where there is none of them."""
-    rows = [
-        [name, reference["answer"], metric_cell({**reference, "value": reference["score"]})]
-        for name, reference in (card or {}).items()
-        if reference
-    ]
-    title = f"references{where}: what costs no call reaches, and people where several rated"
-    return [table(title, ["reference", "answers", f"{metric} [95 % interval]"], rows)] if rows else []
+    rows = []
+    for name, reference in (card or {}).items():
+        if reference:
+            score = metric_cell({**reference, "value": reference["score"]})
+            rows.append([name, reference["answer"], score, reference.get("judge_is") or "-"])
+    if not rows:
+        return []
+    title = f"references{where}: what asks no language model, and the raters where there are several"
+    return [table(title, ["reference", "answers", f"{metric} [95 % interval]", "the judge is"], rows)]
 
 
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:
@@ -254,6 +256,7 @@ def ceiling_card(ceiling: Ceiling) -> dict[str, Any]:
     """Return the ceiling as plain JSON types."""
     return {
         "metric": ceiling.metric,
+        "raters_are": ceiling.who,
         "mean": plain(ceiling.mean),
         "raters": {
             one.rater: {"units": one.units, "left_out": one.left_out, "scores": plain(one.measured.scores)}
@@ -269,8 +272,13 @@ def ceiling_table(ceiling: Ceiling) -> Table:
         values = [f"{rater.measured[name].value:.3f}" for rater in ceiling.raters]
         rows.append([f"{name} *" if name == ceiling.metric else name, mean, *values])
     columns = [f"{rater.rater} ({rater.units} units)" for rater in ceiling.raters]
-    title = "Human ceiling: each rater against the others, on all units they rated"
-    return table(title, ["metric", "mean [95 % interval]", *columns], rows)
+    title = f"{_ceiling_name(ceiling)}: each rater against the others, on all units they rated"
+    return table(title[0].upper() + title[1:], ["metric", "mean [95 % interval]", *columns], rows)
+
+
+def _ceiling_name(ceiling: Ceiling) -> str:
+    """Return what the agreement of raters is: a ceiling for a judge only where the raters are people."""
+    return "human ceiling" if ceiling.who == "people" else f"{ceiling.who} (by a model)"
 
 
 def rules_table(merged: Mapping[Any, Strata]) -> Table:
@@ -303,6 +311,6 @@ def ceiling_line(ceiling: Ceiling | None) -> str:
         return ""
     units = ", ".join(f"{rater.rater} {rater.units}" for rater in ceiling.raters)
     return (
-        f"human ceiling: {ceiling.metric} {ceiling.mean[ceiling.metric]}, "
+        f"{_ceiling_name(ceiling)}: {ceiling.metric} {ceiling.mean[ceiling.metric]}, "
         f"each rater against the others, on all they rated (units: {units})"
     )

@@ -18,6 +18,8 @@ from .scores import (
 )
 from .table import Table, table
 
+LEARNED_REFERENCES = ("words", "neighbours")
+"""References that learned from the same labels."""
 Price = tuple[float | None, float | None, float | None]
 """Tokens a row, US dollars per 1,000 rows, and seconds a row; ``None`` where it is not known."""
 
@@ -79,12 +81,44 @@ def proof_table(content: Mapping[str, Any], metric: str, shown: Sequence[str] = 
     return standing_table(metric, content["scores"], prices, content.get("references"), shown)
 
 
-def needless(card: Mapping[str, Any]) -> bool:
-    """Whether something that learned from the same labels, without a language model, does as well as compiled."""
-    decision, references = card["decision"], card.get("references") or {}
+def better_references(card: Mapping[str, Any]) -> list[str]:
+    """Return how those references answer that the paired test shows to be better than compiled."""
+    answers = []
+    for name in LEARNED_REFERENCES:
+        reference = (card.get("references") or {}).get(name)
+        if reference and reference.get("judge_is") == "worse":
+            answers.append(str(reference["answer"]))
+    return answers
+
+
+def engine_words(model: str | None) -> str:
+    """Return who answered, for a headline: the offline engine must not pass for a language model."""
+    if model == "offline":
+        return "offline text-overlap scorer, not a language model"
+    return model or "model not known"
+
+
+def criteria_words(decision: Mapping[str, Any]) -> str:
+    """Return what is shown of each of several criteria: a gain of their mean may be that of one alone."""
+    shown = []
+    for name, criterion in (decision.get("criteria") or {}).items():
+        shown.append(f"{name} {criterion['shown'] or 'not shown to differ'}")
+    return f"by criterion: {', '.join(shown)}" if shown else ""
+
+
+def labels_can_show(decision: Mapping[str, Any]) -> bool:
+    """Whether labels where the two prompts differ may still show a gain that makes the version the latest."""
+    # Such labels show a gain over the basic prompt alone, by units won and lost: they cannot where the sealed test has
+    # shown no better score, where it broke as many units as it corrected, or where a constant answer does as well.
     sign = 1 if decision.get("higher_is_better", True) else -1
-    learned = [reference["score"] for name in ("words", "neighbours") if (reference := references.get(name))]
-    return any(sign * score >= sign * decision["compiled"] for score in learned)
+    if decision["verdict"] == "worse" or decision.get("p", 1) < decision.get("tested", 0):
+        return False
+    if sign * decision["difference"] <= 0:
+        return False
+    if decision.get("c") is not None and decision["c"] <= decision["b"]:
+        return False
+    constant = decision.get("constant")
+    return constant is None or bool(constant.get("better"))
 
 
 def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
@@ -96,10 +130,8 @@ def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
     return tokens, dollars, None
 
 
-def evaluation_card(
-    data: Mapping[str, Any], *, rises: bool | None, then: str, whole: bool = False
-) -> VerdictCard:
-    """Return how one judge stands beside the constant answer; ``rises`` says whether more of its metric is better."""
+def evaluation_card(data: Mapping[str, Any], *, then: str, whole: bool = False) -> VerdictCard:
+    """Return how one judge stands beside the constant answer."""
     judge, metric, units = data["judge"], data["metric"], data["counts"]["units"]
     score, constant = data["scores"][metric], (data["references"] or {}).get("constant")
     labelled = units["total"] - units["unlabelled"]
@@ -110,11 +142,8 @@ def evaluation_card(
         scores, tone = {}, "bad"
         few = f"{units['answered']} of {labelled} labelled units have an answer"
         sentence = f"{judge} on {data['gold']} is not scored: {few}"
-    elif constant:
-        above, below = score["low"] > constant["score"], score["high"] < constant["score"]
-        tone = tone_of(
-            "better" if (above and rises) or (below and not rises) else "worse" if above or below else ""
-        )
+    elif constant and constant.get("judge_is"):
+        tone = tone_of(constant["judge_is"])
         than = {"good": "better than", "bad": "worse than", "open": "not told apart from"}[tone]
         sentence += f", {than} the constant answer's {constant['score']:.3f}"
     shown = standing_table(
@@ -129,7 +158,7 @@ def evaluation_card(
             shown if scores else "",
             missing if units["answered"] < labelled else "",
             f"answered by: {by}" if by else "",
-            f"{wrong} of {data['cases']} cases are not judged as people judged them"
+            f"{wrong} of {data['cases']} cases are judged otherwise than their gold label says"
             + "; --verbose shows the worst" * (not whole),
             *warning_lines(data),
             spend_line(data["spend"]),

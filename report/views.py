@@ -39,7 +39,7 @@ def evaluation_parts(data: Mapping[str, Any]) -> list[Table | str]:
         *confusion_table(judge, data["confusion"]),
         *_disagreements(wrong),
         counts_line(judge, data["counts"]),
-        f"{len(wrong)} of {data['cases']} cases are not judged as people judged them",
+        f"{len(wrong)} of {data['cases']} cases are judged otherwise than their gold label says",
         *warning_lines(data),
         spend_line(data["spend"]),
         *([OFFLINE] if data["model"] == "offline" else []),

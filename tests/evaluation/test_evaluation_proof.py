@@ -86,10 +86,14 @@ def constant(answer: str, groups: int, gold: str = "ab", units: int = 2) -> tupl
 @pytest.mark.parametrize(
     ("compiled", "verdict", "words"),
     [
-        ("+++++", "better", "the best constant answer, always 'b', has 0.800: better than that too"),
+        ("+++++", "better", "the best constant answer, always 'b', has 0.800: compiled is better than that"),
         ("x++++", "not shown to be better", "better than basic, but not shown to be better than a constant"),
-        ("+xx++", "not shown to be better", "better than basic, but not shown to be better than a constant"),
-        ("xxxxx", "not shown to be better", "compiled is not shown to be better: accuracy 0.000 -> 0.000"),
+        ("+xx++", "not shown to be better", "better than basic, but worse than a constant answer"),
+        (
+            "xxxxx",
+            "not shown to be better",
+            "not shown to be better, and worse than a constant answer: accuracy 0",
+        ),
     ],
 )
 def test_a_constant_answer_must_be_beaten_too(compiled: str, verdict: str, words: str) -> None:

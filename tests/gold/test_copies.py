@@ -89,14 +89,47 @@ def test_a_text_of_all_groups_is_the_task_and_one_of_most_makes_them_one() -> No
     assert not gold_of(replace(CHECK, common=("policy",)), *rows).near_copies
 
 
-def test_sealed_rows_that_nearly_repeat_what_is_seen_are_counted() -> None:
+def test_sealed_rows_that_nearly_repeat_what_is_seen_are_left_out_of_the_test() -> None:
     """Policies that most have in other numbers make no group one, so rows of both parts may be copies."""
     days = [f"Refunds of this shop are paid within {n} working days." for n in range(10, 30)]
-    rows = gold_of(CHECK, *((f"{text} Shipping costs five euros.", text) for text in days))
+    templates = [(f"{text} Shipping costs five euros.", text) for text in days]
+    others = [(f"{text_hash(str(n))} {text_hash(str(-n))}", text_hash(f"reply {n}")) for n in range(40)]
+    rows = gold_of(CHECK, *templates, *others)
     assert not rows.near_copies
     split = rows.split(0)
-    assert split.near == {case.id for case in split.test}
-    assert not gold_of(CHECK, *((text, f"Answer {n}.") for n, text in enumerate(days))).split(0).near
+    assert split.copies > 0
+    assert (
+        f"{split.copies} of {split.copies + len(split.test)} sealed cases nearly repeat" in split.near_words
+    )
+    assert len(split.train) + len(split.dev) + len(split.test) == 60 - split.copies
+    assert not near_rows(CHECK, split.test, sketched_rows(CHECK, (*split.train, *split.dev)))
+    assert not gold_of(CHECK, *((text, f"Answer {n}.") for n, text in enumerate(days))).split(0).near_words
+    with pytest.raises(
+        GoldError, match=r"test comes out empty: 10 of 10 sealed cases nearly repeat .*; label rows"
+    ):
+        gold_of(CHECK, *templates).split(0)
+
+
+LABELS: list[tuple[str, tuple[str, ...] | None, tuple[str, ...] | None, bool]] = [
+    ("the same label", ("send",), ("send",), True),
+    ("another label", ("send",), ("hold",), False),
+    ("one that nobody labelled", ("send",), None, True),
+    ("seen without a label", None, ("hold",), True),
+]
+
+
+@pytest.mark.parametrize(
+    ("seen", "label", "copy"), [row[1:] for row in LABELS], ids=[row[0] for row in LABELS]
+)
+def test_a_near_copy_with_another_label_is_no_copy(
+    seen: tuple[str, ...] | None, label: tuple[str, ...] | None, copy: bool
+) -> None:
+    first, second = gold_of(CHECK, (SECRET, REPLY), (SECRET + " Ask us.", REPLY.upper())).cases
+    sketches = sketched_rows(CHECK, [replace(first, gold=seen)])
+    case = replace(second, gold=label)
+    assert near_rows(CHECK, [case], sketches) == ({case.id} if copy else frozenset())
+    without_labels = [{name: value for name, value in row.items() if name != "label"} for row in sketches]
+    assert near_rows(CHECK, [case], without_labels) == {case.id}
 
 
 def test_the_check_names_them() -> None:

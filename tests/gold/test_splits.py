@@ -82,8 +82,9 @@ def test_no_case_moves_when_rows_are_added_to_a_split(names: list[str], seed: in
     random.shuffle(rows)
     gold = Gold.of(rows, CHECK)
     after = gold.split(seed, earlier=known(first))
-    assert {key: where(after)[key] for key in before} == before
-    assert set(where(after)) == {case.id for case in gold.cases}
+    # a case of the test is left out where a new row of train nearly repeats it; none moves to another part
+    assert {key: where(after).get(key, "test") for key in before} == before
+    assert len(where(after)) + after.copies == len(gold.cases)
     assert after.kept == 30
 
 
