@@ -61,7 +61,7 @@ class Options:
                 own = [f"--{item.name.replace('_', '-')}"]
                 named = flags or (["-o", *own] if item.name == "output" else own)
                 if item.name == "output" and metavar not in ("DIR", "FOLDER"):
-                    settings["type"] = _file
+                    settings["type"] = file_name
                 holder.add_argument(*named, dest=item.name, **settings)
 
     @classmethod
@@ -80,7 +80,7 @@ class Options:
         )
 
 
-def _file(text: str) -> str:
+def file_name(text: str) -> str:
     """Refuse what names no file: an empty variable of a shell, a dot, a folder by its slash."""
     if not PurePath(text).name or text.endswith(("/", os.sep)):
         raise argparse.ArgumentTypeError(f"{text!r} names no file")

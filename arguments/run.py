@@ -15,7 +15,7 @@ from .groups import (
     port,
     whole,
 )
-from .options import choice, flag, option, positional
+from .options import choice, file_name, flag, option, positional
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -145,7 +145,7 @@ class SubmitOptions(
 class StatusOptions(Form, command="batch status", does="batch.status"):
     """Say how the batches of an output stand."""
 
-    output: str = positional("OUTPUT", "the --output of batch submit")
+    output: str = positional("OUTPUT", "the --output of batch submit", type=file_name)
 
 
 class CollectOptions(

@@ -26,7 +26,7 @@ from ..jobs.incoming import (
 )
 from ..keeping.loaders import load_judge
 from ..programs.catalogue import CATALOGUE, GENERATORS, find
-from ..programs.judge import Judge
+from ..programs.judge import Judge, check_judge_name
 from ..report.table import table
 from ..text.templates import Template
 from .bars import progress
@@ -88,6 +88,7 @@ def export_(options: ExportOptions) -> Result:
 
 def new(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""
+    check_judge_name(options.name)
     labelled = options.labels or options.gold
     if options.positive and (options.prefer is not None or options.score is not None or not labelled):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")

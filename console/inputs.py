@@ -1,5 +1,6 @@
 """From options to what they name: a store, models, judges, gold, samples and shares."""
 
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -60,7 +61,9 @@ def start_of(options: Resume, store: Store) -> Start:
 def check_apart(output: str | None, *inputs: str) -> None:
     """Refuse to write over what is read: of labels there is mostly no other copy."""
     for source in inputs:
-        if output is not None and Path(output).exists() and Path(output).resolve() == Path(source).resolve():
+        if output is None or not Path(output).exists():
+            continue
+        if os.path.realpath(output) == os.path.realpath(source):
             raise UsageError(
                 f"{output} is an input, and would be lost", hint="name another file with --output"
             )

@@ -1,6 +1,7 @@
 """Rows that cannot be used: counted by what is wrong with them, and set aside in a file."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,9 +71,9 @@ class Rejects:
         """Refuse to write over a file that rows are read from or written to, or into a folder of them."""
         if self.path is None:
             return
-        own = self.path.resolve()
+        own = Path(os.path.realpath(self.path))
         for file in files:
-            if Path(file).resolve() in (own, *own.parents):
+            if Path(os.path.realpath(file)) in (own, *own.parents):
                 raise UsageError(f"--rejects {self.path} would write into {file}", hint="name another file")
 
     def problems(self) -> Sequence[Problem]:

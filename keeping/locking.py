@@ -10,7 +10,7 @@ from pathlib import Path
 @contextmanager
 def alone(output: Path) -> Iterator[bool]:
     """Hold the lock of an output, on a hidden file beside it, during a block that is told whether it is alone."""
-    output = output.resolve()
+    output = Path(os.path.realpath(output))
     path = output.with_name(f".{output.name}.jurist-lock")
     try:
         free, descriptor = taken(path)

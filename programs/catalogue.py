@@ -110,6 +110,11 @@ def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
     except _UNLOADABLE as error:
         hint = "make the file import cleanly"
         raise JudgeError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
+    except SystemExit as error:
+        hint = 'put what ends the program below if __name__ == "__main__":'
+        raise JudgeError(
+            f"{path}: the file ends the program when it is imported (sys.exit)", hint=hint
+        ) from error
     _EXECUTED[path.resolve()] = file.hashes
     judges = [name for name, value in vars(module).items() if isinstance(value, Judge)]
     # a file alone means the only judge in it, whatever it is called there

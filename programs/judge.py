@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, get_args
 
 import dspy
 import pydantic
@@ -38,6 +38,26 @@ MISSING = "the field is missing"
 """What is wrong with a row that does not have one of the judge's inputs."""
 Metric = str | Callable[[Any, Any], float]
 """The name of a metric, or a function of (gold values, predicted values), two lists, with a value in [0, 1]."""
+
+
+def check_judge_name(name: str) -> None:
+    """Refuse a name that no folder of artifacts and no reference can have."""
+    if not name or not all(c.islower() or c.isdigit() or c == "-" for c in name):
+        hint = "use lower-case letters, digits and hyphens"
+        raise JudgeError(f"the judge's name {name!r} is not usable", hint=hint)
+
+
+_MEDIA = (dspy.Image, dspy.Audio, dspy.File)
+
+
+def media_types(annotation: object) -> list[str]:
+    """Return the names of DSPy's types of media within a type, such as ``Image`` in ``list[dspy.Image]``."""
+    if isinstance(annotation, type) and issubclass(annotation, _MEDIA):
+        return [annotation.__name__]
+    names: list[str] = []
+    for part in get_args(annotation):
+        names += media_types(part)
+    return names
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -117,13 +137,12 @@ class Judge:
     def __post_init__(self, positive: Any, labels: Sequence[Label], unit: str) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
         check_types(Judge, {"name": self.name})
-        if not self.name or not all(c.islower() or c.isdigit() or c == "-" for c in self.name):
-            hint = "use lower-case letters, digits and hyphens"
-            raise JudgeError(f"the judge's name {self.name!r} is not usable", hint=hint)
+        check_judge_name(self.name)
         if not hasattr(self.signature, "input_fields"):
             hint = 'give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")'
             raise JudgeError(f"judge {self.name}: {self.signature!r:.80} is no signature", hint=hint)
         self._check_field_names()
+        self._check_field_types()
         answer = answer_for(
             self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
         )
@@ -159,6 +178,15 @@ class Judge:
             if not name.isidentifier() or keyword.iskeyword(name):
                 hint = "use letters, digits and underscores, and no word of Python such as class"
                 raise JudgeError(f"judge {self.name}: a field cannot be called {name!r:.60}", hint=hint)
+
+    def _check_field_types(self) -> None:
+        """Refuse images, audio and files: rows, journals and artifacts hold text and JSON values."""
+        for name, item in self.signature.fields.items():
+            media = media_types(item.annotation)
+            if media:
+                hint = "give the judge text, such as a caption or a transcript"
+                what = f"its field {name!r} is of type {media[0]}, and jurist judges text and JSON values"
+                raise JudgeError(f"judge {self.name}: {what}", hint=hint)
 
     def _check_program(self) -> None:
         made: Any = self.program

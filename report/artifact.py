@@ -144,10 +144,12 @@ class ArtifactReport:
             "a lower bound and not by the highest mean: the best of many noisy means is mostly luck. "
             f"jurist artifacts show {artifact.ref} --history has them all."
         )
-        ceiling = (
-            "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
-            "with people as well as they agree with each other."
-        )
+        ceiling = ""
+        if self._ceiling is not None:
+            ceiling = (
+                "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
+                "with people as well as they agree with each other."
+            )
         if self.gold and self.gold.labelled_by_model:
             ceiling = (
                 "A model gave these labels, and the second labelling too. How far the two agree says how clear the "
@@ -401,7 +403,7 @@ class ArtifactReport:
         elif self._generates:
             yield "What people think of the items: the checks of the generator alone decide here."
         elif self._ceiling is None:
-            yield "How well people agree on this gold: it holds one label a unit, so the human ceiling is not known."
+            yield "How well people agree on this gold: it holds one label a unit."
         groups = self._card["decision"].get("groups")
         if groups is not None and groups < _FEW_GROUPS:
             yield f"Enough groups: with {groups}, only a large difference can be shown."

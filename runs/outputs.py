@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -74,8 +75,9 @@ def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None
     if output.is_dir():
         raise UsageError(f"{output} is a folder", hint="name a file")
     for source in sources:
-        read = Path(source).resolve()
-        if read in (output.resolve(), *output.resolve().parents) and (read.is_dir() or read.is_file()):
+        # unlike Path.resolve, realpath raises nothing where symbolic links lead in a circle
+        read, written = Path(os.path.realpath(source)), Path(os.path.realpath(output))
+        if read in (written, *written.parents) and (read.is_dir() or read.is_file()):
             raise UsageError(f"{output} is part of the input {source}", hint="name an output elsewhere")
     new = not output.exists()
     output.open("ab").close()  # before anything is asked

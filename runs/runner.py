@@ -1,6 +1,7 @@
 """Running a judge on new rows: each is judged once and has its line in the output, and memory stays flat."""
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -130,7 +131,7 @@ class _Running:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return whose answers go where: which rows is the file's own business."""
-        return {"run": str(self.file and self.file.resolve()), **self.stamp}
+        return {"run": str(self.file and os.path.realpath(self.file)), **self.stamp}
 
     @cached_property
     def stamp(self) -> Mapping[str, Any]:

@@ -48,7 +48,7 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist run may-snd --input gold.jsonl --output o.jsonl", 1, "did you mean may-send?"),
     ("jurist artifacts show may-snd", 1, "did you mean may-send?"),
     # one judge is simply scored, with each class and what was taken for what
-    ("jurist evaluate may-send:basic --gold gold.jsonl --verbose", 0, "what people said (rows)"),
+    ("jurist evaluate may-send:basic --gold gold.jsonl --verbose", 0, "gold labels (rows)"),
     # the caller's own columns come back, in the format of the output's name
     ("jurist run may-send:basic --input new.csv --column answer=reply --output out.csv", 0, "80 verdicts"),
 ]

@@ -1,0 +1,193 @@
+"""What is said of a version, by what the paired tests show: lines that must be said, and lines that never may be.
+
+Every situation is proven by the functions that prove a compilation, on made-up answers; nothing is a recorded card.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from jurist.evaluation.measured import score
+from jurist.evaluation.proof import prove
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scale import resolve
+from jurist.evaluation.units import encode
+from jurist.jobs.references import LEARNERS, Reference, References
+from jurist.keeping.artifacts import Store
+from jurist.programs.fect import FECT
+from jurist.programs.state import PromptState
+from jurist.report.artifact import ArtifactReport
+from jurist.report.document import Document, text_of
+from jurist.report.table import Table
+
+GOLD = ("non_factual", "factual", "non_factual", "factual")
+OTHER = {"non_factual": "factual", "factual": "non_factual"}
+GROUPS = 40
+USE = ("jurist run", "jurist serve", "jurist gate")
+
+
+def rows(pattern: str) -> list[Row]:
+    """Return the answers of forty groups: ``+`` is right, ``x`` wrong; patterns divided by a bar take turns."""
+    patterns, answers = pattern.split("|"), []
+    for group in range(GROUPS):
+        signs = patterns[group % len(patterns)]
+        said = tuple(gold if sign == "+" else OTHER[gold] for gold, sign in zip(GOLD, signs, strict=True))
+        answers.append(Row(id=f"c{group}", group=f"g{group}", gold=GOLD, predicted=said))
+    return answers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What everybody answered, and what is then said."""
+
+    basic: str
+    compiled: str
+    headline: str
+    words: str = "xx++"  # what the regression on words answers
+    constant: str = "+x+x"
+    model: str = "openai/gpt-4.1-mini"
+    store_option: str = ""
+    said: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+
+HALF, BAD, GOOD = "++xx|xx++", "xxxx|x+xx", "++++|++++|++++|+++x"
+SITUATIONS: dict[str, Situation] = {
+    "better than basic, a constant and the references": Situation(
+        basic=HALF,
+        compiled=GOOD,
+        headline="Better than the prompt you started with and than a constant answer (openai/gpt-4.1-mini)",
+        # the gate that is proposed is one that the version passes, and a constant answer does not
+        said=("jurist run fect@1", "jurist serve fect@1", "--gold labels.csv --min f1=0.9", "12.0 times"),
+        never=("not told apart", "worse than"),
+    ),
+    "better, by the offline engine": Situation(
+        basic=HALF,
+        compiled=GOOD,
+        model="offline",
+        headline="Better than the prompt you started with and than a constant answer (offline text-overlap scorer, "
+        "not a language model)",
+    ),
+    "better, and a regression answers as well": Situation(
+        basic=HALF,
+        compiled=GOOD,
+        words="++++|++++|+++x|++++",
+        headline="Better than the prompt you started with and than a constant answer (openai/gpt-4.1-mini)",
+        said=("compiled is not told apart from logistic regression on words and overlap",),
+        never=("compiled is worse than", "compiled is better than logistic"),
+    ),
+    "better, and a regression is shown to be better": Situation(
+        basic=BAD,
+        compiled="+++x",
+        words="++++",
+        headline="Better than the prompt you started with, but worse than logistic regression on words and overlap, "
+        "which asks no language model (openai/gpt-4.1-mini)",
+        said=("compiled is worse than logistic regression on words and overlap",),
+    ),
+    "better than basic, not than a constant": Situation(
+        basic=BAD,
+        compiled="+x++|+x+x|x+x+|++x+",
+        words="xxxx",
+        headline="Better than the prompt you started with, but not shown to be better than a constant answer "
+        "(openai/gpt-4.1-mini)",
+        said=("compiled is not shown to be better than that",),
+        never=(*USE, "jurist prove"),
+    ),
+    "worse than a constant": Situation(
+        basic=BAD,
+        compiled=BAD,
+        words="xxxx",
+        headline="Worse than a constant answer (openai/gpt-4.1-mini)",
+        said=("compiled is worse than that",),
+        never=(*USE, "jurist prove"),
+    ),
+    "worse than basic": Situation(
+        basic=GOOD,
+        compiled=HALF,
+        headline="Worse than the prompt you started with (openai/gpt-4.1-mini)",
+        never=(*USE, "jurist prove"),
+    ),
+    "not shown, with a gain that few labels may show": Situation(
+        basic="++++|++++|++++|++++|+++x|++++|++++|++++|++++|++++",
+        compiled="++++",
+        headline="Not shown to be better than the prompt you started with (openai/gpt-4.1-mini)",
+        store_option=" --store kept",
+        said=("jurist prove fect@1 --rows new.jsonl --store kept", "Few labels can tell"),
+        never=USE,
+    ),
+    "not shown, and more broken than corrected": Situation(
+        basic=GOOD,
+        compiled="++++|+++x|++++|+++x|++++|++++|++++",
+        headline="Not shown to be better than the prompt you started with (openai/gpt-4.1-mini)",
+        said=("jurist compile fect --gold labels.csv",),
+        never=(*USE, "jurist prove", "Few labels can tell"),
+    ),
+}
+NEVER = ("ship", "No language model is needed", "do not need this judge", "people said", "human ceiling")
+
+
+def reported(situation: Situation) -> Document:
+    """Return the report of a version that was proven on the answers of a situation."""
+    basic, compiled = rows(situation.basic), rows(situation.compiled)
+    constant = ('always "non_factual"', rows(situation.constant))
+    proof = prove(basic, compiled, FECT.metric, FECT.comparison, constant=constant)
+    metric = resolve(FECT.metric, FECT.comparison)
+    answers = {"words": LEARNERS["words"]["label"], "constant": constant[0]}
+    found = {
+        name: Reference(
+            answer=answer,
+            rows=tuple(said),
+            score=score(encode(FECT.comparison, said), metric),
+        )
+        for (name, answer), said in zip(answers.items(), (rows(situation.words), constant[1]), strict=True)
+    }
+    references = References(metric=metric.name, found=found).against(
+        FECT, "compiled", compiled, ("words",), seed=0, level=0.025
+    )
+    card: dict[str, Any] = {
+        **proof.to_card(),
+        "created": "2026-01-01T00:00:00Z",
+        "references": references.to_card(),
+        "warnings": list(references.words("compiled")),
+        "model": {"name": situation.model, "temperature": 0.0},
+        "thresholds": {"samples": 1, "threshold": 1},
+        "gold": {"name": "labels", "train": 80, "dev": 40, "test": GROUPS},
+        "optimizer": {"name": "race", "candidates": 12},
+        "tokens_per_row": {"basic": {"input": 100, "output": 0}, "compiled": {"input": 1200, "output": 0}},
+        "spend": {"calls": 10, "tokens": 100, "cost": 0.0},
+    }
+    state = PromptState.of(FECT.basic())
+    artifact = Store("compiled").save(FECT, state, card, [], make_latest=False)
+    return ArtifactReport(
+        artifact=artifact,
+        judge=FECT,
+        store=Store("compiled"),
+        gold=None,
+        store_option=situation.store_option,
+    ).document()
+
+
+def all_text(document: Document) -> str:
+    """Return every text of a report."""
+    texts = [document.headline, *document.lead]
+    for section in (*document.front, *document.sections):
+        texts += [section.title, section.intro]
+        for part in section.parts:
+            if isinstance(part, Table):
+                texts += [cell for row in part.rows for cell in row]
+            else:
+                texts.append(part if isinstance(part, str) else text_of(repr(part)))
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_what_is_said_was_tested(name: str) -> None:
+    situation = SITUATIONS[name]
+    document = reported(situation)
+    assert document.headline == situation.headline
+    text = all_text(document)
+    for line in situation.said:
+        assert line in text
+    for line in (*situation.never, *NEVER):
+        assert line not in text
