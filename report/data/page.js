@@ -249,10 +249,10 @@
     verdicts(one) {
       const several = one.units.some((unit) => unit.text);
       const known = one.units.some((unit) => unit.gold);
-      const head = [...(several ? ["unit"] : []), ...(known ? ["people said"] : []), ...this.data.systems, ""];
+      const head = [...(several ? ["unit"] : []), ...(known ? ["gold label"] : []), ...this.data.systems, ""];
       const rows = one.units.map((unit) => make("tr", {},
         ...(several ? [make("th", { scope: "row", class: "text", dir: "auto" }, unit.text)] : []),
-        ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "people said" }, unit.gold || "-")] : []),
+        ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "gold label" }, unit.gold || "-")] : []),
         ...unit.said.map((said, place) => make("td", { class: "verdict", dir: "auto", "data-of": this.data.systems[place] },
           ...this.said(said, unit.sure?.[place] ?? null))),
         make("td", {}, this.tag(unit.became))));
