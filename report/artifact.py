@@ -88,11 +88,14 @@ class ArtifactReport:
             raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
         standing, metric = _standing(card), card["decision"]["metric"]
         said = _HEADLINES[standing].format(" and ".join(better_references(card)))
+        headline = f"{said} ({engine_words(artifact.model)})"
+        if by_criterion := criteria_words(card["decision"]):
+            headline += f"; {by_criterion}"
         before = basic_state(artifact, self.store)
         return Document(
             subject=artifact.ref,
             about=f"compiled {card['created'][:10]} on {card['gold']['name']}",
-            headline=f"{said} ({engine_words(artifact.model)})",
+            headline=headline,
             tone=_TONES.get(standing, "open"),
             lead=list(self._lead(card["decision"])),
             front=self._front(metric, before),
@@ -275,8 +278,6 @@ class ArtifactReport:
             f"({decision['difference']:+.3f}, {level} {decision['low']:+.3f} to {decision['high']:+.3f}) on "
             f"{decision['cases']} {cases} that no optimizer had seen{missing}."
         )
-        if criteria := criteria_words(decision):
-            yield f"{criteria[0].upper()}{criteria[1:]}."
         if tokens := self.artifact.about.tokens_words:
             yield f"Tokens a row, basic and compiled: {tokens}."
         # the verdict and its counts stand elsewhere; luck and the constant answer only here

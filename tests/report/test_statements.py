@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jurist.evaluation.checked_items import Check, CheckedItem
 from jurist.evaluation.measured import score
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
@@ -15,11 +16,13 @@ from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
 from jurist.jobs.references import LEARNERS, Reference, References
 from jurist.keeping.artifacts import Store
+from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
 from jurist.report.artifact import ArtifactReport
 from jurist.report.document import Document, text_of
 from jurist.report.table import Table
+from jurist.report.verdict import criteria_words
 
 GOLD = ("non_factual", "factual", "non_factual", "factual")
 OTHER = {"non_factual": "factual", "factual": "non_factual"}
@@ -191,3 +194,53 @@ def test_what_is_said_was_tested(name: str) -> None:
         assert line in text
     for line in (*situation.never, *NEVER):
         assert line not in text
+
+
+def test_the_report_of_a_generator_counts_documents_and_names_no_label() -> None:
+    judge = find("haluagent")
+    scale: Any = judge.answer.scale
+    passing = CheckedItem("{}", tuple(Check(verdict="yes") for _ in scale.checks))
+    failing = CheckedItem("{}", tuple(Check(verdict="no") for _ in scale.checks))
+    right, wrong = (passing,) * scale.items, (failing,) * scale.items
+    values = [wrong if number < 4 else right for number in range(30)]
+    answers = [
+        Row(id=f"c{number}", group=f"g{number}", gold=(scale.expected,), predicted=(value,))
+        for number, value in enumerate(values)
+    ]
+    proof = prove(answers, answers, judge.metric, judge.comparison)
+    lines = []
+    for row in answers:
+        told = {
+            "status": "verdict",
+            "values": [scale.to_json(row.predicted[0])],
+            "votes": [],
+            "agreement": [None],
+            "drawn": 1,
+        }
+        gold = [scale.to_json(scale.expected)]
+        lines.append({"case": row.id, "group": row.group, "gold": gold, "basic": told, "compiled": told})
+    card: dict[str, Any] = {
+        **proof.to_card(),
+        "created": "2026-01-01T00:00:00Z",
+        "model": {"name": "offline", "temperature": 0.0},
+        "gold": {"name": "documents", "train": 12, "dev": 6, "test": 30},
+        "optimizer": {"name": "race", "candidates": 12},
+        "spend": {"calls": 10, "tokens": 100, "cost": 0.0},
+    }
+    artifact = Store("compiled").save(
+        judge, PromptState.of(judge.basic()), card, [], make_latest=False, records={"proof.jsonl": lines}
+    )
+    text = all_text(
+        ArtifactReport(artifact=artifact, judge=judge, store=Store("compiled"), gold=None).document()
+    )
+    assert "of 30 documents, all items of 26 pass all checks." in text
+    assert "30 sealed documents" in text
+    for line in ("of 0 units", "no answer, labelled", "units corrected", *USE, *NEVER):
+        assert line not in text
+
+
+def test_each_of_several_criteria_has_its_own_verdict() -> None:
+    criteria = {"tone": {"shown": ""}, "commits": {"shown": "better"}, "supported": {"shown": "worse"}}
+    said = "by criterion: tone not shown to differ, commits better, supported worse"
+    assert criteria_words({"criteria": criteria}) == said
+    assert criteria_words({}) == ""
