@@ -47,7 +47,7 @@ def test_table_3_says_what_compare_says() -> None:
     for line, judge in zip(table["lines"], compared["judges"], strict=True):
         for name in ("precision", "recall", "f1"):
             assert line["sentence"]["overall"][name] == judge["scores"][name]
-    assert any("rows are left out: an artifact was compiled on them" in note for note in table["notes"])
+    assert any("rows are left out: a version was compiled on them" in note for note in table["notes"])
 
 
 def test_strictness_is_the_same_for_gold_and_judge() -> None:
