@@ -62,7 +62,7 @@ MAKES: dict[str, Callable[[Path], object]] = {
     "rows.jsonl": lambda at: write_jsonl(at, UNLABELLED),
     "row.json": lambda at: at.write_text(json.dumps(UNLABELLED[0]), encoding="utf-8"),
     "responses.jsonl": lambda at: write_jsonl(at, [{"query": "Name a river.", "response": "The Rhine."}]),
-    "prompt.md": lambda at: at.write_text("Is this fine by {{policy}}?\n\n{{reply}}\n", encoding="utf-8"),
+    "prompt.md": lambda at: at.write_text("By {{policy}}, send or hold?\n\n{{reply}}\n", encoding="utf-8"),
     "queries.jsonl": lambda at: write_jsonl(at, [{"query": "Name three rivers of Europe."}]),
     "labels.jsonl": lambda at: write_jsonl(at, bundled("cognibench-mini")),
     "labels.csv": lambda at: table(at, columns("support-desk", "group", "policy", "reply", "verdict")),
