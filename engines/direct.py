@@ -37,10 +37,14 @@ _CONNECTING = 10.0
 """Seconds to connect in, as of DSPy's client."""
 
 
+_IDLE = 4.0
+"""Seconds for which a connection waits for its next request: servers such as uvicorn close theirs after five."""
+
+
 async def opened() -> AsyncGenerator[Transport, None]:
     """Yield what carries requests; an event loop that ends closes its generators, and so the connections."""
     limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING)
-    connections = aiohttp.TCPConnector(limit=0)
+    connections = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE)
     async with aiohttp.ClientSession(
         connector=connections, timeout=limits, cookie_jar=aiohttp.DummyCookieJar()
     ) as session:

@@ -1,7 +1,10 @@
 """Doing many askings at once: in order, a few in flight, and nothing paid for is lost when the budget ends."""
 
 import asyncio
+import atexit
 import contextvars
+import os
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -140,6 +143,7 @@ async def flow(
 
 
 async def _contained(work: Awaitable[Result]) -> Result:
+    await asyncio.sleep(0)  # the loop hears which connections were closed while it stood still
     try:
         return await work
     except (KeyboardInterrupt, SystemExit) as stop:
@@ -153,12 +157,44 @@ def collect(work: Any) -> Any:
         asyncio.get_running_loop()
     except RuntimeError:
         run: Callable[[Any], Any] = asyncio.run
+        if threading.current_thread() is threading.main_thread():
+            run = _main_loop.run
     else:
         run = _run_beside
     try:
         return run(_contained(work))
     except _Stopped as stopped:
         raise stopped.stop from None
+
+
+class _MainLoop:
+    """The event loop of the main thread. Connections live as long as their loop, so one serves all calls of a job."""
+
+    def __init__(self) -> None:
+        self._runner: asyncio.Runner | None = None
+        self._process = os.getpid()
+
+    def run(self, work: Any) -> Any:
+        """Run a coroutine to its end as ``asyncio.run`` does, and keep the loop where that ends well."""
+        if self._process != os.getpid():  # a forked process must not touch the loop of its parent
+            self._runner, self._process = None, os.getpid()
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        try:
+            return self._runner.run(work, context=contextvars.copy_context())
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the loop and its connections; the next call begins another."""
+        runner, self._runner = self._runner, None
+        if runner is not None and self._process == os.getpid():
+            runner.close()
+
+
+_main_loop = _MainLoop()
+atexit.register(_main_loop.close)
 
 
 def _run_beside(work: Any) -> Any:

@@ -1,8 +1,10 @@
 """What comes back over connections of our own, from servers that say things in ways of their own."""
 
 import json
+import os
 import socketserver
 import threading
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import loopback
 import pytest
 from asking import CASES, asker, right, spend, wait_briefly
 from fakes import context_with
@@ -150,3 +153,35 @@ def test_a_reply_that_unpacks_to_more_than_any_reply_is_not_held(monkeypatch: py
     assert (bad.status, good.status) == ("failed", "verdict")
     assert "the reply is larger than 1 MB, and is not read" in bad.error
     assert peak < 16 << 20
+
+
+def test_connections_serve_all_that_a_job_asks_one_after_the_other() -> None:
+    with loopback.Loopback() as server:
+        judge = asker(server, concurrency=4)
+        for start in range(0, 40, 8):
+            judge.ask_all(CASES[start : start + 8])
+        assert (server.count, server.connections) == (40, 4)
+
+
+def test_a_connection_that_the_server_has_closed_meanwhile_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loopback._Handler, "timeout", 0.1)
+    with loopback.Loopback() as server:
+        judge = asker(server, concurrency=2)
+        for start in range(0, 12, 4):
+            judge.ask_all(CASES[start : start + 4])
+            time.sleep(0.3)
+        assert (server.count, spend(judge).retries) == (12, 0)
+
+
+def test_a_forked_process_has_connections_of_its_own() -> None:
+    with loopback.Loopback() as server:
+        judge = asker(server, concurrency=1)
+        judge.ask(CASES[0])
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if right(judge.ask(CASES[1]), 1) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert right(judge.ask(CASES[2]), 2)
+        assert server.connections == 2
