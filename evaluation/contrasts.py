@@ -19,8 +19,8 @@ from typing import Any, Literal
 from ..errors import plural
 from .criteria import labelled_criteria
 from .intervals import LEVEL, t_quantile
-from .paired import Paired, compare_pair, holm
-from .plain import plain, plain_parts
+from .paired import Paired, compare_pair, holm, holm_levels
+from .plain import plain_parts
 from .rows import Row
 from .scale import MetricLike, Scale, resolve
 from .units import encode
@@ -46,9 +46,7 @@ class Contrast(Paired):
     @property
     def verdict(self) -> Shown:
         """What is shown of the first."""
-        if self.p_holm >= self.alpha:
-            return "not shown to differ"
-        return "better" if self.permutation.better < self.permutation.worse else "worse"
+        return self.direction or "not shown to differ"
 
     @property
     def words(self) -> str:
@@ -72,7 +70,9 @@ class Contrast(Paired):
             "high": self.interval.high,
             "missing": "counted as wrong",
             "test": TEST,
-            "permutation": {**plain(self.permutation), "p": self.permutation.p},
+            "permutation": plain_parts(
+                self.permutation, "difference", "better", "worse", "swaps", "exact", "groups", "p"
+            ),
         }
 
 
@@ -110,14 +110,11 @@ def contrasts_by_criterion(
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """Return the contrasts with Holm's correction over all of them."""
-    adjusted = holm({str(number): contrast.p for number, contrast in enumerate(contrasts)})
-    steps = sorted(range(len(contrasts)), key=lambda number: contrasts[number].p)
+    p_values = {str(number): contrast.p for number, contrast in enumerate(contrasts)}
+    adjusted = holm(p_values)
+    levels = holm_levels(p_values, contrasts[0].alpha) if contrasts else {}
     return tuple(
-        replace(
-            contrast,
-            p_holm=adjusted[str(number)],
-            tested=contrast.alpha / 2.0 / (len(contrasts) - steps.index(number)),
-        )
+        replace(contrast, p_holm=adjusted[str(number)], tested=levels[str(number)] / 2.0)
         for number, contrast in enumerate(contrasts)
     )
 

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.sparse import hstack, issparse
 
 from ..cases import Case, Value, Values
+from .intervals import Interval
 from .metrics import Metric, Statistics
-from .paired import Direction, Paired, compare_pair, holm
+from .paired import Direction, Paired, compare_pair, holm, holm_levels
 from .rows import Row
 from .scale import Lack, Scale
 from .units import MISSING, Floats, Units, encode
@@ -113,6 +114,9 @@ class CriteriaScale(Scale):
 
     def to_json(self, value: Rated | None) -> Any:
         return value and {value.criterion: self.scales[value.criterion].to_json(value.value)}
+
+    def stratum(self, gold: Rated) -> str:
+        return f"{gold.criterion}: {self.scales[gold.criterion].stratum(gold.value)}"
 
     def text(self, value: Rated) -> str:
         return f"{value.criterion}: {self.scales[value.criterion].text(value.value)}"
@@ -227,11 +231,18 @@ class Criterion(Paired):
 
     units: int
     corrected: tuple[float, float]  # one-sided p that the second is better, and worse, by Holm
+    levels: tuple[float, float]  # of the tests that the second is better, and worse, by Holm's steps
 
     @property
     def direction(self) -> Direction | None:
-        better, worse = self.corrected
-        return "better" if better < self.tested else "worse" if worse < self.tested else None
+        better, worse = self.levels
+        if self.permutation.better < better:
+            return "better"
+        return "worse" if self.permutation.worse < worse else None
+
+    @property
+    def interval(self) -> Interval:
+        return self.interval_at(*self.levels)
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
@@ -268,12 +279,17 @@ def by_criterion(
         units = encode(own, *cut)
         pair = compare_pair(units, own.metrics[own.default], seed=seed, tested=tested)
         pairs[name] = pair, len(units.gold)
-    better, worse = (
-        holm({name: getattr(pair.permutation, side) for name, (pair, _) in pairs.items()})
-        for side in ("better", "worse")
-    )
+    better = {name: pair.permutation.better for name, (pair, _) in pairs.items()}
+    worse = {name: pair.permutation.worse for name, (pair, _) in pairs.items()}
+    corrected = holm(better), holm(worse)
+    levels = holm_levels(better, tested), holm_levels(worse, tested)
     return {
-        name: Criterion(**vars(pair), units=units, corrected=(better[name], worse[name]))
+        name: Criterion(
+            **vars(pair),
+            units=units,
+            corrected=(corrected[0][name], corrected[1][name]),
+            levels=(levels[0][name], levels[1][name]),
+        )
         for name, (pair, units) in pairs.items()
     }
 

@@ -14,7 +14,6 @@ simulation.
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -78,7 +77,6 @@ class Jackknife:
     fall: tuple[float, ...]
     rise: tuple[float, ...]
     quotients: int
-    padding: float = 0.0
 
     @classmethod
     def of(cls, value: float, left: Floats, counted: Counted) -> "Jackknife":
@@ -109,7 +107,7 @@ class Jackknife:
         """Return how far an interval of this level reaches, on the scale of the value, by what was seen to move."""
         if math.isinf(self.error):
             return math.inf
-        return t_quantile(0.5 + level / 2.0, self.degrees) * math.hypot(self.error, self.padding)
+        return t_quantile(0.5 + level / 2.0, self.degrees) * self.error
 
     def within(self, low: float, high: float, level: float = LEVEL) -> Interval:
         """Return the interval of a value that lies between ``low`` and ``high``; either may be infinite."""
@@ -125,12 +123,6 @@ class Jackknife:
             max(low, self.value - math.hypot(below, width * self._unseen(self.fall, level))),
             min(high, self.value + math.hypot(above, width * self._unseen(self.rise, level))),
         )
-
-    def around(self, limit: float, level: float = LEVEL) -> Interval:
-        """Return the interval of a difference that is at most ``limit`` either way."""
-        # nothing moves, and a metric without bounds has no padding: groups that were not seen may have no difference
-        reach = self.reach(level) or abs(self.value) * self._unseen(self.fall, level)
-        return self._ends(max(-limit, self.value - reach), min(limit, self.value + reach))
 
     def _unseen(self, still: Sequence[float], level: float) -> float:
         """Return how far groups that were not seen could move what nothing moves, as a share of the range."""
@@ -170,35 +162,16 @@ def _left(units: Units, metric: Metric) -> tuple[Floats, Jackknife]:
     return left, Jackknife.of(metric.of(units), left, metric.counted(units))
 
 
-def difference_of(units: Units, metric: Metric) -> Jackknife:
-    """Second minus first with its standard error, missing answers counted as wrong."""
-    filled, half = units.worst, len(units.predicted) // 2
-    sides = filled.sets(slice(half)), filled.sets(slice(half, None))
-    (left, first), (other, second) = (_left(side, metric) for side in sides)
-    gap = Jackknife.of(second.value - first.value, other - left, metric.counted(filled))
-    if math.isinf(metric.high - metric.low):
-        return gap
-    apart = [_left(side.apart, metric)[1] for side in sides]
-    return replace(gap, padding=_padding(apart, (first, second), metric))
-
-
-def _padding(apart: Sequence[Jackknife], whole: Sequence[Jackknife], metric: Metric) -> float:
-    """The standard error of two units on which two systems differ, once each way, beside those of the two."""
-    # A unit is one of the trials that the scores are worth, and weighs more by their design effect: how many trials
-    # they are worth if units were independent, over how many they are. Few differences do not tell how they cluster.
-    units = max(1.0, fmean(score.effective for score in apart))
-    trials = [_trials(scores, metric, units) + 2.0 for scores in (apart, whole)]
-    return (metric.high - metric.low) * math.sqrt(2.0 / math.prod(trials))
-
-
-def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:
-    """How many trials, right or wrong, a score is worth by its standard error (Korn and Graubard 1998)."""
-    # One error more is assumed, which a whole group shares: without any other it is worth as many as there are groups.
-    width = metric.high - metric.low
-    groups = max(1.0, fmean(score.effective for score in scores))
-    shares = [(score.value - metric.low) / width for score in scores if score.error]
-    likely = sum(share * (1.0 - share) for share in shares) + 1.0 / units
-    return likely / (sum((score.error / width) ** 2 for score in scores) + 1.0 / (units * groups))
+def difference_error(filled: Units, metric: Metric) -> float:
+    """Return the standard error over groups of the second system's value less the first's."""
+    half = len(filled.predicted) // 2
+    weights = leaving_out(filled.groups)
+    first, second = (
+        metric.resampled(filled.sets(which), weights) for which in (slice(half), slice(half, None))
+    )
+    left = second - first
+    # As far as groups vary here: for a mean it is the spread of their swaps, but for the mean difference itself.
+    return float((len(left) - 1) * np.sqrt(((left - left.mean()) ** 2).sum()) / len(left))
 
 
 def over_groups(sums: Floats, of: Ratio) -> Jackknife:

@@ -1,25 +1,30 @@
-"""Two systems on the same rows: the permutation of whole groups, which decides, and what describes the difference.
+"""Two systems on the same rows: one permutation of whole groups, which gives the decision and the interval.
 
 One test for every metric: the judge's own, recomputed under swaps of whole groups of answers between the two systems.
 It is exact, however errors cluster, where the two are equally good in every row. Where they only have the same score
-(one misses more, the other alarms more), few units of a rare class would make it too sure: their errors were hardly
-seen. So two more units are swapped along, once each way, of the class in which a unit counts most. And where one group
-holds more than half of the units, its errors are one draw for most of the score: the other groups must show the
-difference without it, too. Units corrected and broken (McNemar 1947) and the interval of the difference describe, and
-decide nothing.
+(one misses more, the other alarms more; one errs rarely and far, the other often and a little), few units of a rare
+kind would make it too sure: their errors were hardly seen. So two more units are swapped along, once each way, each
+as large as an error that was not seen may be. And where one group holds more than half of the units, its errors are
+one draw for most of the score: the other groups must show the difference without it, too.
+
+The same swaps test every other true difference, too: each group's difference less its share of the supposed one is
+swapped. The interval holds the differences that are not rejected, so it excludes 0 exactly where a difference is shown
+(the confidence set of Hartigan 1969, with groups in the place of units). Units corrected and broken (McNemar 1947)
+describe, and decide nothing.
 """
 
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import betainc
 
 from ..errors import UsageError
-from .intervals import Interval, Jackknife, difference_of, t_quantile
+from .intervals import Interval, difference_error, t_quantile
 from .metrics import Metric
 from .units import Floats, Ints, Units
 
@@ -30,6 +35,11 @@ POWER = 0.8
 _CHANGED = 2.0  # units that differ, for each that is gained: of four, three are corrected and one is broken
 _TOGETHER = 0.15  # the correlation of what two units of a group gain: moderate, and not known before
 _ROUNDING = 1e-12
+WELL_SEEN = 5
+"""Groups that hold a kind of gold, up to which nothing is concluded from the errors that were not seen in it."""
+MOST_PAIRS = 500
+"""Pairs of gold and answer of which a unit is tried for how far it moves a metric."""
+MOVES = 64  # units that are moved at once
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -56,6 +66,34 @@ Direction: TypeAlias = Literal["better", "worse"]
 Verdict: TypeAlias = Literal["better", "worse", "not shown to be better"]
 
 
+@dataclass(frozen=True, eq=False)
+class OneSidedTest:
+    """The test that the second system is better by more than some true difference, for every such difference.
+
+    Each array holds, sorted, the supposed difference from which on each swap reaches what was seen. There are several
+    arrays where several conditions must hold together: the largest p of them counts.
+    """
+
+    thresholds: tuple[Floats, ...]
+
+    @property
+    def p(self) -> float:
+        """How often luck alone reaches what was seen, if there is no true difference."""
+        return max(float(np.searchsorted(each, 0.0, side="right")) / len(each) for each in self.thresholds)
+
+    def bound(self, level: float) -> float:
+        """Return the smallest true difference that is not rejected at a level: above 0 exactly where p is below it."""
+        bounds = []
+        for each in self.thresholds:
+            reached = np.arange(1, len(each) + 1) / len(each)
+            bounds.append(float(each[np.searchsorted(reached, level)]))
+        return min(bounds)
+
+    def joined(self, other: "OneSidedTest") -> "OneSidedTest":
+        """Return the test in which the conditions of both must hold."""
+        return OneSidedTest((*self.thresholds, *other.thresholds))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Permutation:
     """A paired permutation test that swaps the two systems' answers in whole groups.
@@ -70,6 +108,8 @@ class Permutation:
     swaps: int
     exact: bool
     groups: int
+    gains: OneSidedTest = field(repr=False, compare=False)  # that the second is better, by any difference
+    losses: OneSidedTest = field(repr=False, compare=False)  # that it is worse, by any difference
 
     @property
     def p(self) -> float:
@@ -77,68 +117,178 @@ class Permutation:
         return min(1.0, 2.0 * min(self.better, self.worse))
 
 
-def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -> Permutation:
-    """Test whether two systems differ in a metric, with the group as the unit of exchange."""
-    filled, half = units.worst, len(units.predicted) // 2
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Swaps:
+    """What a metric shows after swaps of whole groups between two systems, turned so that more is better."""
+
+    observed: float  # the difference without a swap
+    values: Floats  # (S,): the difference after each swap
+    shares: Floats  # (S,): how much of what the metric is over each swap exchanges, 0 to 1
+    count: int  # different swaps of the groups in which answers differ
+    exact: bool  # whether these are all that there are
+    differing: int  # groups in which answers differ
+
+    def widened(self, error: float) -> "Swaps":
+        """Return swaps that vary as much as the difference does by its standard error, where they vary less."""
+        # Of a quotient, units on which both agree move each system's own score otherwise, which no swap shows.
+        spread = math.sqrt(float((self.values**2).mean()))
+        if not (0.0 < spread < error < math.inf):
+            return self
+        return replace(self, values=self.values * (error / spread))
+
+    def test(self, *, side: float) -> OneSidedTest:
+        """Return one side of the test: 1 that the second system is better, -1 that it is worse."""
+        return OneSidedTest((np.sort(self._thresholds(side * (self.observed - self.values))),))
+
+    def test_with_a_pair(self, shift: float, *, side: float) -> OneSidedTest:
+        """Return that side where two more units are swapped along, once each way; both of them move it by ``shift``."""
+        behind = side * (self.observed - self.values)
+        alone = self._thresholds(behind)
+        # Of the two both, none or either one is swapped: each of the four ways is as likely.
+        ways = (self._thresholds(behind - shift), alone, alone, self._thresholds(behind + shift))
+        return OneSidedTest((np.sort(alone), np.sort(np.concatenate(ways))))
+
+    def _thresholds(self, behind: Floats) -> Floats:
+        """Return the supposed difference from which on each swap reaches what was seen."""
+        # Equal differences may be computed along different roundings; ties must count as reached.
+        behind = np.where(np.abs(behind) <= _ROUNDING, 0.0, behind)
+        never_or_always = np.where(behind > 0.0, np.inf, -np.inf)
+        moved = self.shares > 0.0
+        thresholds = np.divide(behind, 2.0 * self.shares, out=never_or_always, where=moved)
+        if self.exact:
+            return thresholds
+        return np.append(thresholds, -np.inf)  # what was seen is one of the swaps, and reaches itself
+
+
+def swap_groups(filled: Units, metric: Metric, *, seed: int) -> Swaps:
+    """Swap whole groups of answers between two systems: all swaps where few groups differ, else random ones."""
+    half = len(filled.predicted) // 2
     first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
-    differing = np.unique(units.group[(first.predicted != second.predicted).any(axis=0)])
+    sign = 1.0 if metric.higher_is_better else -1.0
+    differ = np.zeros(filled.groups, dtype=np.bool_)
+    differ[filled.group[(first.predicted != second.predicted).any(axis=0)]] = True
+    differing = np.flatnonzero(differ)
     exact = len(differing) <= EXACT_GROUPS
     count = 1 << len(differing) if exact else metric.draws
-    sign = 1.0 if metric.higher_is_better else -1.0
-    observed = sign * (metric.of(second) - metric.of(first))
+    weights = _group_weights(filled, metric)
+    # Groups in which nothing differs change no value, and still hold a share of any supposed difference.
+    alike_weights = weights[~differ]
+    repeats = 1
+    if exact and len(alike_weights):
+        repeats = max(1, metric.draws // count)
     values: list[Floats] = []
-    rng = np.random.default_rng(seed)
+    shares: list[Floats] = []
+    draw, draw_alike = np.random.default_rng(seed), np.random.default_rng((seed, 1))
     for start in range(0, count, SLICE):
         codes = np.arange(start, min(start + SLICE, count))
-        swaps = np.zeros((len(codes), units.groups), dtype=np.bool_)
-        swaps[:, differing] = (
-            codes[:, np.newaxis] >> np.arange(len(differing)) & 1
-            if exact
-            else rng.integers(0, 2, size=(len(codes), len(differing)))
-        )
-        values.append(sign * metric.swapped(filled, swaps))
-    swapped = np.concatenate(values)
-    shift = 2.0 * _unit_weight(filled, metric) if cautious else 0.0
-    apart = units.group != int(units.sizes.argmax())  # from a group that may hold more than half of the units
-    alone = None
-    if cautious and units.groups > 1 and 2 * int(apart.sum()) < len(apart):
-        alone = permute(units.only(apart), metric, seed=seed)
-    return Permutation(
-        difference=sign * observed,
-        better=max(_one_sided(swapped, observed, shift, exact=exact), alone.better if alone else 0.0),
-        worse=max(_one_sided(-swapped, -observed, shift, exact=exact), alone.worse if alone else 0.0),
-        swaps=count,
+        if exact:
+            chosen = (codes[:, np.newaxis] >> np.arange(len(differing)) & 1).astype(np.bool_)
+        else:
+            chosen = draw.integers(0, 2, size=(len(codes), len(differing))).astype(np.bool_)
+        swaps = np.zeros((len(codes), filled.groups), dtype=np.bool_)
+        swaps[:, differing] = chosen
+        alike = draw_alike.integers(0, 2, size=(len(codes) * repeats, len(alike_weights)))
+        values.append(np.repeat(sign * metric.swapped(filled, swaps), repeats))
+        shares.append(np.repeat(swaps @ weights, repeats) + alike @ alike_weights)
+    return Swaps(
+        observed=sign * (metric.of(second) - metric.of(first)),
+        values=np.concatenate(values),
+        shares=np.concatenate(shares),
+        count=count,
         exact=exact,
-        groups=len(differing),
+        differing=len(differing),
     )
 
 
-def _one_sided(swapped: Floats, observed: float, shift: float, *, exact: bool) -> float:
-    """Return the share of swaps that reach a difference, with two more units swapped along; at least that without."""
-
-    def reached(least: float) -> float:
-        # Equal differences may be computed along different roundings; ties must count as reached.
-        count = int((swapped >= least - _ROUNDING).sum())
-        return count / len(swapped) if exact else (count + 1) / (len(swapped) + 1)
-
-    alone = reached(observed)
-    return max(alone, (reached(observed - shift) + 2.0 * alone + reached(observed + shift)) / 4.0)
+def _group_weights(filled: Units, metric: Metric) -> Floats:
+    """Return the share of each group in what a metric is over; they add up to 1."""
+    weights = metric.counted(filled).each.sum(axis=1)
+    if not weights.any():
+        weights = filled.sizes.astype(np.float64)
+    return np.asarray(weights / weights.sum())
 
 
-def _unit_weight(filled: Units, metric: Metric) -> float:
-    """Return how far one unit can move a metric of closed labels, in the class where it moves it most; else 0."""
-    if not filled.kind.domain or filled.right is None:
-        return 0.0
-    most = 0.0
-    for answers in (filled.predicted[:1], filled.predicted[-1:]):
-        value = metric.of(filled.answering(answers))
-        for label in np.unique(filled.gold):
-            own = np.flatnonzero(filled.gold == label)
-            unit = own[np.argmax(answers[0, own] == label)]  # a right one, where there is one
-            changed = answers.copy()
-            changed[0, unit] = filled.wrong[unit] if answers[0, unit] == label else label
-            most = max(most, abs(metric.of(filled.answering(changed)) - value))
-    return most
+def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -> Permutation:
+    """Test whether two systems differ in a metric, with the group as the unit of exchange."""
+    filled = units.worst
+    swaps = swap_groups(filled, metric, seed=seed)
+    gains, losses = swaps.test(side=1.0), swaps.test(side=-1.0)
+    if cautious:
+        wider = swaps.widened(difference_error(filled, metric))
+        shift = 2.0 * unseen_weight(filled, metric)
+        gains = gains.joined(wider.test_with_a_pair(shift, side=1.0))
+        losses = losses.joined(wider.test_with_a_pair(shift, side=-1.0))
+    apart = units.group != int(units.sizes.argmax())  # from a group that may hold more than half of the units
+    if cautious and units.groups > 1 and 2 * int(apart.sum()) < len(apart):
+        others = permute(units.only(apart), metric, seed=seed)
+        gains, losses = gains.joined(others.gains), losses.joined(others.losses)
+    return Permutation(
+        difference=metric.oriented(swaps.observed),
+        better=gains.p,
+        worse=losses.p,
+        swaps=swaps.count,
+        exact=swaps.exact,
+        groups=swaps.differing,
+        gains=gains,
+        losses=losses,
+    )
+
+
+def unseen_weight(filled: Units, metric: Metric) -> float:
+    """Return how far a unit that was not seen may move a metric, of the kind of gold in which it moves it most."""
+    # An error of a kind of gold that many groups hold would have been seen: there a unit counts as the largest error
+    # that was made. Of a kind that few groups hold it counts as the largest error that there is, and nowhere as less
+    # than half of that.
+    golds, places = np.unique(filled.gold, return_inverse=True)
+    strata = np.array([filled.kind.stratum(filled.values[gold]) for gold in golds])
+    names, stratum = np.unique(strata[places], return_inverse=True)
+    possible, made = np.zeros(len(names)), np.zeros(len(names))
+    half = len(filled.predicted) // 2
+    for answers in (filled.predicted[0], filled.predicted[half]):
+        units = _different_units(filled.gold, answers)
+        moves = _moves(filled.apart, metric, answers, units)
+        np.maximum.at(possible, stratum[units], moves.possible)
+        np.maximum.at(made, stratum[units], moves.made)
+    pairs = np.unique(np.stack([stratum, filled.group]), axis=1)
+    groups = np.bincount(pairs[0], minlength=len(names))
+    unknown = np.minimum(1.0, WELL_SEEN / groups)
+    most = float((made + np.maximum(0.0, possible - made) * unknown).max())
+    return max(most, float(possible.max()) / 2.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Moves:
+    """How far some units move a metric."""
+
+    possible: Floats  # from the right answer to one as wrong as can be
+    made: Floats  # from the right answer to the one that was given
+
+
+def _moves(apart: Units, metric: Metric, answers: Ints, units: Ints) -> _Moves:
+    """Return how far some units, each a group of its own, move a metric of one system's answers."""
+    sets = np.stack([answers, apart.gold, apart.wrong])
+    by_unit = metric.statistics(apart.answering(sets))
+    given, right, wrong = by_unit.sums
+    total = np.asarray(given.sum(axis=0), dtype=np.float64)
+    possible, made = list[Floats](), list[Floats]()
+    for start in range(0, len(units), MOVES):
+        some = units[start : start + MOVES]
+        corrected = by_unit.of(total + _dense(right[some] - given[some]))
+        possible.append(np.abs(corrected - by_unit.of(total + _dense(wrong[some] - given[some]))))
+        made.append(np.abs(corrected - by_unit.of(total)))
+    return _Moves(possible=np.concatenate(possible), made=np.concatenate(made))
+
+
+def _dense(table: Any) -> Floats:
+    return np.asarray(table.toarray() if issparse(table) else table, dtype=np.float64)
+
+
+def _different_units(gold: Ints, answers: Ints) -> Ints:
+    """Return one unit of each pair of gold and answer, evenly chosen where there are very many."""
+    _, units = np.unique(np.stack([gold, answers]), axis=1, return_index=True)
+    if len(units) > MOST_PAIRS:
+        units = units[np.linspace(0, len(units) - 1, MOST_PAIRS).astype(np.int64)]
+    return np.asarray(units)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +299,7 @@ class Paired:
     higher_is_better: bool
     before: float  # the metric of the first system, missing answers counted as wrong
     after: float  # and that of the second
-    gap: Jackknife  # of their difference
+    groups: int  # groups with a labelled unit
     limit: float  # how large a difference can be
     mcnemar: McNemar | None
     permutation: Permutation
@@ -161,19 +311,22 @@ class Paired:
         return self.after - self.before
 
     @property
-    def groups(self) -> int:
-        """Groups with a labelled unit."""
-        return self.gap.groups
-
-    @property
     def level(self) -> float:
         """The level of the interval: 0.95 at a one-sided level of 0.025."""
         return 1.0 - 2.0 * self.tested
 
     @property
     def interval(self) -> Interval:
-        """The clustered interval of ``difference``."""
-        return self.gap.around(self.limit, self.level)
+        """The true differences that the test does not reject: without 0 exactly where a difference is shown."""
+        return self.interval_at(self.tested, self.tested)
+
+    def interval_at(self, better: float, worse: float) -> Interval:
+        """Return the differences that are not rejected at the levels at which better, and worse, are tested."""
+        least = max(-self.limit, self.permutation.gains.bound(better))
+        most = min(self.limit, -self.permutation.losses.bound(worse))
+        if self.higher_is_better:
+            return Interval(low=least, high=most, groups=self.groups)
+        return Interval(low=-most, high=-least, groups=self.groups)
 
     @property
     def interval_words(self) -> str:
@@ -241,7 +394,7 @@ def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> P
         higher_is_better=bool(metric.higher_is_better),
         before=metric.of(filled.sets(slice(half))),
         after=metric.of(filled.sets(slice(half, None))),
-        gap=difference_of(units, metric),
+        groups=units.groups,
         limit=metric.high - metric.low,
         mcnemar=test,
         permutation=permute(units, metric, seed=seed),
@@ -257,6 +410,19 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
         floor = max(floor, min(1.0, (len(p_values) - rank) * p))
         adjusted[name] = floor
     return {name: adjusted[name] for name in p_values}
+
+
+def holm_levels(p_values: Mapping[str, float], alpha: float) -> dict[str, float]:
+    """Return the level of each test by Holm's steps, by the same names: its p is below it where it is rejected."""
+    levels: dict[str, float] = {}
+    level = alpha
+    rejected = True
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        if rejected:  # all that follow the first one that is not rejected are held to its level
+            level = alpha / (len(p_values) - rank)
+            rejected = p < level
+        levels[name] = level
+    return {name: levels[name] for name in p_values}
 
 
 @dataclass(frozen=True, kw_only=True)

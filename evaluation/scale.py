@@ -137,6 +137,9 @@ class Scale(Kind):
         """The name under which values are counted as confused with each other."""
         return self.text(value)
 
+    def stratum(self, gold: Any) -> str:
+        return self.category(gold)
+
     @abstractmethod
     def task_words(self) -> str:
         """For a proposer, what may be answered."""
@@ -276,8 +279,11 @@ class Members(Scale):
 
     learned: ClassVar[Learned] = "members"
 
+    def stratum(self, gold: Any) -> str:
+        return SIZES[min(2, len(gold))]
+
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        return [SIZES[min(2, len(case.known[0]))] if case.known else "unlabelled" for case in cases]
+        return [self.stratum(case.known[0]) if case.known else "unlabelled" for case in cases]
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -38,6 +38,10 @@ class Kind(ABC):
         """Whether a value is right; ``None`` where it is near or far."""
         return None
 
+    def stratum(self, gold: Any) -> str:
+        """The name of the kind of gold values in which errors are alike."""
+        return str(gold)
+
     @abstractmethod
     def wrong(self, gold: Any) -> Any:
         """What a missing answer counts as: as far from gold as an answer can be."""

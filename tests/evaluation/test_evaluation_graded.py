@@ -14,7 +14,7 @@ FIVE, UNIT = Scores(1, 5, whole=True), Scores(0.0, 1.0)
 
 @pytest.mark.parametrize("name", choosable(FIVE))
 def test_a_closer_judge_is_better_by_the_permutation_test_whichever_way_the_metric_points(name: str) -> None:
-    far, near = noisy(1, 2.0), noisy(2, 0.3)
+    far, near = noisy(1, 3.0), noisy(2, 0.3)
     found = prove(far, near, name, FIVE).decision
     assert (found.verdict, found.mcnemar) == ("better", None)
     assert found.p == found.permutation.better < 0.025

@@ -116,17 +116,6 @@ def judged(right: Sequence[bool], size: int = 1) -> list[Row]:
     return rows_of([("a", "xa"[one]) for one in right], group_size=size)
 
 
-@pytest.mark.parametrize(("corrected", "broken"), [(0, 0), (3, 0), (5, 5), (30, 5), (40, 40)])
-def test_a_difference_of_single_units_is_that_of_bonett_and_price(corrected: int, broken: int) -> None:
-    units, middle = 200, 100
-    one = [n < middle for n in range(units)]
-    two = [broken <= n < middle + corrected for n in range(units)]
-    found = difference(judged(one), judged(two), "accuracy", ClosedLabels("ax"))
-    up, down = (corrected + 1) / (units + 2), (broken + 1) / (units + 2)
-    error = np.sqrt((up + down - (up - down) ** 2) / (units + 2))
-    assert (found.high - found.low) / 2 == pytest.approx(stats.norm.ppf(0.975) * error, rel=0.03)
-
-
 def test_a_class_without_an_error_is_not_certain() -> None:
     """Few units of a class are often all right by luck, which says little about the class: it covered in 0.8."""
     rng, held = np.random.default_rng(0), 0
@@ -145,15 +134,6 @@ def test_classes_without_an_error_may_get_theirs_in_the_same_groups() -> None:
     exact = stats.binomtest(12, 12).proportion_ci(0.95, "exact")
     for name in ("balanced_accuracy", "macro_f1"):
         assert ends_of(interval(rows, name, ClosedLabels("ax"))) == pytest.approx((exact.low, 1.0), abs=1e-9)
-
-
-@pytest.mark.parametrize(("second", "value"), [("x", 0.0), ("a", 1.0)])
-def test_what_no_group_contradicts_is_not_certain(second: str, value: float) -> None:
-    """Nothing is known of how rows of a group go together: the two units are groups."""
-    one, two = (rows_of([("a", said)] * 36, group_size=3) for said in "x" + second)
-    reach = stats.t.ppf(0.975, 11) * np.sqrt(2 / (36 + 2) / (12 + 2))
-    found = difference(one, two, "accuracy", ClosedLabels("ax"))
-    assert ends_of(found) == pytest.approx((value - reach, min(1.0, value + reach)))
 
 
 def ends_of(found: Interval) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.intervals import Interval, difference_of, metric_interval
+from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.paired import McNemar, Permutation, compare_pair, permute
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import MetricLike, Scale, resolve
@@ -64,7 +64,8 @@ def difference(
     level: float = 0.95,
 ) -> Interval:
     found = resolve(metric, comparison)
-    return difference_of(encode(comparison, first, second), found).around(found.high - found.low, level)
+    units = encode(comparison, first, second)
+    return compare_pair(units, found, seed=0, tested=(1.0 - level) / 2.0).interval
 
 
 def permutation(
