@@ -173,7 +173,8 @@ def gate(
         minimum: metric -> the lowest value that passes; pairs for several of one metric.
         maximum: metric -> the highest value that passes, of an error.
         not_worse_than: another one; fails if the judge is shown to be worse.
-        margin: fails unless the interval shows that it is worse by this much at most.
+        margin: how much worse it may be: the interval must show that it is not worse by more. Default: 0.05, and of
+            errors 0.05 of their range.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
         at_least: labelled units that must be left once rows are left out, in six groups or more.

@@ -77,6 +77,11 @@ class RememberOptions(
     labels: str = positional("F", "labelled rows, with the columns of the gold set it was compiled on")
     gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
     api_base: str | None = option("URL", "address of the model (default: the card's)")
+    margin: float | None = option(
+        "M",
+        "how much worse than the version before it may be to be made the latest (default: 0.05, of errors 0.05 of "
+        "their range)",
+    )
     force: bool = flag("make it the latest version even if it is not shown to be better")
 
 

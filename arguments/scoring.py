@@ -107,7 +107,9 @@ class CriteriaOptions(Options):
 
     sure: bool = flag("hold the worse end of the 95 %% interval against --min and --max")
     margin: float | None = option(
-        "M", "with --not-worse-than: fail unless the interval shows that it is worse by M at most"
+        "M",
+        "with --not-worse-than: how much worse it may be; the interval must show that it is not worse by more "
+        "(default: 0.05, of errors 0.05 of their range)",
     )
     max_unusable: float = allowed(0.05, "largest share of units without an answer")
     at_least: int = option(
@@ -125,8 +127,8 @@ class GateOptions(
       jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --markdown >> $GITHUB_STEP_SUMMARY
       jurist gate reply-score --gold labels.csv --max mae=0.5
 
-    Exit code 0 if every check holds, 3 if one does not, 1 if the check could not run: rows that the judge was compiled
-    on, and near copies of them, are left out, and too few rows or one class may be left.
+    Exit code 0 if every check holds, 3 if one fails, 1 if it cannot be told or the check could not run: rows that the
+    judge was compiled on, and near copies of them, are left out, and too few rows or one class may be left.
     In pytest: jurist.assert_judge.
     """
 
@@ -138,7 +140,7 @@ class GateOptions(
         "--max METRIC=VALUE", "the highest value that passes, of an error", type=_limit
     )
     not_worse_than: str | None = option(
-        "@TAG|JUDGE@V", "fail if the judge is shown to be worse than this one"
+        "@TAG|JUDGE@V", "pass only if the judge is shown to be worse than this one by no more than --margin"
     )
 
 

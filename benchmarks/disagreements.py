@@ -95,7 +95,7 @@ def proven(rows: list[dict[str, Any]], seed: int, groups: int, calls: int) -> di
         kept = [row for row in rows if row["group"] not in held]
         made = jurist.compile(f"{JUDGE}:judge", gold=kept, seed=seed, store=store, budget=Budget(calls=calls))
         found: dict[str, Any] = {
-            "sealed": made.proof.decision.verdict,
+            "sealed": made.verdict,
             "test": made.artifact.card["gold"]["test"],
         }
         truth = jurist.compare(

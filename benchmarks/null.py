@@ -120,7 +120,7 @@ def verdict(work: tuple[str, int, int]) -> str:
             )
         except GoldError:  # a part without both labels
             return "refused"
-    return "promoted" if made.latest else made.proof.decision.verdict
+    return "promoted" if made.latest else made.verdict
 
 
 def main() -> None:

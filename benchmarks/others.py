@@ -80,14 +80,13 @@ def line(name: str, seed: int, data: Path, calls: int, metric: str, sealed: bool
         evaluated = [jurist.evaluate(one, held) for one in (basic, made.judge)]
     metric = evaluated[0].measured.metric
     others = references(judge, known.cases, held.cases, seed=seed)
-    decision = made.proof.decision
     return Line(
         name=f"{name} ({metric})",
         seed=seed,
         rows=len(held.cases),
         groups=len(out),
-        verdict=decision.verdict,
-        over_basic=decision.direction == "better",
+        verdict=made.verdict,
+        over_basic=made.better_than_basic,
         scores={
             "basic": evaluated[0][metric].value,
             "compiled": evaluated[1][metric].value,

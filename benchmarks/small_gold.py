@@ -51,9 +51,8 @@ def compiled(seed: int, groups: int, gold: str, metric: str, calls: int) -> Run:
         )
         basic = jurist.load(judge, version="basic", store=Path(folder) / "store")
         scores = [jurist.evaluate(one, rest)[metric].value for one in (basic, made.judge)]
-    decision = made.proof.decision
     changed = made.result.best.id != made.result.board.basic.id
-    return Run(decision.verdict, decision.direction == "better", changed, scores[1] - scores[0])
+    return Run(made.verdict, made.better_than_basic, changed, scores[1] - scores[0])
 
 
 def main() -> None:

@@ -177,8 +177,7 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
     unread = sum(
         number for kind, number in result.board.context.unread.items() if not kind.endswith(" in a row")
     )
-    basic_form, form = artifact.about.forms
-    same = not cut and form == basic_form and artifact.state == result.board.basic.state
+    same = compiled.proof is None
     fewer = ""
     if not same and labels_can_show(artifact.card["decision"]):
         fewer = (
@@ -222,6 +221,7 @@ def remember_rows(options: RememberOptions) -> Result:
         budget=Budget.of(options),
         concurrency=options.concurrency,
         force=options.force,
+        margin=options.margin,
     )
     words = f"{plural(rows, 'row')} of {options.labels} remembered"
     words += f"; {apart} left out, which are in the sealed test or near it" if apart else ""
@@ -232,13 +232,27 @@ def remember_rows(options: RememberOptions) -> Result:
         "remembered": rows,
         "left_out": apart,
     }
-    against = (card.get("against") or {}).get("words", "")
-    parts = _proof_parts(made, options.whole, against, spend_line(card["spend"]), kept)
+    against = card.get("against") or {}
+    parts = _proof_parts(
+        made, options.whole, against.get("words", ""), _margin_line(against), spend_line(card["spend"]), kept
+    )
     return Result(data={**about, **card}, body=[words, *parts])
+
+
+def _margin_line(against: Mapping[str, Any]) -> str:
+    """Return whether a version is worse than the one before by no more than the margin; empty where none was before."""
+    found = against.get("not_worse")
+    if not found:
+        return ""
+    return f"not worse than {against['second']} by more than {found['margin']:g}: {found['outcome']} ({found['words']})"
 
 
 def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
     """Return the verdict card that ends in ``then``, below the ``whole`` evidence where it is asked for."""
+    if made.proof is None:
+        return [
+            VerdictCard(tone="open", decision=f"decision: {made.words}", parts=[*_more_gain(made), *then])
+        ]
     card, decision = made.artifact.card, made.proof.decision
     metric, cases = decision.metric, decision.counts.cases.labelled
     above: list[Part] = []
@@ -271,6 +285,16 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
         ],
     )
     return [*above, verdict]
+
+
+def _more_gain(made: Concluded) -> Iterator[str]:
+    """Yield what may find more than the basic prompt."""
+    judge = made.artifact.about.reference
+    yield (
+        "the sealed test stays closed: the next compilation is tested on it as if this one had not been. More labelled "
+        "rows, more calls (--max-calls), another --optimizer, or a larger --model or --prompt-model may find more"
+    )
+    yield f"to see what the basic prompt gets wrong: jurist evaluate {judge}:basic --gold F --verbose"
 
 
 def _kept_line(artifact: Artifact, *, latest: bool, same: bool = False) -> str:

@@ -212,7 +212,7 @@ def cascade(options: CascadeOptions) -> Result:
 
 
 def gate(options: GateOptions) -> Result:
-    """Hold a judge against limits and another version; exit code 3 if it does not pass."""
+    """Hold a judge against limits and another version: exit code 3 if it fails, 1 if the rows cannot tell."""
     terminal, other = _Scoring(options), options.not_worse_than
     if other is not None and other.startswith(("@", ":")):
         other = options.judge.partition("@")[0].removesuffix(":basic") + other
@@ -229,10 +229,16 @@ def gate(options: GateOptions) -> Result:
         seed=options.seed,
         **_asking(options, terminal),
     )
-    rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in gated.checks]
+    rows = []
+    for check in gated.checks:
+        mark = "pass" if check.passed else "?" if check.undecided else "FAIL"
+        rows.append([mark, check.name, check.words])
+    code = 0
+    if not gated.passed:
+        code = 1 if gated.undecided else 3
     then = f"next: jurist evaluate {shlex.quote(options.judge)} {_same(options)} --verbose"
     card = VerdictCard(
-        tone="good" if gated.passed else "bad",
+        tone="good" if gated.passed else "open" if gated.undecided else "bad",
         decision=gated.decision,
         parts=[
             table("", ["", "check", "found"], rows),
@@ -242,7 +248,7 @@ def gate(options: GateOptions) -> Result:
         ],
     )
     detailed = comparison_parts(terminal.data["comparison"]) if options.whole else []
-    return Result(data=terminal.data, body=[*detailed, card], code=0 if gated.passed else 3)
+    return Result(data=terminal.data, body=[*detailed, card], code=code)
 
 
 def harden(options: HardenOptions) -> Result:

@@ -19,7 +19,8 @@ from typing import Any, Literal
 from ..errors import plural
 from .criteria import labelled_criteria
 from .intervals import LEVEL, t_quantile
-from .paired import Paired, compare_pair, holm, holm_levels
+from .metrics import Metric
+from .paired import Paired, compare_pair, fewest_groups, holm, holm_levels
 from .plain import plain_parts
 from .rows import Row
 from .scale import MetricLike, Scale, resolve
@@ -89,6 +90,54 @@ def contrast(
     units = encode(comparison, *second[1], *first[1])
     paired = compare_pair(units, resolve(metric, comparison), seed=seed, tested=alpha / 2.0)
     return Contrast(**vars(paired), first=first[0], second=second[0], p_holm=paired.p, alpha=alpha)
+
+
+MARGIN = 0.05
+"""The share of a metric's best value by which a judge may be worse, unless another margin is given."""
+_FORESEEN = 100  # times as many rows as there are, above which no number is named
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotWorse:
+    """Whether a contender is worse than another by no more than a margin."""
+
+    outcome: Literal["holds", "fails", "cannot be told"]
+    margin: float
+    words: str  # the difference, and where it cannot be told how many rows could
+
+
+def usual_margin(metric: Metric) -> float:
+    """Return the margin of a metric that is used unless another one is given: .05 of shares, more on wider scales."""
+    return MARGIN * metric.high
+
+
+def not_worse(test: Contrast, margin: float, rows: int) -> NotWorse:
+    """Say whether the first contender is shown to be worse by no more than a margin, on so many rows."""
+    sign = 1.0 if test.higher_is_better else -1.0
+    ends = test.interval
+    lowest = min(sign * ends.low, sign * ends.high)
+    words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
+    if lowest >= -margin:
+        return NotWorse(outcome="holds", margin=margin, words=words)
+    if test.verdict == "worse":
+        return NotWorse(outcome="fails", margin=margin, words=f"{words}; shown to be worse")
+    least_groups = fewest_groups(test.tested)
+    if test.groups < least_groups:
+        needed = f"at least {least_groups} groups are needed, and there are {test.groups}"
+    else:
+        needed = _needed_rows(sign * test.difference, lowest, margin, rows)
+    return NotWorse(outcome="cannot be told", margin=margin, words=f"{words}; cannot be told: {needed}")
+
+
+def _needed_rows(difference: float, lowest: float, margin: float, rows: int) -> str:
+    """Return how many rows could tell, if the difference stays as it is: an interval narrows with their root."""
+    away = abs(difference + margin)
+    times = math.inf if away <= 0.0 else ((difference - lowest) / away) ** 2
+    if times > _FORESEEN:
+        return (
+            f"{plural(rows, 'row')}; the difference is too near the margin for any number of rows to be named"
+        )
+    return f"{plural(rows, 'row')}; at least {max(rows + 1, math.ceil(rows * times)):,} are needed"
 
 
 def contrasts_by_criterion(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from ..errors import UsageError
+from ..keeping.card import NOTHING_BETTER
 from ..text.templates import CHAT, PLAIN
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class Subject:
     @property
     def proof(self) -> str:
         """What its sealed test decided, with the model and the day; or that nothing was proven."""
-        words = (self.card.get("decision") or {}).get("words")
+        decision = self.card.get("decision") or {}
+        words = decision.get("words")
+        if decision.get("verdict") == NOTHING_BETTER:
+            return f"Not proven: {words}"
         if not words:
             return "Not proven: " + (
                 "no sealed test decided" if self.card else "the basic prompt, which nobody tuned"

@@ -42,7 +42,9 @@ class Compiled(Concluded):
 
     Attributes:
         artifact: the kept version.
-        proof: basic against compiled on test.
+        proof: basic against compiled on test; ``None`` where nothing better than the basic prompt was found.
+        verdict: ``better``, ``worse``, ``not shown to be better`` or ``nothing better found``.
+        words: the decision in words.
         result: the optimizer's result with every candidate.
         latest: whether the artifact was made the judge's latest.
         judge: the compiled judge, with the model it was compiled for.
@@ -61,7 +63,7 @@ class Compiled(Concluded):
 
     def __repr__(self) -> str:
         """Name the artifact and the decision."""
-        return f"<Compiled {self.artifact.ref}: {self.proof.decision.words}>"
+        return f"<Compiled {self.artifact.ref}: {self.words}>"
 
     def _repr_html_(self) -> str:
         return artifact_html(self.artifact, " (latest)" if self.latest else " (saved, not promoted)")
@@ -218,8 +220,9 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     result = _chosen(split, job, result)
     work.on_stop = partial(_keep_best, work, result, "no proof yet; ")
     contest, board = Contest(plan, job, result.best), result.board
-    words = f"proving on {len(contest.look.cases)} sealed cases"
-    sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=plan.proof_calls))
+    if not contest.unchanged:
+        words = f"proving on {len(contest.look.cases)} sealed cases"
+        sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=plan.proof_calls))
     parents = (  # what has been the latest for this model until now
         version.version
         for version in store.promoted(plan.judge.name)

@@ -8,13 +8,14 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.models import held_by
-from ..evaluation.contrasts import Contrast, contrast
+from ..evaluation.contrasts import Contrast, NotWorse, contrast, not_worse, usual_margin
 from ..evaluation.measured import calibrate, lopsided
+from ..evaluation.plain import plain
 from ..evaluation.proof import Proof, prove
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
-from ..keeping.card import described
+from ..keeping.card import NOTHING_BETTER, described
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import PROOF, SEEN
 from ..optimizers.base import Job
@@ -57,6 +58,11 @@ class Contest:
         basic = PromptState.of(self.plan.judge.basic())
         return self.candidate.asked_id == basic.id
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether the candidate is the basic prompt, voted on by the same rule: the two cannot differ."""
+        return self.same and self.basic.sampling.rule == self.chosen.sampling.rule
+
     @cached_property
     def look(self) -> Proving:
         """The opening of the test that this is."""
@@ -77,14 +83,36 @@ class Contest:
         sides = ("the new version", new), (self.before.ref, old)
         return contrast(*sides, judge.metric, judge.comparison, seed=self.plan.seed, alpha=2.0 * level)
 
+    def not_worse(self, against: Contrast, margin: float | None) -> NotWorse:
+        """Say whether the candidate is worse than the version that it is made of by no more than a margin."""
+        judge = self.plan.split.judge
+        if margin is None:
+            margin = usual_margin(resolve(judge.metric, judge.comparison))
+        return not_worse(against, margin, len(self.look.cases))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Concluded:
     """The new version, its proof, and whether it was made the latest."""
 
     artifact: Artifact
-    proof: Proof
+    proof: Proof | None  # ``None`` where the basic prompt was kept: nothing was asked of the sealed test
     latest: bool
+
+    @property
+    def verdict(self) -> str:
+        """What was decided, as the card has it."""
+        return str(self.artifact.about.decision.verdict)
+
+    @property
+    def better_than_basic(self) -> bool:
+        """Whether the sealed test has shown it to be better than the basic prompt, a constant answer or not."""
+        return self.proof is not None and self.proof.decision.direction == "better"
+
+    @property
+    def words(self) -> str:
+        """The decision in words, as the card has it."""
+        return self.artifact.about.decision.words
 
 
 def conclude(
@@ -97,16 +125,33 @@ def conclude(
     *,
     seen: Sequence[Case] = (),
     force: bool = False,
+    margin: float | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Concluded:
-    """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force."""
-    plan, look, chosen = contest.plan, contest.look, contest.chosen
-    proof, counted, answers = proven(contest, tick)
-    look.done(what)
-    against = contest.against(answers)
-    worse = against is not None and against.verdict == "worse"
-    latest = force or (proof.decision.verdict == "better" and not worse)
+    """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force.
+
+    A candidate that is made of a version must be shown to be worse than that by no more than ``margin``, too.
+    """
+    proof: Proof | None = None
+    latest = force
+    records: dict[str, Iterable[Mapping[str, Any]]] = {}
+    if contest.unchanged:
+        shown = _unproven(contest)
+    else:
+        proof, shown, answers = proven(contest, tick)
+        contest.look.done(what)
+        records[PROOF] = answers
+        better = proof.decision.verdict == "better"
+        against = contest.against(answers)
+        if against:
+            beside = contest.not_worse(against, margin)
+            shown["against"] = {**against.to_json(), "not_worse": plain(beside)}
+            better = better and beside.outcome == "holds"
+        latest = force or better
+        shown.update(contest.look.to_card())
+    plan, chosen = contest.plan, contest.chosen
     held = held_by(plan.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
+    records[SEEN] = sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev, *seen))
     artifact = store.save(
         plan.judge,
         contest.candidate.state,
@@ -118,18 +163,28 @@ def conclude(
             "setting": contest.candidate.setting.to_json(),
             "thresholds": chosen.sampling.to_card(),
             "spend": work.spend(),
-            **counted,
-            **({"against": against.to_json()} if against else {}),
-            **look.to_card(),
+            **shown,
         },
         history,
-        records={
-            PROOF: answers,
-            SEEN: sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev, *seen)),
-        },
+        records=records,
         make_latest=latest,
     )
     return Concluded(artifact=artifact, proof=proof, latest=latest)
+
+
+def _unproven(contest: Contest) -> dict[str, Any]:
+    """Return what the card says where the basic prompt was kept: no score, and no opening of the sealed test."""
+    judge, look = contest.plan.split.judge, contest.look
+    metric = resolve(judge.metric, judge.comparison)
+    decision = {
+        "verdict": NOTHING_BETTER,
+        "words": "nothing better than the basic prompt was found, so nothing was asked of the sealed test",
+        "metric": metric.name,
+        "higher_is_better": bool(metric.higher_is_better),
+        "warnings": [],
+    }
+    rows = {"sealed": len(look.cases), "opened_before": look.before, "used": 0}
+    return {"decision": decision, "test_openings": 0, "test_rows": rows}
 
 
 def proven(

@@ -85,7 +85,13 @@ class _Again(Plan):
 
 
 def remember(
-    ref: str, labels: str, surface: Surface, *, force: bool = False, **settings: Any
+    ref: str,
+    labels: str,
+    surface: Surface,
+    *,
+    force: bool = False,
+    margin: float | None = None,
+    **settings: Any,
 ) -> tuple[Concluded, int, int]:
     """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test."""
     # Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
@@ -127,6 +133,7 @@ def remember(
             (*artifact.history, _tried(candidate.state, candidate.source, candidate.setting)),
             seen=fit,
             force=force,
+            margin=margin,
             tick=tick,
         )
     return done, len(fit), len(cases) - len(fit)

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
 from ..errors import JuristError, UsageError, choices, plural
-from ..evaluation.contrasts import Contrast
-from ..evaluation.paired import fewest_groups
+from ..evaluation.contrasts import not_worse, usual_margin
 from ..evaluation.plain import plain_fields
-from ..evaluation.scale import shown_metrics
+from ..evaluation.scale import resolve, shown_metrics
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from .comparing import Comparing, Comparison, Contender
@@ -83,6 +82,7 @@ class Check:
     name: str
     passed: bool
     words: str
+    undecided: bool = False  # whether the rows cannot tell if it holds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,11 +175,36 @@ class Gating(Comparing):
             left_out=self.left_out,
             checks=(
                 *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
-                *([same] if self.itself else _not_worse(comparison.tests, criteria.margin)),
+                *([same] if self.itself else self._not_worse(comparison)),
                 answered,
             ),
             comparison=comparison,
         )
+
+    def _not_worse(self, comparison: Comparison) -> list[Check]:
+        """Return a check for each test against the other judge: over all, and of each criterion."""
+        checks = []
+        several = len({test.metric for test in comparison.tests}) > 1
+        for test in comparison.tests:
+            metric = resolve(self.scored.metric, self.scored.comparison)
+            if test.metric != metric.name:  # that of a criterion
+                metric = self.scored.comparison.metrics[test.metric]
+            margin = self.criteria.margin
+            if margin is None:
+                margin = usual_margin(metric)
+            found = not_worse(test, margin, comparison.cases)
+            name = f"not worse than {test.second} by more than {margin:g}"
+            if several:
+                name += f" in {test.metric}"
+            checks.append(
+                Check(
+                    name=name,
+                    passed=found.outcome == "holds",
+                    words=found.words,
+                    undecided=found.outcome == "cannot be told",
+                )
+            )
+        return checks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,10 +224,20 @@ class Gate:
         return all(check.passed for check in self.checks)
 
     @property
+    def undecided(self) -> bool:
+        """Whether no check fails, and the rows cannot tell whether all hold."""
+        open_checks = [check for check in self.checks if not check.passed]
+        return bool(open_checks) and all(check.undecided for check in open_checks)
+
+    @property
     def decision(self) -> str:
         """The decision, without what decides it."""
-        failing = sum(not check.passed for check in self.checks)
-        decided = f"fails {failing} of {len(self.checks)} checks" if failing else "passes"
+        failing = sum(not check.passed and not check.undecided for check in self.checks)
+        decided = "passes"
+        if failing:
+            decided = f"fails {failing} of {len(self.checks)} checks"
+        elif self.undecided:
+            decided = "cannot be told to pass"
         size = plural(self.cases, "case")
         if self.left_out:
             size += f" ({self.left_out} left out)"
@@ -216,20 +251,9 @@ class Gate:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {**plain_fields(self), "passed": self.passed, "words": self.words}
-
-
-def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
-    checks = []
-    several = len({test.metric for test in tests}) > 1
-    for test in tests:
-        sign = 1.0 if test.higher_is_better else -1.0
-        lowest = min(sign * test.interval.low, sign * test.interval.high)
-        passed = test.verdict != "worse" if margin is None else lowest >= -margin
-        name = f"not worse than {test.second}" + (f" by more than {margin:g}" if margin is not None else "")
-        name += f" in {test.metric}" if several else ""
-        words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
-        if margin is None and test.groups < fewest_groups(test.tested):
-            words += f"; {plural(test.groups, 'group')} cannot show that it is worse"
-        checks.append(Check(name=name, passed=passed, words=words))
-    return checks
+        return {
+            **plain_fields(self),
+            "passed": self.passed,
+            "undecided": self.undecided,
+            "words": self.words,
+        }

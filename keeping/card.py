@@ -134,10 +134,20 @@ class _Gold(_Part):
     holdout: dict[str, Any] | None = None
 
 
+NOTHING_BETTER = "nothing better found"
+"""The verdict of a compilation that keeps the basic prompt: nothing was asked of the sealed test."""
+
+
 class _Decision(_Part):
     metric: str | None = None
     higher_is_better: bool | None = None
     verdict: str | None = None
+    words: str = ""
+
+    @property
+    def keeps_basic(self) -> bool:
+        """Whether the compilation found nothing better than the basic prompt, so that nothing was proven."""
+        return self.verdict == NOTHING_BETTER
 
 
 class _Optimizer(_Part):

@@ -84,6 +84,8 @@ class ArtifactReport:
     def document(self) -> Document:
         """Return the report. Raises ``JuristError`` if the artifact was never proven."""
         card, artifact = self._card, self.artifact
+        if artifact.about.decision.keeps_basic:
+            return self._document_of_basic()
         if not (card.get("scores") and card.get("decision")):
             raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
         standing, metric = _standing(card), card["decision"]["metric"]
@@ -100,6 +102,35 @@ class ArtifactReport:
             lead=list(self._lead(card["decision"])),
             front=self._front(metric, before),
             sections=(*self._open(before), *self._folded(metric)),
+        )
+
+    def _document_of_basic(self) -> Document:
+        """Return the report of a compilation that kept the basic prompt: what was tried, and what to do next."""
+        card, judge = self._card, self.artifact.about.reference
+        gold = card["gold"]
+        tried = f"{plural(card['optimizer']['candidates'], 'prompt')} tried on {gold['train']} train and {gold['dev']}"
+        commands = [
+            ("search longer", f"jurist compile {judge} --max-calls N"),
+            ("search in another way", f"jurist compile {judge} --optimizer NAME"),
+            (
+                "see what the basic prompt gets wrong",
+                f"jurist evaluate {judge}:basic --gold labels.csv --verbose",
+            ),
+        ]
+        return Document(
+            subject=self.artifact.ref,
+            about=f"compiled {card['created'][:10]} on {gold['name']}",
+            headline="Nothing better than the prompt you started with was found",
+            tone="open",
+            lead=[
+                f"{tried} dev cases. None was better than the basic prompt by more than luck, so nothing was asked of "
+                f"the {gold['test']} sealed cases, and they are not opened. More labelled rows may find more."
+            ],
+            front=(Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),),
+            sections=(
+                Section("people", "Gold and people", list(self._people())),
+                Section("cost", "What compiling cost", [spend_line(card["spend"])]),
+            ),
         )
 
     def _open(self, before: PromptState) -> tuple[Section, ...]:
