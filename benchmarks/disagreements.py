@@ -22,7 +22,7 @@ import numpy as np
 
 import jurist
 from jurist.engines.meter import Budget
-from jurist.evaluation.paired import sign_test
+from jurist.evaluation.disagreements import alike_test
 
 JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
 LEVEL = 0.025
@@ -59,7 +59,7 @@ def by_labels(rng: np.random.Generator, gains: Any, labels: int) -> bool:
     first = np.unique(places // gains.shape[1], return_index=True)[1]
     chosen = gains.ravel()[places[np.sort(first)[:labels]]]
     wins = int((chosen > 0).sum())
-    return sign_test(wins, len(chosen) - wins) < LEVEL
+    return alike_test(wins, len(chosen) - wins) < LEVEL
 
 
 def simulate(runs: int) -> None:

@@ -2,11 +2,16 @@
 
 Two judges with known error rates answer simulated units in groups. The first table has every setting in which none of
 them is better: judges that err alike, that share 95 % of their answers, or that err otherwise at the same value of the
-metric (one misses more, the other alarms more); groups of one size, of lognormal sizes, or with one that holds three
-quarters of the units; errors that are independent or alike within a group (intraclass correlation on the logit scale);
-rare, usual and frequent positives. Its size is the share of runs that say "better", beside the level 0.025. Power is
-for a judge that errs 0.15 in place of 0.30. Beside the test stand the same permutation without its two more units, and
-the rule until 2026-11: the larger p of two-sided McNemar and permutation below 0.025, and an interval that excludes 0.
+metric; groups of one size, of lognormal sizes, or with one that holds three quarters of the units; errors that are
+independent or alike within a group (intraclass correlation on the logit scale). Rare, usual and frequent values:
+
+- closed labels: positives; one judge misses more, the other alarms more;
+- scores of 1, 4 and 5: the lowest one; one judge takes some of the lowest for the highest, the other is often one off;
+- label sets: one of three labels; one judge misses it more, the other names it more where it is not;
+- sets of objects: rows that hold an object; one judge misses more, the other names more wrong ones.
+
+Its size is the share of runs that say "better", beside the level 0.025. Power is for a judge that errs half as often.
+Beside the test stands the same permutation without its two more units.
 
 Run: python benchmarks/interval_coverage.py --runs 200
 """
@@ -15,11 +20,12 @@ import argparse
 import math
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -28,22 +34,42 @@ from scipy.special import expit
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
-from jurist.evaluation.paired import Paired, compare_pair, gains, holm, permute
+from jurist.evaluation.paired import compare_pair, gains, holm, permute
 from jurist.evaluation.proof import level_of
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
-from jurist.evaluation.units import Bools, Ints, Units
+from jurist.evaluation.sets import LabelSets, ObjectSets
+from jurist.evaluation.units import Bools, Floats, Ints, Units
 
 LABELS = ClosedLabels(("found", "fine"), {"found"})
 PAIRS = ClosedLabels(("first", "second", "tie"))
 SCORES = Scores(1, 5, whole=True)
+NAMES = ("rare", "some", "most")
+SETS = LabelSets(NAMES)
+OBJECTS = ObjectSets(lambda one, other: float(one == other))
 KINDS: dict[str, Scale] = {
     "f1": LABELS,
     "balanced_accuracy": LABELS,
     "kappa": LABELS,
-    "mae": SCORES,
     "pairs": PAIRS,
+    "quadratic_kappa": SCORES,
+    "mae": SCORES,
+    "label_sets": SETS,
+    "objects": OBJECTS,
 }
+METRICS = {"pairs": "accuracy", "label_sets": "balanced_accuracy", "objects": "f1"}
+"""The metric that is tested, where a kind is not called by it."""
+VALUES: dict[str, tuple[Any, ...]] = {
+    "quadratic_kappa": (1, 2, 3, 4, 5),
+    "mae": (1, 2, 3, 4, 5),
+    "label_sets": tuple(
+        tuple(sorted(name for name, named in zip(NAMES, flags, strict=True) if named))
+        for flags in product((False, True), repeat=3)
+    ),
+    "objects": ((), ("held",), ("other",), OBJECTS.wrong(()), OBJECTS.wrong(("held", "other"))),
+}
+COMMON = (0.3, 0.6)  # the rates of the two labels beside the rare one
+COMMON_ERROR = 0.2
 UNITS = 6  # of a group, on average
 ERROR, BETTER, ALARMS = 0.30, 0.15, 0.15
 SHARED = 0.95
@@ -69,25 +95,53 @@ def centre(error: float, spread: float) -> float:
 
 
 def value_of(metric: str, positive: float, missed: float, alarms: float) -> float:
-    """Return the metric of a judge that misses and alarms so often, in the long run."""
+    """Return the metric of a judge with these two rates of errors, in the long run."""
     hits, quiet = positive * (1 - missed), (1 - positive) * (1 - alarms)
-    if metric == "f1":
-        return 2 * hits / (2 * hits + positive * missed + (1 - positive) * alarms)
-    if metric == "balanced_accuracy":
-        return 1 - (missed + alarms) / 2
     said = hits + (1 - positive) * alarms
-    luck = positive * said + (1 - positive) * (1 - said)
-    return (hits + quiet - luck) / (1 - luck)
+    if metric in ("f1", "objects"):
+        return 2 * hits / (positive + said)
+    if metric in ("balanced_accuracy", "label_sets"):
+        return 1 - (missed + alarms) / 2
+    if metric == "kappa":
+        luck = positive * said + (1 - positive) * (1 - said)
+        return (hits + quiet - luck) / (1 - luck)
+    return _value_of_scores(metric, positive, missed, alarms)
 
 
-def traded(metric: str, positive: float) -> tuple[float, float] | None:
-    """Return misses and alarms of a judge that is as good and alarms half as often; ``None`` if there is none."""
+def _value_of_scores(metric: str, lowest: float, missed: float, near: float) -> float:
+    """Return a metric of scores where some of the lowest are taken for the highest, and others are one off."""
+    cells = [(lowest * (1 - missed), 1, 1), (lowest * missed, 1, 5)]
+    for score, other in ((4, 5), (5, 4)):
+        cells += [((1 - lowest) / 2 * (1 - near), score, score), ((1 - lowest) / 2 * near, score, other)]
+    weights, golds, answers = np.array(cells).T
+    if metric == "mae":
+        return float(weights @ abs(golds - answers))
+    chance = weights @ golds**2 + weights @ answers**2 - 2 * (weights @ golds) * (weights @ answers)
+    return float(1 - weights @ (golds - answers) ** 2 / chance)
+
+
+def traded(metric: str, positive: float) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Return the errors of two judges that err otherwise and are equally good; ``None`` if there are none."""
+    if KINDS[metric] is SCORES:  # rare and large against frequent and small
+        first, start = (0.5, 0.0), 0.0
+        wanted = value_of(metric, positive, *first)
+        solved = _solved(lambda near: value_of(metric, positive, start, near) - wanted)
+        return None if solved is None else (first, (start, solved))
+    if metric == "objects":  # few are named where there is nothing
+        first, start = (0.6, 0.1 * positive), 0.1
+        wanted = value_of(metric, positive, *first)
+        solved = _solved(lambda alarms: value_of(metric, positive, start, alarms) - wanted)
+        return None if solved is None else (first, (start, solved))
     wanted = value_of(metric, positive, ERROR, ERROR)
+    solved = _solved(lambda missed: value_of(metric, positive, missed, ALARMS) - wanted)
+    return None if solved is None else ((ERROR, ERROR), (solved, ALARMS))
+
+
+def _solved(excess: Callable[[float], float]) -> float | None:
     try:
-        missed = brentq(lambda missed: value_of(metric, positive, missed, ALARMS) - wanted, 1e-6, 1 - 1e-6)
+        return float(brentq(excess, 1e-6, 1 - 1e-6))
     except ValueError:
         return None
-    return float(missed), ALARMS
 
 
 @dataclass(frozen=True)
@@ -113,12 +167,16 @@ class Setting:
     @property
     def errors(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Misses and alarms of both judges."""
-        first = ERROR, ERROR
+        first, better = (ERROR, ERROR), (BETTER, BETTER)
+        if self.metric == "objects":
+            first, better = (ERROR, ERROR * self.positive), (BETTER, BETTER * self.positive)
         if self.truth == "gain":
-            return first, (BETTER, BETTER)
-        other = traded(self.metric, self.positive) if self.truth == "traded" else first
-        assert other is not None
-        return first, other
+            return first, better
+        if self.truth == "traded":
+            pair = traded(self.metric, self.positive)
+            assert pair is not None
+            return pair
+        return first, first
 
     def units(self, rng: np.random.Generator) -> Units:
         """Return the answers of both to the same units."""
@@ -127,7 +185,7 @@ class Setting:
         kind = KINDS[self.metric]
         return Units(
             kind=kind,
-            values=kind.domain or (1, 2, 3, 4, 5),
+            values=VALUES.get(self.metric, kind.domain),
             gold=gold,
             predicted=np.stack([first, second]),
             group=group,
@@ -154,34 +212,53 @@ class Setting:
         return gold, first, second
 
     def _gold(self, count: int, rng: np.random.Generator) -> Ints:
-        if self.metric == "mae":
-            return rng.choice(5, size=count, p=[0.1, 0.15, 0.3, 0.3, 0.15])
         if self.metric == "pairs":
             return rng.choice(3, size=count, p=[0.45, 0.45, 0.1])
         while True:  # a compilation without a label of each kind in its test is refused
-            gold = np.where(rng.random(count) < self.positive, 0, 1)
-            if 0 < gold.sum() < count:
-                return gold
+            rare = rng.random(count) < self.positive
+            if 0 < rare.sum() < count:
+                break
+        if KINDS[self.metric] is SCORES:
+            return np.where(rare, 0, rng.choice([3, 4], size=count))
+        if self.metric == "label_sets":
+            flags = np.column_stack([rare, *(rng.random(count) < rate for rate in COMMON)])
+            return np.asarray(flags @ [4, 2, 1])  # the place in VALUES
+        return np.where(rare, 0, 1) if KINDS[self.metric] is LABELS else rare.astype(np.int64)
+
+    def _rare(self, gold: Ints) -> Bools:
+        """Return which units are of the rare kind."""
+        if self.metric == "label_sets":
+            return np.asarray(gold >= 4)
+        return np.asarray(gold == (1 if self.metric == "objects" else 0))
 
     def said(self, gold: Ints, group: Ints, errors: tuple[float, float], rng: np.random.Generator) -> Ints:
         """Return what one judge says."""
         spread = spread_of(self.correlation)
         shift = spread * rng.standard_normal(self.groups)[group]
-        missed, alarms = (expit(centre(error, spread) + shift) for error in errors)
-        wrong = rng.random(len(gold)) < np.where(gold == 0, missed, alarms)
-        if self.metric == "mae":
-            return np.asarray(np.clip(gold + wrong * rng.choice([-2, -1, 1, 2], size=len(gold)), 0, 4))
+
+        def wrong_at(error: float) -> Floats:
+            return expit(centre(error, spread) + shift) if 0.0 < error < 1.0 else np.full(len(gold), error)
+
+        rare = self._rare(gold)
+        wrong = rng.random(len(gold)) < np.where(rare, wrong_at(errors[0]), wrong_at(errors[1]))
         if self.metric == "pairs":
             return np.asarray(np.where(wrong, (gold + rng.choice([1, 2], size=len(gold))) % 3, gold))
+        if KINDS[self.metric] is SCORES:
+            return np.asarray(np.where(wrong, np.where(rare, 4, 7 - gold), gold))
+        if self.metric == "objects":
+            return np.asarray(np.where(wrong, np.where(rare, 0, 2), gold))
+        if self.metric == "label_sets":
+            others = rng.random((len(gold), 2)) < wrong_at(COMMON_ERROR)[:, np.newaxis]
+            return np.asarray(gold ^ (wrong * 4 + others @ [2, 1]))
         return np.asarray(gold ^ wrong)
 
 
 def metric_of(name: str) -> Metric:
     """Return a metric with the swaps of a simulation."""
-    return replace(KINDS[name].metrics["accuracy" if name == "pairs" else name], draws=DRAWS)
+    return replace(KINDS[name].metrics[METRICS.get(name, name)], draws=DRAWS)
 
 
-RULES = ("proof", "plain permutation", "until 2026-11")
+RULES = ("proof", "plain permutation")
 
 
 def shown(units: Units, metric: Metric, seed: int) -> dict[str, bool]:
@@ -191,15 +268,7 @@ def shown(units: Units, metric: Metric, seed: int) -> dict[str, bool]:
     return {
         "proof": found.direction == "better",
         "plain permutation": plain.better < LEVEL,
-        "until 2026-11": _before(found, plain.p, metric),
     }
-
-
-def _before(found: Paired, p: float, metric: Metric) -> bool:
-    ends = found.gap.around(found.limit, 1.0 - LEVEL)
-    net = found.mcnemar.c - found.mcnemar.b if found.mcnemar else 0
-    away = ends.low > 0.0 if metric.higher_is_better else ends.high < 0.0
-    return max(p, found.mcnemar.p if found.mcnemar else 0.0) < LEVEL and away and net >= 0
 
 
 def shares(setting: Setting, runs: int, seed: int) -> dict[str, float]:
@@ -219,18 +288,23 @@ def settings(metrics: Sequence[str], groups: Sequence[int]) -> Iterator[Setting]
         ("same", "shared", "traded", "gain"),
     )
     for metric in metrics:
-        closed = metric not in ("mae", "pairs")
-        rates = (0.02, 0.3, 0.98) if closed else (0.5,)
+        rates: tuple[float, ...] = (0.02, 0.3, 0.98)
+        if metric == "pairs":
+            rates = (0.5,)
+        elif KINDS[metric] is not LABELS:
+            rates = (0.03, 0.1, 0.3)
         for row in product([metric], groups, sizes, correlations, rates, truths):
             one = Setting(*row)
-            if one.truth != "traded" or (closed and traded(metric, one.positive)):
+            if one.truth != "traded" or (metric != "pairs" and traded(metric, one.positive)):
                 yield one
 
 
-def sizes_and_power(metrics: Sequence[str], groups: Sequence[int], runs: int, seed: int) -> None:
+def sizes_and_power(
+    metrics: Sequence[str], groups: Sequence[int], runs: int, seed: int, workers: int | None
+) -> None:
     """Print how often each rule says "better" where nothing is and where something is."""
     every = list(settings(metrics, groups))
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(workers) as pool:
         found = list(pool.map(partial(shares, runs=runs, seed=seed), every, chunksize=4))
     error = math.sqrt(LEVEL * (1 - LEVEL) / runs)
     by_row: dict[tuple[str, int, bool], list[tuple[Setting, dict[str, float]]]] = defaultdict(list)
@@ -340,9 +414,13 @@ def main() -> None:
     parser.add_argument("--groups", type=int, nargs="+", default=[5, 8, 13, 25, 50, 100])
     parser.add_argument("--metrics", nargs="+", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, help="processes (default: one for each core)")
+    parser.add_argument("--sizes", action="store_true", help="print the first table alone")
     arguments = parser.parse_args()
     runs, seed = arguments.runs, arguments.seed
-    sizes_and_power(arguments.metrics, arguments.groups, runs, seed)
+    sizes_and_power(arguments.metrics, arguments.groups, runs, seed, arguments.workers)
+    if arguments.sizes:
+        return
     print("\n| groups | correlation | covers: F1 | difference of F1 |")
     print("|" + "---|" * 4)
     for groups, correlation in product(arguments.groups, (0.0, 0.4)):

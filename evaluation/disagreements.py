@@ -1,68 +1,135 @@
 """Two prompts held against labels that were given only where their answers differ.
 
 Where both say the same, a label cannot tell which one is better. So units are drawn at random from those on which the
-answers differ, one a group, and people label them: a *win* is a unit on which the second prompt is nearer to people, a
-*loss* one on which the first is, and a tie neither. The exact one-sided sign test decides on wins and losses. The gain
-is the share of units that differ, times what a differing unit gains on average; for right and wrong answers that is
-rate x decided x (2 x win share - 1), where ``decided`` is the share of labelled units that are no ties.
+answers differ, one a group, and people label them: a *win* is a unit by which the second prompt gains in the judge's
+metric, a *loss* one by which it loses, and a tie neither. What a unit counts in the metric follows from the sealed
+test, where the labels of all units are known: in balanced accuracy a unit of a class that a tenth of them are of counts
+five times as much as an average one. The test flips which prompt each unit speaks for, with two more units of the
+largest weight flipped along, once each way, as in the proof (:mod:`.paired`); of units that count alike it is hardly
+other than the sign test. The gain is the share of units that differ, times the mean gain of a differing unit.
 
-The interval combines those of its factors (Clopper and Pearson for the win share, Wilson for the decided share, the
-jackknife over groups for the rate) by the method of variance estimates recovery (Zou and Donner 2008). It excludes 0
-only where that of the wins does. Where answers are near or far instead, the mean gain of a differing unit has
-Student's t.
+The interval combines that of the rate (the jackknife over groups) and that of the mean gain, which is made from the
+test, by the method of variance estimates recovery (Zou and Donner 2008). It excludes 0 exactly where the test shows a
+difference.
 """
 
 import math
-import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv
 
 from ..cases import Value
 from ..errors import JuristError
-from .intervals import Estimate, Ranged, estimated, t_quantile
-from .metrics import mean
-from .paired import POWER, Verdict, fewest_groups, sign_test
+from .intervals import Estimate, Ranged, estimated
+from .metrics import Metric, mean
+from .paired import POWER, Verdict, fewest_groups, sign_test, swap_gains
 from .plain import plain_fields
 from .rows import Row, tally
 from .scale import Scale
+from .units import encode
 
+_ROUNDING = 1e-9  # gains are differences of values near 1
 Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signs:
-    """Labelled units on which two prompts differ: how many the second won and lost, and how many neither."""
+class UnitGains:
+    """What an answer to one unit is worth in a metric, near what two prompts reach on rows whose labels are known."""
 
-    wins: int
-    losses: int
-    ties: int = 0
+    metric: Metric
+    comparison: Scale
+    rows: tuple[Row, ...]  # what both prompts said of these rows
 
-    @property
-    def p(self) -> float:
-        """Of the one-sided test that the second prompt wins no more than it loses."""
-        return sign_test(self.wins, self.losses)
+    @classmethod
+    def of(
+        cls, first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale
+    ) -> "UnitGains":
+        """Return that of the metric between two prompts, by their answers to the same labelled rows."""
+        rows = [
+            replace(row, id=f"{name} {row.id}") for name, side in ((1, first), (2, second)) for row in side
+        ]
+        return cls(metric=metric, comparison=comparison, rows=tuple(rows))
 
-    def verdict(self, gain: float, level: float) -> Verdict:
-        """Return what is decided: the sign test at the level, and a gain that is not of the other sign."""
-        # Where answers are near or far, many small wins may stand against a few large losses.
-        if self.p < level and gain > 0:
-            return "better"
-        worse = sign_test(self.losses, self.wins) < level and gain < 0
-        return "worse" if worse else "not shown to be better"
+    def gain(self, gold: Value, first: Value | None, second: Value | None) -> float:
+        """Return how much is gained by the second answer over the first, as a share of one unit."""
+        return self._worth(gold, second) - self._worth(gold, first)
+
+    def largest(self, golds: Iterable[Value]) -> float:
+        """Return how much at most one unit with some gold counts: from as wrong as can be to right."""
+        return max(abs(self.gain(gold, None, gold)) for gold in golds)
+
+    def _worth(self, gold: Value, answer: Value | None) -> float:
+        """Return the metric with one more unit, times all units: only differences of it mean something."""
+        one_more = Row(id="one more", group="one more", gold=(gold,), predicted=(answer,))
+        units = encode(self.comparison, [*self.rows, one_more])
+        return self.metric.oriented(self.metric.of(units.worst)) * len(units.gold)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighed:
+    """What labelled units on which two prompts differ show of a metric."""
+
+    wins: int  # units by which the second gains
+    losses: int  # units by which it loses
+    ties: int
+    better: float  # one-sided p that the second is better
+    worse: float  # and that it is worse
+    verdict: Verdict
+    gain: Ranged  # over all units, with its interval
+
+
+def weigh(gains: Sequence[float], largest: float, rate: Ends, level: float, *, seed: int = 0) -> Weighed:
+    """Return what is shown by the gains of labelled units, of which one counts ``largest`` at most."""
+    each = np.array(gains, dtype=np.float64)
+    each[np.abs(each) < _ROUNDING] = 0.0
+    swaps = swap_gains(each, seed=seed)
+    test = swaps.test_with_a_pair(2.0 * largest / len(each), side=1.0)
+    other_side = swaps.test_with_a_pair(2.0 * largest / len(each), side=-1.0)
+    low, high = max(-largest, test.bound(level)), min(largest, -other_side.bound(level))
+    verdict: Verdict = "not shown to be better"
+    if low > 0.0:
+        verdict = "better"
+    elif high < 0.0:
+        verdict = "worse"
+    value, low, high = _product(rate, (float(each.mean()), low, high))
+    return Weighed(
+        wins=int((each > 0.0).sum()),
+        losses=int((each < 0.0).sum()),
+        ties=int((each == 0.0).sum()),
+        better=test.p,
+        worse=other_side.p,
+        verdict=verdict,
+        gain=Ranged(value=value, low=low, high=high),
+    )
+
+
+def alike_test(wins: int, losses: int) -> float:
+    """Return the p of :func:`weigh` for units that count alike: the sign test, with a pair of units flipped along."""
+    alone = sign_test(wins, losses)
+    one_less = sign_test(wins - 1, losses + 1) if wins else 1.0
+    one_more = sign_test(wins + 1, losses - 1) if losses else 0.0
+    return max(alone, (one_less + 2.0 * alone + one_more) / 4.0)
+
+
+def fewest_labels(level: float) -> int:
+    """Return the fewest labels that can show a difference at a level, if all are won."""
+    labels = fewest_groups(level)
+    while alike_test(labels, 0) >= level:
+        labels += 1
+    return labels
 
 
 def win_share_shown(labels: int, level: float) -> float | None:
     """Return the true share of wins that so many labels show with a power of .8; ``None`` where they show none."""
-    if labels < fewest_groups(level):
+    if labels < fewest_labels(level):
         return None
-    needed = next(wins for wins in range(labels + 1) if sign_test(wins, labels - wins) < level)
+    needed = next(wins for wins in range(labels + 1) if alike_test(wins, labels - wins) < level)
     return float(betaincinv(needed, labels - needed + 1, POWER))
 
 
@@ -82,42 +149,8 @@ def apart(comparison: Scale, first: Value | None, second: Value | None) -> bool:
     return any(credit(comparison, gold, first) != credit(comparison, gold, second) for gold in golds)
 
 
-def gain_of(rate: Ends, gains: Sequence[float], level: float) -> Ranged:
-    """Return the gain over all units, with its interval of ``1 - 2 * level``, from the rate of units that differ."""
-    if all(gain in (-1.0, 0.0, 1.0) for gain in gains):
-        wins, labels = gains.count(1.0), len(gains)
-        decided = wins + gains.count(-1.0)
-        balance = (0.0, -1.0, 1.0)
-        if decided:
-            share = _exact(wins, decided, level)
-            balance = (2.0 * share[0] - 1.0, 2.0 * share[1] - 1.0, 2.0 * share[2] - 1.0)
-        if 0 < decided < labels:  # two labels leave no tie
-            balance = _product(_wilson(decided, labels, level), balance)
-    else:
-        mean, reach = statistics.fmean(gains), 2.0
-        if len(gains) > 1:
-            error = statistics.stdev(gains) / math.sqrt(len(gains))
-            reach = t_quantile(1.0 - level, len(gains) - 1) * error
-        balance = (mean, max(-1.0, mean - reach), min(1.0, mean + reach))
-    value, low, high = _product(rate, balance)
-    return Ranged(value=value, low=low, high=high)
-
-
-def _exact(count: int, of: int, level: float) -> Ends:
-    low = betaincinv(count, of - count + 1, level) if count else 0.0
-    high = betaincinv(count + 1, of - count, 1.0 - level) if count < of else 1.0
-    return count / of, float(low), float(high)
-
-
-def _wilson(count: int, of: int, level: float) -> Ends:
-    share, square = count / of, float(ndtri(level)) ** 2
-    reach = math.sqrt(square * (square + 4.0 * count * (1.0 - share)))
-    low, high = ((2.0 * count + square + sign * reach) / (2.0 * (of + square)) for sign in (-1, 1))
-    return share, low, high
-
-
 def _product(share: Ends, signed: Ends) -> Ends:
-    """Return the product of a share, 0 to 1, and a number from -1 to 1, whose sign the interval keeps."""
+    """Return the product of a share and a signed number, whose sign the interval keeps where it has one."""
     value = share[0] * signed[0]
 
     def reach(end: int) -> float:
@@ -125,8 +158,12 @@ def _product(share: Ends, signed: Ends) -> Ends:
         other = end if signed[0] >= 0 else 3 - end
         return math.hypot(signed[0] * (share[other] - share[0]), share[0] * (signed[end] - signed[0]))
 
-    low, high = max(-share[2], value - reach(1)), min(share[2], value + reach(2))
-    return value, max(low, 0.0) if signed[1] >= 0.0 else low, min(high, 0.0) if signed[2] <= 0.0 else high
+    low, high = value - reach(1), value + reach(2)
+    if signed[1] > 0.0:
+        low = max(low, share[1] * signed[1])
+    if signed[2] < 0.0:
+        high = min(high, share[1] * signed[2])
+    return value, low, high
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ describe, and decide nothing.
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -25,8 +25,8 @@ from scipy.special import betainc
 
 from ..errors import UsageError
 from .intervals import Interval, difference_error, t_quantile
-from .metrics import Metric
-from .units import Floats, Ints, Units
+from .metrics import DRAWS, Metric
+from .units import Bools, Floats, Ints, Units
 
 EXACT_GROUPS = 14
 FEW_GROUPS = 20
@@ -167,15 +167,47 @@ def swap_groups(filled: Units, metric: Metric, *, seed: int) -> Swaps:
     sign = 1.0 if metric.higher_is_better else -1.0
     differ = np.zeros(filled.groups, dtype=np.bool_)
     differ[filled.group[(first.predicted != second.predicted).any(axis=0)]] = True
+    return _swap(
+        differ,
+        _group_weights(filled, metric),
+        sign * (metric.of(second) - metric.of(first)),
+        lambda swaps: sign * metric.swapped(filled, swaps),
+        draws=metric.draws,
+        seed=seed,
+    )
+
+
+def swap_gains(gains: Floats, *, seed: int) -> Swaps:
+    """Swap which of two systems each unit speaks for; ``gains`` is what the second gains by each, and 0 by a tie."""
+    units = len(gains)
+    return _swap(
+        gains != 0.0,
+        np.full(units, 1.0 / units),
+        float(gains.mean()),
+        lambda swaps: np.asarray((1.0 - 2.0 * swaps) @ gains / units),
+        draws=DRAWS,
+        seed=seed,
+    )
+
+
+def _swap(
+    differ: Bools,
+    weights: Floats,
+    observed: float,
+    difference_after: Callable[[Bools], Floats],
+    *,
+    draws: int,
+    seed: int,
+) -> Swaps:
+    """Return the differences after swaps of groups: which of them differ, and the share that each holds."""
     differing = np.flatnonzero(differ)
     exact = len(differing) <= EXACT_GROUPS
-    count = 1 << len(differing) if exact else metric.draws
-    weights = _group_weights(filled, metric)
+    count = 1 << len(differing) if exact else draws
     # Groups in which nothing differs change no value, and still hold a share of any supposed difference.
     alike_weights = weights[~differ]
     repeats = 1
     if exact and len(alike_weights):
-        repeats = max(1, metric.draws // count)
+        repeats = max(1, draws // count)
     values: list[Floats] = []
     shares: list[Floats] = []
     draw, draw_alike = np.random.default_rng(seed), np.random.default_rng((seed, 1))
@@ -185,13 +217,13 @@ def swap_groups(filled: Units, metric: Metric, *, seed: int) -> Swaps:
             chosen = (codes[:, np.newaxis] >> np.arange(len(differing)) & 1).astype(np.bool_)
         else:
             chosen = draw.integers(0, 2, size=(len(codes), len(differing))).astype(np.bool_)
-        swaps = np.zeros((len(codes), filled.groups), dtype=np.bool_)
+        swaps = np.zeros((len(codes), len(differ)), dtype=np.bool_)
         swaps[:, differing] = chosen
         alike = draw_alike.integers(0, 2, size=(len(codes) * repeats, len(alike_weights)))
-        values.append(np.repeat(sign * metric.swapped(filled, swaps), repeats))
+        values.append(np.repeat(difference_after(swaps), repeats))
         shares.append(np.repeat(swaps @ weights, repeats) + alike @ alike_weights)
     return Swaps(
-        observed=sign * (metric.of(second) - metric.of(first)),
+        observed=observed,
         values=np.concatenate(values),
         shares=np.concatenate(shares),
         count=count,

@@ -237,7 +237,7 @@ class Gate:
         if failing:
             decided = f"fails {failing} of {len(self.checks)} checks"
         elif self.undecided:
-            decided = "cannot be told to pass"
+            decided = "whether it passes cannot be told"
         size = plural(self.cases, "case")
         if self.left_out:
             size += f" ({self.left_out} left out)"

@@ -1,7 +1,8 @@
 """The plan of a proof by labels: which units people label, fixed before any label is seen, and what the labels decide.
 
-Better than basic is one sign test. A version becomes the latest by the rule of a compilation: it was asked as in its
-proof, and its sealed test has shown it to be better than the best constant answer.
+Better than basic is one test of the judge's own metric, in which each label counts what it is worth. A version becomes
+the latest by the rule of a compilation: it was asked as in its proof, and its sealed test has shown it to be better
+than the best constant answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,19 +16,21 @@ from pydantic import TypeAdapter
 
 from ..cases import Value
 from ..errors import CheckpointError, GoldError, JuristError, plural
-from ..evaluation.disagreements import Signs, credit, gain_of, win_share_shown
+from ..evaluation.disagreements import UnitGains, weigh, win_share_shown
 from ..evaluation.plain import plain, plain_fields
+from ..evaluation.scale import resolve
 from ..gold.goldset import Gold
 from ..gold.raters import merged, unit_ratings
 from ..gold.rows import AMBIGUITY
 from ..gold.sheets import SheetLine
 from ..gold.writing import write_whole
-from ..keeping.artifact_card import Artifact
+from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 
 _FILE = "plan.json"
+_ALIKE = "accuracy"  # the metric in which all units count alike
 Key = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
 Labels = Mapping[Key, Value | None]
@@ -64,7 +67,7 @@ class LabelPlan:
     level: float  # of the one-sided test
     # rows, groups and units asked about, and the share that differs, with its interval
     surveyed: Mapping[str, Any]
-    right_or_wrong: bool  # whether answers are right or wrong, and not near or far
+    metric: str  # the name of the judge's own metric, by which labels count
     units: tuple[PlannedUnit, ...]  # those to label, in the order in which they are shown
     content: tuple[Mapping[str, Any], ...]  # the rows of these units, without labels
     earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
@@ -103,9 +106,9 @@ class LabelPlan:
 
     @property
     def confirms(self) -> float | None:
-        """The gain in correct units that so many labels show with a power of .8; ``None`` without such units."""
+        """The gain in accuracy that so many labels show with a power of .8; ``None`` where labels count otherwise."""
         share = win_share_shown(len(self.units), self.level)
-        if share is None or not self.right_or_wrong:
+        if share is None or self.metric != _ALIKE:
             return None
         return float(self.surveyed["rate"]) * (2.0 * share - 1.0)
 
@@ -114,23 +117,22 @@ class LabelPlan:
         """What was found and planned, for people, a line each."""
         surveyed = self.surveyed
         share = win_share_shown(len(self.units), self.level) or 1.0
-        able = (
-            f"a win on {100 * share:.0f} % of them"
-            if self.confirms is None
-            else f"a gain of {100 * self.confirms:.1f} points of correct units"
-        )
+        if self.confirms is None:
+            able = f"a win on {100 * share:.0f} % of them, where they count alike in {self.metric}"
+        else:
+            able = f"a gain of {100 * self.confirms:.1f} points of correct units"
         number = f", plan {self.opening} of this version or of these rows" if self.opening > 1 else ""
         return (
             f"{self.version} and the basic prompt differ on {surveyed['differing']} of {surveyed['units']} units "
             f"({100 * surveyed['rate']:.1f} %, 95 % interval {100 * surveyed['low']:.1f} to "
             f"{100 * surveyed['high']:.1f}), in {surveyed['differing_groups']} of {surveyed['groups']} groups",
             f"planned: {plural(len(self.units), 'label')} of these units, one a group, drawn at random; they will "
-            f"mostly confirm {able} (one-sided sign test at the level {self.level:.3g}{number}, power .8)",
+            f"mostly confirm {able} (one-sided test at the level {self.level:.3g}{number}, power .8)",
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values, without the answers: whoever reads it may be the one who labels."""
-        shown = plain_fields(self, "artifact", "conditions", "right_or_wrong", "units", "content", "earlier")
+        shown = plain_fields(self, "artifact", "conditions", "units", "content", "earlier")
         return {**shown, "labels": len(self.units), "confirms": self.confirms}
 
     def missing(self, labels: Labels) -> int:
@@ -174,7 +176,22 @@ def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
     return labels
 
 
-def decide(plan: LabelPlan, judge: Judge, labels: Labels) -> dict[str, Any]:
+def unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
+    """Return what a unit counts in the judge's metric, by the sealed test of a version or of the one it is made of."""
+    proven = artifact
+    while not proven.proof() and proven.about.parent:
+        proven = store.load(f"{artifact.judge}@{proven.about.parent}")
+    proof = proven.proof()
+    if not proof:
+        raise JuristError(
+            f"{artifact.ref} kept no answers of a sealed test, by which labels are weighed in {judge.metric}",
+            hint=f"compile {artifact.judge} again",
+        )
+    basic, compiled = (rows_of(judge.answer, proof, system) for system in ("basic", "compiled"))
+    return UnitGains.of(basic, compiled, resolve(judge.metric, judge.comparison), judge.comparison)
+
+
+def decide(plan: LabelPlan, judge: Judge, labels: Labels, worth: UnitGains) -> dict[str, Any]:
     """Return what the labels of a plan show, as JSON values."""
     if missing := plan.missing(labels):
         raise JuristError(
@@ -182,29 +199,29 @@ def decide(plan: LabelPlan, judge: Judge, labels: Labels) -> dict[str, Any]:
             "before all are",
             hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
         )
-    comparison, scale, gains = judge.comparison, judge.answer.scale, []
+    scale = judge.answer.scale
+    gains: list[float] = []
     for unit in plan.units:
         gold = labels[unit.key]
         basic, compiled = (
             None if value is None else scale.of_json(value) for value in (unit.basic, unit.compiled)
         )
-        gained = 0.0 if gold is None else credit(comparison, gold, compiled) - credit(comparison, gold, basic)
-        gains.append(gained)
-    signs = Signs(
-        wins=sum(gain > 0 for gain in gains),
-        losses=sum(gain < 0 for gain in gains),
-        ties=sum(gain == 0 for gain in gains),
-    )
+        gains.append(0.0 if gold is None else worth.gain(gold, basic, compiled))
+    golds = judge.comparison.domain or {gold for gold in labels.values() if gold is not None}
+    largest = worth.largest(golds) if golds else 1.0
     rate = plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"]
+    found = weigh(gains, largest, rate, plan.level)
     return {
         **{key: value for key, value in plan.to_json().items() if key not in ("decision", "version")},
         "conditions": list(plan.conditions),
-        **vars(signs),
+        "wins": found.wins,
+        "losses": found.losses,
+        "ties": found.ties,
         "untold": sum(labels[unit.key] is None for unit in plan.units),
-        "p": signs.p,
-        "verdict": signs.verdict(sum(gains), plan.level),
-        "gain": plain(gain_of(rate, gains, plan.level)),
-        "gain_in": "correct units" if plan.right_or_wrong else "similarity to people",
+        "p": found.better,
+        "verdict": found.verdict,
+        "gain": plain(found.gain),
+        "gain_in": plan.metric,
         "decided": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
     }
 
@@ -213,7 +230,7 @@ def decided(
     store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, answers: Gold
 ) -> tuple[LabelPlan, bool, str]:
     """Decide a plan by people's labels; return it, whether the version is the latest now, and why."""
-    decision = decide(plan, judge, labels_in(plan, answers))
+    decision = decide(plan, judge, labels_in(plan, answers), unit_gains(store, artifact, judge))
     return replace(plan, decision=decision), *settle(store, artifact, plan, decision)
 
 
@@ -240,6 +257,7 @@ def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:
         return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"
     if artifact.about.decision.verdict == "worse":
         return "its sealed test has shown it to be worse"
-    if not (artifact.card["decision"].get("constant") or {}).get("better"):
+    proven = artifact.card.get("decision") or {}
+    if not (proven.get("constant") or {}).get("better"):
         return "its sealed test has not shown it to be better than a constant answer"
     return ""

@@ -12,11 +12,11 @@ from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, checked, plural
-from ..evaluation.disagreements import apart
+from ..evaluation.disagreements import apart, fewest_labels
 from ..evaluation.intervals import estimated
 from ..evaluation.metrics import mean
-from ..evaluation.paired import fewest_groups
 from ..evaluation.proof import level_of
+from ..evaluation.scale import resolve
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -26,7 +26,7 @@ from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.paying import Start
 from .experiment import Answers, Experiment
 from .judges import loaded_of
-from .label_plan import LabelPlan, PlannedUnit, decided, drawn
+from .label_plan import LabelPlan, PlannedUnit, decided, drawn, unit_gains
 from .sealed_rows import ALPHA, Look, Openings
 from .surface import GoldLike, ModelLike, Surface, gold_of, model_of, store_of
 
@@ -189,11 +189,12 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
     if (basic.state, basic.adapter, basic.wanted) == (version.state, version.adapter, version.wanted):
         hint = "compile with more rows, a larger budget or another --optimizer"
         raise UsageError(f"{artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)
+    unit_gains(store, artifact, version.judge)  # without a sealed test nothing could be decided
     with surface.asking(work, "asking both") as (job, step):
         answers = work.ask(job, step)
         known = [*(unit.key for unit in before.units), *before.earlier] if before else []
         plan = _plan(work, answers, known)
-        least = fewest_groups(plan.level)
+        least = fewest_labels(plan.level)
         able = len(plan.units) >= least
         if able:
             cases = {case.id: case for case in work.cases}
@@ -234,7 +235,7 @@ def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[st
         opening=opening,
         level=level_of(ALPHA, opening),
         surveyed={**surveyed, "left_out": work.left_out},
-        right_or_wrong=bool(judge.comparison.right_means),
+        metric=resolve(judge.metric, judge.comparison).name,
         units=chosen,
         content=tuple(content),
         earlier=tuple(known),

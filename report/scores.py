@@ -204,8 +204,8 @@ def disagreement_words(shown: Mapping[str, Any]) -> tuple[str, ...]:
     labels = plural(shown["wins"] + shown["losses"] + shown["ties"], "labelled unit")
     return (
         f"compiled is {shown['verdict']} where the two differ: of {labels} {shown['wins']} won, "
-        f"{shown['losses']} lost, {shown['ties']} tied{untold}, p = {shown['p']:.3g} (one-sided sign test, "
-        f"level {shown['level']:.3g})",
+        f"{shown['losses']} lost, {shown['ties']} tied{untold}, p = {shown['p']:.3g} (one-sided test by "
+        f"what each counts, level {shown['level']:.3g})",
         f"gain {gain['value']:+.3f} of {shown['gain_in']}, {100 * (1 - 2 * shown['level']):.4g} % interval "
         f"{gain['low']:+.3f} to {gain['high']:+.3f}: they differ on {100 * seen['rate']:.1f} % of {seen['units']} "
         f"units in {seen['groups']} groups of {shown['rows']['name']}, model {shown['model']}",

@@ -1,63 +1,131 @@
-"""Labels where two prompts differ: the sign test holds its level exactly, and the gain's interval covers."""
+"""Labels where two prompts differ: each counts what it is worth in the metric, and the interval is of the test."""
 
 import math
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from measures import rows_of
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.disagreements import Signs, apart, credit, gain_of, win_share_shown
-from jurist.evaluation.paired import fewest_groups, sign_test
+from jurist.evaluation.disagreements import (
+    UnitGains,
+    alike_test,
+    apart,
+    credit,
+    fewest_labels,
+    weigh,
+    win_share_shown,
+)
+from jurist.evaluation.paired import sign_test
 from jurist.evaluation.scores import Scores
 
 LEVELS = (0.025, 0.025 / 3, 0.025 / 6)
-COUNTS = st.integers(0, 60)
+
+
+CLOSED = ClosedLabels("ab")
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("labels", [1, 5, 6, 12, 40, 101])
-def test_its_size_is_within_the_level_exactly(labels: int, level: float) -> None:
+@pytest.mark.parametrize("labels", [1, 5, 6, 7, 12, 40, 101])
+def test_its_size_is_within_the_level_where_units_count_alike(labels: int, level: float) -> None:
     size = sum(
         math.comb(labels, wins) / 2**labels
         for wins in range(labels + 1)
-        if Signs(wins=wins, losses=labels - wins).verdict(wins - labels / 2, level) == "better"
+        if alike_test(wins, labels - wins) < level
     )
     assert size < level
-    assert (size > 0) == (labels >= fewest_groups(level))
+    assert (size > 0) == (labels >= fewest_labels(level))
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("labels", [8, 9, 20, 40, 200])
 def test_what_is_said_beforehand_has_the_power_that_is_said(labels: int, level: float) -> None:
     share = win_share_shown(labels, level)
-    if labels < fewest_groups(level):
+    if labels < fewest_labels(level):
         assert share is None
         return
     assert share is not None
-    shown = [wins for wins in range(labels + 1) if sign_test(wins, labels - wins) < level]
+    shown = [wins for wins in range(labels + 1) if alike_test(wins, labels - wins) < level]
     power = sum(math.comb(labels, wins) * share**wins * (1 - share) ** (labels - wins) for wins in shown)
     assert math.isclose(power, 0.8, abs_tol=1e-9)
 
 
-@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 20), st.floats(0.02, 0.9))
-def test_the_interval_holds_the_gain_and_excludes_0_only_with_the_test(
-    wins: int, losses: int, ties: int, rate: float
-) -> None:
-    if not wins + losses + ties:
+@settings(max_examples=60)
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 20))
+def test_units_that_count_alike_are_tested_by_their_signs(wins: int, losses: int, ties: int) -> None:
+    if not wins + losses:
         return
-    gains = [1.0] * wins + [-1.0] * losses + [0.0] * ties
-    found = gain_of((rate, rate * 0.7, min(1.0, rate * 1.3)), gains, 0.025)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.value is not None
-    assert math.isclose(found.value, rate * (wins - losses) / len(gains), abs_tol=1e-12)
-    assert -1 <= found.low <= found.value + 1e-12
-    assert found.value - 1e-12 <= found.high <= 1
-    assert (found.low > 0) <= (sign_test(wins, losses) <= 0.025)
-    assert (found.high < 0) <= (sign_test(losses, wins) <= 0.025)
-    turned = gain_of((rate, rate * 0.7, min(1.0, rate * 1.3)), [-one for one in gains], 0.025)
-    assert math.isclose(turned.low or 0.0, -found.high, abs_tol=1e-9)
+    found = weigh([1.0] * wins + [-1.0] * losses + [0.0] * ties, 1.0, (0.2, 0.1, 0.3), 0.025)
+    assert (found.wins, found.losses, found.ties) == (wins, losses, ties)
+    expected = alike_test(wins, losses)
+    assert found.better == pytest.approx(expected, abs=4 * math.sqrt(expected / 10_000) + 1e-3)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from([-5.0, -1.0, -0.5, 0.0, 0.5, 1.0, 5.0]), min_size=1, max_size=40),
+    st.floats(0.02, 0.9),
+    st.sampled_from(LEVELS),
+)
+def test_the_interval_holds_the_gain_and_excludes_0_exactly_where_it_is_shown(
+    gains: list[float], rate: float, level: float
+) -> None:
+    ends = rate, rate * 0.7, min(1.0, rate * 1.3)
+    found = weigh(gains, 5.0, ends, level)
+    low, value, high = found.gain.low, found.gain.value, found.gain.high
+    assert low is not None
+    assert value is not None
+    assert high is not None
+    assert math.isclose(value, rate * sum(gains) / len(gains), abs_tol=1e-12)
+    assert low - 1e-12 <= value <= high + 1e-12
+    assert (found.verdict == "better", found.verdict == "worse") == (low > 0.0, high < 0.0)
+    assert (found.verdict == "better") == (found.better < level)
+    turned = weigh([-gain for gain in gains], 5.0, ends, level)
+    assert {found.verdict, turned.verdict} != {"better"}
+
+
+def proof_of(positives: int, negatives: int) -> UnitGains:
+    """What units count in balanced accuracy after a sealed test with so many units of each class."""
+    rows = rows_of([("a", "a")] * positives + [("b", "b")] * negatives, group_size=1)
+    return UnitGains.of(rows, rows, CLOSED.metrics["balanced_accuracy"], CLOSED)
+
+
+def test_a_unit_of_a_rare_class_counts_as_much_more_as_it_is_rare() -> None:
+    worth = proof_of(10, 90)
+    rare, usual = worth.gain("a", "b", "a"), worth.gain("b", "a", "b")
+    assert rare == pytest.approx(5.0, rel=0.06)
+    assert usual == pytest.approx(0.556, rel=0.01)
+    assert worth.gain("a", "a", "b") == pytest.approx(-rare)
+    assert worth.gain("a", None, "b") == 0.0  # nothing is as wrong as the other label
+    assert worth.largest("ab") == pytest.approx(rare)
+    alike = UnitGains.of(worth.rows[:4], worth.rows[:4], CLOSED.metrics["accuracy"], CLOSED)
+    assert (alike.gain("a", "b", "a"), alike.gain("b", "a", "b")) == (pytest.approx(1.0), pytest.approx(1.0))
+
+
+def test_more_correct_units_are_no_gain_where_the_rare_class_is_lost() -> None:
+    """Ten percent are positive; recall falls from .80 to .45, and specificity rises from .80 to .95."""
+    worth = proof_of(10, 90)
+    gains = [worth.gain("b", "a", "b")] * 31 + [worth.gain("a", "a", "b")] * 9
+    found = weigh(gains, worth.largest("ab"), (0.2, 0.15, 0.25), 0.025)
+    assert sign_test(31, 9) < 0.001
+    assert found.verdict != "better"
+    assert (found.gain.value or 0.0) < 0.0
+
+
+def test_equal_judges_that_trade_errors_are_hardly_ever_called_better() -> None:
+    """Balanced accuracy stays at .80: recall .80 -> .65, specificity .80 -> .95; a tenth of the units are positive."""
+    rng, runs, worth = np.random.default_rng(3), 300, proof_of(10, 90)
+    rare, usual = worth.gain("a", "b", "a"), worth.gain("b", "a", "b")
+    shares = np.array([0.1 * 0.2 * 0.65, 0.1 * 0.8 * 0.35, 0.9 * 0.2 * 0.95, 0.9 * 0.8 * 0.05])
+    better = signs = 0
+    for _ in range(runs):
+        drawn = rng.choice([rare, -rare, usual, -usual], size=40, p=shares / shares.sum())
+        better += weigh(drawn.tolist(), rare, (0.2, 0.15, 0.25), 0.025).verdict == "better"
+        signs += sign_test(int((drawn > 0).sum()), int((drawn < 0).sum())) < 0.025
+    assert signs > 0.5 * runs  # what counting correct units says
+    assert better <= 0.05 * runs
 
 
 def test_answers_are_apart_where_a_label_can_tell_them_apart() -> None:
@@ -69,10 +137,3 @@ def test_answers_are_apart_where_a_label_can_tell_them_apart() -> None:
     scale = Scores(low=1, high=5)
     assert apart(scale, 2, 4)
     assert credit(scale, 5, 4) > credit(scale, 5, 2) > credit(scale, 5, None) == 0.0
-
-
-def test_a_few_large_losses_stand_against_many_small_wins() -> None:
-    signs = Signs(wins=30, losses=5)
-    assert signs.verdict(0.1, 0.025) == "better"
-    assert signs.verdict(-0.1, 0.025) == "not shown to be better"
-    assert Signs(wins=2, losses=30).verdict(-0.3, 0.025) == "worse"

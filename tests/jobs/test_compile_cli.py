@@ -8,6 +8,7 @@ from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
+from jurist.jobs.sealed_rows import Openings
 from jurist.programs.fect import FECT
 
 OPRO = ("--set", "steps=2", "--set", "candidates=2")
@@ -38,7 +39,9 @@ def test_the_same_seed_gives_the_same_files() -> None:
 
 
 def test_what_the_card_says_fits_together_and_is_what_is_kept() -> None:
-    card = compile_("--json").json
+    compile_()
+    write_jsonl(Path("more.jsonl"), claims(groups=20)[42:])
+    card = ok("artifacts", "remember", "fect@1", "more.jsonl", "--force", "--json").json
     split = _parts(0)
     sizes = [len(split.train), len(split.dev), len(split.test)]
     assert [card["gold"][part] for part in ("train", "dev", "test")] == sizes
@@ -46,10 +49,32 @@ def test_what_the_card_says_fits_together_and_is_what_is_kept() -> None:
         assert all(score["low"] <= score["value"] <= score["high"] for score in card["scores"][side].values())
         assert card["counts"][side]["units"]["total"] == len(split.test)
     assert card["spend"]["calls"] == card["spend"]["by_purpose"]["total"]["calls"] > 0
-    assert (card["judge"], card["variant"], card["version"], card["parent"]) == ("fect", "basic", 1, None)
+    assert (card["judge"], card["variant"], card["version"], card["parent"]) == ("fect", "basic", 2, 1)
     assert card["optimizer"]["params"]["sizes"] == "2"
-    kept = json.loads(Path("compiled/fect/1/card.json").read_text())
+    kept = json.loads(Path("compiled/fect/2/card.json").read_text())
     assert {key: card[key] for key in kept} == kept
+
+
+def test_where_nothing_better_is_found_the_sealed_test_is_not_asked_and_not_opened() -> None:
+    first = compile_("--json")
+    card = first.json
+    split = _parts(0)
+    assert (card["decision"]["verdict"], card["scores"]) == ("nothing better found", None)
+    assert (card["test_openings"], card["test_rows"]["used"], card["latest"]) == (0, 0, False)
+    assert not Path("compiled/fect/1/proof.jsonl").exists()
+    assert {row.before for row in Openings().of(split.test)} == {0}
+    assert "decision: nothing better than the basic prompt was found" in first.people
+    assert "--max-calls" in first.people
+    assert "nothing better found" in ok("artifacts", "list").out
+    ok("report", "fect@1", "--gold", "gold.jsonl", "-o", "report.html")
+    assert "Nothing better than the prompt you started with was found" in Path("report.html").read_text()
+    assert "Not proven: nothing better" in ok("export", "fect@1", "--to", "markdown").out
+    ok("artifacts", "verify", "fect@1")
+    ok("artifacts", "show", "fect@1")
+    # the next one is the first that opens the test
+    write_jsonl(Path("more.jsonl"), claims(groups=20)[42:])
+    later = ok("artifacts", "remember", "fect@1", "more.jsonl", "--force", "--json").json
+    assert (later["test_openings"], later["decision"]["tested"]) == (1, 0.025)
 
 
 def test_the_sealed_test_is_nowhere_in_the_artifact() -> None:
@@ -74,7 +99,6 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     first = compile_("--json")
     assert first.json["decision"]["verdict"] != "better"  # the small gold has too few test rows for any proof
     assert first.json["latest"] is False
-    assert "not shown to be better" in first.people
     assert "not promoted" in first.people
     basic = ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
     assert "no version of fect has passed a sealed test: its basic prompt is used" in basic.err

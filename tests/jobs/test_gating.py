@@ -5,13 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 from judges import changed
+from measures import rows_of
 from small import claims, cli, write_jsonl
 
 import jurist
 from jurist import assert_judge
 from jurist.errors import JuristError, UsageError
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.contrasts import contrast, not_worse, usual_margin
+from jurist.evaluation.scores import Scores
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
@@ -59,7 +64,7 @@ def test_limits_pass_at_the_value_and_fail_above_it(f1: Any) -> None:
 def test_a_judge_that_is_held_against_itself_is_asked_once() -> None:
     found = run("--not-worse-than", ":basic")
     said, words = found["checks"][0], "it is the same judge, and asked once"
-    assert said == {"name": "not worse than fect:basic", "passed": True, "words": words}
+    assert said == {"name": "not worse than fect:basic", "passed": True, "words": words, "undecided": False}
     assert [one["spend"]["calls"] for one in found["comparison"]["judges"]] == [len(claims())]
 
 
@@ -103,11 +108,63 @@ def test_a_worse_judge_does_not_pass_and_the_better_one_does() -> None:
     worse = jurist.gate(two, "gold.jsonl", not_worse_than=one, margin=0.0, max_unusable=1)
     assert (better.passed, worse.passed) == (True, False)
     shown = jurist.gate(two, "gold.jsonl", not_worse_than=one, max_unusable=1)
-    assert shown.passed == (shown.comparison.tests[0].verdict != "worse")
+    assert (shown.passed, shown.undecided, shown.comparison.tests[0].verdict) == (False, False, "worse")
     few = write_jsonl(Path("few.jsonl"), hard()[:12])
-    said = jurist.gate(two, str(few), not_worse_than=one, max_unusable=1, at_least=1)
-    assert "groups cannot show that it is worse" in said.words
-    assert "cannot show that it is worse" not in shown.words
+    open_gate = jurist.gate(two, str(few), not_worse_than=one, max_unusable=1, at_least=1)
+    assert (open_gate.passed, open_gate.undecided) == (False, True)
+    assert "cannot be told: at least 6 groups are needed, and there are 4" in open_gate.words
+    asked = ("gate", two, "--gold", few, "--not-worse-than", one, "--max-unusable", 1, "--at-least", 1)
+    done = cli(*asked)
+    assert done.code == 1  # neither passed nor failed
+    assert "whether it passes cannot be told" in done.out
+
+
+NOT_WORSE = [
+    # rows, how many more the second has right, margin -> what is said
+    (400, 0, 0.05, "holds", "p = 1"),
+    (30, 0, 0.05, "cannot be told", "30 rows; at least"),
+    (200, -60, 0.05, "fails", "shown to be worse"),
+    (100, -8, 0.05, "fails", "shown to be worse"),
+    (100, -2, 0.05, "cannot be told", "100 rows; at least"),
+    (400, -8, 0.05, "holds", "p ="),
+    (400, 60, 0.0, "holds", "p ="),
+    (5, 0, 0.05, "cannot be told", "at least 6 groups are needed, and there are 5"),
+]
+
+
+@pytest.mark.parametrize(("rows", "gained", "margin", "outcome", "words"), NOT_WORSE)
+def test_not_worse_is_shown_or_cannot_be_told(
+    rows: int, gained: int, margin: float, outcome: str, words: str
+) -> None:
+    """The first judge is right in four of five rows, and where both err otherwise the second gains or loses."""
+    kind = ClosedLabels("ax")
+    first = [place % 5 != 0 for place in range(rows)]
+    second = list(first)
+    changing = [place for place in range(rows) if first[place] == (gained < 0)]
+    for place in changing[: abs(gained)]:
+        second[place] = gained > 0
+    judged = [rows_of([("a", "xa"[right]) for right in said], group_size=1) for said in (first, second)]
+    test = contrast(("new", [judged[1]]), ("old", [judged[0]]), "accuracy", kind)
+    found = not_worse(test, margin, rows)
+    assert (found.outcome, words in found.words) == (outcome, True), found.words
+
+
+def test_a_version_that_is_a_tenth_worse_hardly_ever_passes() -> None:
+    rng, kind, passed = np.random.default_rng(0), ClosedLabels("ax"), 0
+    for _ in range(60):
+        judged = []
+        for right in (0.8, 0.7):
+            judged.append(rows_of([("a", "xa"[int(flag)]) for flag in rng.random(60) < right], group_size=1))
+        test = contrast(("new", [judged[1]]), ("old", [judged[0]]), "accuracy", kind)
+        passed += not_worse(test, 0.05, 60).outcome == "holds"
+    assert passed <= 3
+
+
+def test_the_usual_margin_is_a_share_of_the_scale() -> None:
+    scores = Scores(1, 5, whole=True).metrics
+    assert usual_margin(ClosedLabels("ab").metrics["accuracy"]) == 0.05
+    assert usual_margin(scores["quadratic_kappa"]) == 0.05
+    assert usual_margin(scores["mae"]) == pytest.approx(0.2)
 
 
 def compiled_on(rows: list[dict[str, Any]]) -> None:

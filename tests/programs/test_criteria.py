@@ -185,7 +185,11 @@ def test_a_version_is_proven_by_criterion_run_exported_gated_and_reported() -> N
     log = [{**row, "action": row["action"] or "hold", "grounded": "no", "tone": "3"} for row in GIVEN]
     write_jsonl(Path("log.jsonl"), log)
     checks = json.loads(cli(*gate, "--not-worse-than", "recorded:log.jsonl", "--json").out)["checks"]
-    named = {f"not worse than recorded:log.jsonl in {name}.{one['metric']}" for name, one in each.items()}
+    scales = {"balanced_accuracy": "0.05", "quadratic_kappa": "0.05"}
+    named = {
+        f"not worse than recorded:log.jsonl by more than {scales[one['metric']]} in {name}.{one['metric']}"
+        for name, one in each.items()
+    }
     assert named < {check["name"] for check in checks}
     ok("report", "desk@1", "-o", "report.html", *store)
     assert "quadratic_kappa" in Path("report.html").read_text(encoding="utf-8")
