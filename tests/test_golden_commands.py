@@ -60,6 +60,8 @@ generate haluagent --input docs.jsonl --output items
 generate faithqa --input docs.jsonl --output bench.jsonl --size 4 --tasks fact --max-rejected 1
 assess offline --benchmark items/benchmark.jsonl --limit 3
 table cognibench-3 --gold cognibench-mini --detector cognibench:basic
+artifacts remember fect@1 more.jsonl --force
+artifacts list fect
 new mine --from prompt.md --labels yes,no
 """
 LEFT_OUT = shlex.split(
@@ -77,6 +79,7 @@ def _world() -> None:
     write_jsonl(
         Path("new.jsonl"), [{name: row[name] for name in ("group", "conversation", "claim")} for row in new]
     )
+    write_jsonl(Path("more.jsonl"), claims(groups=20)[36:])
     write_jsonl(
         Path("docs.jsonl"), [json.loads(line) for line in (DATASETS / "haluagent-docs/gold.jsonl").open()][:3]
     )
