@@ -123,10 +123,12 @@ def _value_of_scores(metric: str, lowest: float, missed: float, near: float) -> 
 def traded(metric: str, positive: float) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """Return the errors of two judges that err otherwise and are equally good; ``None`` if there are none."""
     if KINDS[metric] is SCORES:  # rare and large against frequent and small
-        first, start = (0.5, 0.0), 0.0
-        wanted = value_of(metric, positive, *first)
-        solved = _solved(lambda near: value_of(metric, positive, start, near) - wanted)
-        return None if solved is None else (first, (start, solved))
+        for missed in (0.5, 0.3, 0.15, 0.05):
+            wanted = value_of(metric, positive, missed, 0.0)
+            near = _solved(partial(_excess, metric, positive, wanted))
+            if near is not None:
+                return (missed, 0.0), (0.0, near)
+        return None
     if metric == "objects":  # few are named where there is nothing
         first, start = (0.6, 0.1 * positive), 0.1
         wanted = value_of(metric, positive, *first)
@@ -135,6 +137,10 @@ def traded(metric: str, positive: float) -> tuple[tuple[float, float], tuple[flo
     wanted = value_of(metric, positive, ERROR, ERROR)
     solved = _solved(lambda missed: value_of(metric, positive, missed, ALARMS) - wanted)
     return None if solved is None else ((ERROR, ERROR), (solved, ALARMS))
+
+
+def _excess(metric: str, lowest: float, wanted: float, near: float) -> float:
+    return value_of(metric, lowest, 0.0, near) - wanted
 
 
 def _solved(excess: Callable[[float], float]) -> float | None:

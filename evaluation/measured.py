@@ -6,7 +6,7 @@ missing ones could move it, and the objective counts them as wrong.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ import numpy as np
 from ..cases import Value
 from ..errors import choices
 from .criteria import CriteriaScale
-from .intervals import Estimate, metric_interval
+from .intervals import Estimate, Interval, leaving_out, metric_interval
 from .metrics import Metric
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve, shown_metrics
 from .units import Units, encode
+
+_ROUNDING = 1e-9  # equal values may be computed along different roundings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,17 @@ def score(units: Units, metric: Metric) -> Score:
     worst, best = metric.bounds(units)
     interval = metric_interval(units, metric)
     return Score(value=metric.of(units), worst=worst, best=best, interval=interval)
+
+
+def score_constant(units: Units, metric: Metric) -> Score:
+    """Score one answer to every unit: where the metric gives it the same value on any units, there is no interval."""
+    found = score(units, metric)
+    left = metric.resampled(units, leaving_out(units.groups))
+    varies = float(np.abs(left - found.value).max()) > _ROUNDING
+    if varies or len(np.unique(units.gold)) < 2:
+        return found
+    fixed = Interval(low=found.value, high=found.value, groups=units.groups)
+    return replace(found, interval=fixed)
 
 
 def measure(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Measured:
@@ -159,9 +172,10 @@ class ClassScores:
 
     label: str
     gold: int  # units that have it in gold, answered or not
-    precision: Score  # this and the others are over the answered units
-    recall: Score
-    f1: Score
+    # These are over the answered units; ``None`` where there is nothing that they are a share of.
+    precision: Score | None  # of units that were given the class
+    recall: Score | None  # of units that have it in gold
+    f1: Score | None  # of both
 
 
 def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, ...]:
@@ -169,15 +183,19 @@ def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, .
     if not comparison.classes:
         return ()
     units = encode(comparison, rows)
-    golds = [value for row in rows for value in row.gold if value is not None]
-    return tuple(
-        ClassScores(
-            label=label,
-            gold=sum(value == label if isinstance(value, str) else label in value for value in golds),
-            **{name: score(units, metric) for name, metric in metrics.items()},
-        )
-        for label, metrics in comparison.classes.items()
-    )
+    pairs = [
+        pair for row in rows for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None
+    ]
+    answered = [pair for pair in pairs if pair[1] is not None]
+    in_gold = _by_class(Counter(gold for gold, _ in pairs))
+    found = _by_class(Counter(gold for gold, _ in answered))
+    given = _by_class(Counter(said for _, said in answered))
+    classes = []
+    for label, metrics in comparison.classes.items():
+        over = {"precision": given[label], "recall": found[label], "f1": given[label] + found[label]}
+        scores = {name: score(units, metric) if over[name] else None for name, metric in metrics.items()}
+        classes.append(ClassScores(label=label, gold=in_gold[label], **scores))
+    return tuple(classes)
 
 
 UNANSWERED = "no answer"

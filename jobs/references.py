@@ -16,7 +16,7 @@ from ..evaluation.agreement import Ceiling
 from ..evaluation.contrasts import Contrast, contrast, corrected
 from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
-from ..evaluation.measured import Score, objective_score, score
+from ..evaluation.measured import Score, objective_score, score, score_constant
 from ..evaluation.rows import Row
 from ..evaluation.scale import Learned, resolve
 from ..evaluation.units import encode
@@ -132,7 +132,10 @@ def references(
         rows_of[log.name] = ("verdicts given before", tuple(map(row_of, asked, log.asker().ask_all(asked))))
     metric, found = resolve(judge.metric, judge.comparison), {}
     for name, (answer, rows) in rows_of.items():
-        found[name] = Reference(answer=answer, rows=rows, score=score(encode(judge.comparison, rows), metric))
+        scored = score_constant if name == "constant" else score
+        found[name] = Reference(
+            answer=answer, rows=rows, score=scored(encode(judge.comparison, rows), metric)
+        )
     return References(metric=metric.name, found=found, people=people)
 
 

@@ -23,10 +23,15 @@ def number_cell(value: float | None, form: str = ".3f") -> str:
 
 
 def metric_cell(score: Mapping[str, float] | None) -> str:
-    """Return ``0.712 [0.650, 0.771]``, with the worst case that unanswered units imply where there are any."""
+    """Return ``0.712 [0.650, 0.771]``, with the worst case that unanswered units imply where there are any.
+
+    A value that cannot be another one has no interval, and ``None`` is shown as ``-``.
+    """
     if score is None:
         return "-"
-    text = f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
+    text = f"{score['value']:.3f}"
+    if score["low"] < score["high"]:
+        text += f" [{score['low']:.3f}, {score['high']:.3f}]"
     if score.get("best", 0.0) - score.get("worst", 0.0) > 1e-9:
         text += f" ({score['worst']:.3f} to {score['best']:.3f} if all units were answered)"
     return text
