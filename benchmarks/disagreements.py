@@ -7,6 +7,8 @@ the one-sided permutation of whole groups; ``prove`` labels as many units on whi
 Compiled: the bundled house-rule is compiled on some of its groups, and the version is proven on the other ones, whose
 gold labels stand for people.
 
+Weighed (``--weighed``): labels count what they are worth in balanced accuracy, by the classes' shares in a sealed test.
+
 Run: python benchmarks/disagreements.py --runs 2000 --compilations 12
 """
 
@@ -15,6 +17,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ import numpy as np
 
 import jurist
 from jurist.engines.meter import Budget
-from jurist.evaluation.disagreements import alike_test
+from jurist.evaluation.disagreements import alike_test, weigh
 
 JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
 LEVEL = 0.025
@@ -82,6 +85,48 @@ def simulate(runs: int) -> None:
                 rates = " | ".join(f"{shown[name] / runs:.3f}" for name in ("sealed", "labels", "third"))
                 gain = differ * (2 * wins - 1)
                 print(f"| {labels} | {groups} x {each} | {icc:g} | {gain:.2f} | {rates} |", flush=True)
+
+
+CHANGES = (
+    # positive, then recall and specificity of the first and of the second
+    (0.1, (0.8, 0.8), (0.45, 0.95)),
+    (0.1, (0.7, 0.7), (0.3, 0.95)),
+    (0.1, (0.8, 0.8), (0.65, 0.95)),
+    (0.05, (0.8, 0.8), (0.65, 0.95)),
+    (0.1, (0.5, 0.9), (0.8, 0.85)),
+    (0.5, (0.7, 0.7), (0.8, 0.8)),
+)
+
+
+def of_differing(positive: float, first: Any, second: Any, shared: float) -> Any:
+    """Return the shares of differing units: positive won and lost, negative won and lost; some luck is shared."""
+    shares = []
+    for part, before, after in ((positive, first[0], second[0]), (1 - positive, first[1], second[1])):
+        won = (1 - shared) * (1 - before) * after + shared * max(0.0, after - before)
+        lost = (1 - shared) * before * (1 - after) + shared * max(0.0, before - after)
+        shares += [part * won, part * lost]
+    return np.array(shares) / sum(shares)
+
+
+def weighed(runs: int) -> None:
+    """Print how often 40 labels say better, by counting correct units and by what each counts."""
+    print("| positive | recall, specificity | shared luck | sealed units | correct units | weighed |")
+    print("|" + "---|" * 6)
+    rng = np.random.default_rng(0)
+    for (positive, first, second), shared, test in product(CHANGES, (0.0, 0.5, 0.9), (60, 100)):
+        counted = by_weight = 0
+        shares = of_differing(positive, first, second, shared)
+        for _ in range(runs):
+            known = min(test - 1, max(1, rng.binomial(test, positive))) / test
+            rare, usual = 0.5 / known, 0.5 / (1 - known)
+            gains = rng.choice([rare, -rare, usual, -usual], size=40, p=shares)
+            wins = int((gains > 0).sum())
+            counted += alike_test(wins, 40 - wins) < LEVEL
+            found = weigh(gains.tolist(), max(rare, usual), (0.2, 0.15, 0.25), LEVEL)
+            by_weight += found.verdict == "better"
+        change = f"{first[0]} -> {second[0]}, {first[1]} -> {second[1]}"
+        cells = f"{counted / runs:.3f} | {by_weight / runs:.3f}"
+        print(f"| {positive} | {change} | {shared} | {test} | {cells} |", flush=True)
 
 
 def proven(rows: list[dict[str, Any]], seed: int, groups: int, calls: int) -> dict[str, Any]:
@@ -150,7 +195,11 @@ def main() -> None:
     parser.add_argument("--compilations", type=int, default=12)
     parser.add_argument("--groups", type=int, default=20, help="that are compiled on (default: 20 of 40)")
     parser.add_argument("--calls", type=int, default=800, help="a compilation's budget (default: 800)")
+    parser.add_argument("--weighed", action="store_true", help="print the table of unequal weights alone")
     arguments = parser.parse_args()
+    if arguments.weighed:
+        weighed(arguments.runs)
+        return
     if arguments.runs:
         simulate(arguments.runs)
         print()
