@@ -214,13 +214,12 @@ def foresee_compilation(plan: Plan) -> Estimate:
     basic = size_of(asker, cases)
     # Votes end when they are settled: by more than half of the samples at the earliest.
     settled = (plan.sampling.samples // 2 + 1) * basic.calls
-    quickest = min(round(len(split.test) * settled), held // 2)
     # It may be done as soon as the basic prompt has made no error.
     once = min(len(split.train), getattr(optimizer, "sample", len(split.train))) + len(split.dev)
     least = optimizer.minimum(job)
     if once >= ENOUGH:
         least = min(least, round(_SHORTER * once * settled))
-    most = math.inf if limit is None else max(least, limit - quickest)
+    most = math.inf if limit is None else max(least, limit)
     if not getattr(optimizer, "searches", True):
         most = optimizer.minimum(job)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
@@ -238,7 +237,8 @@ def foresee_compilation(plan: Plan) -> Estimate:
     spare = plan.spare_calls(fewest)
     asks = (
         Ask(role="optimizing", calls=Span(least, most), who="to optimize", **common),
-        Ask(role="proving", calls=Span(quickest, held), who="for the proof", **common),
+        # Nothing is asked where the search finds nothing better than the basic prompt.
+        Ask(role="proving", calls=Span(0, held), who="for the proof", **common),
     )
     return Estimate(
         what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",

@@ -299,7 +299,23 @@ class LoadedJudge(Prompt):
         """Say whether another one is this version, or this very judge, and asked in the same way."""
         # prompts do not tell: basic ones of two files may differ in their code alone
         alike = self.artifact is not None or self.judge == other.judge
-        return alike and self.fingerprint() == other.fingerprint()
+        if alike and self.fingerprint() == other.fingerprint():
+            return True
+        return self._keeps_prompt_of(other)
+
+    def _keeps_prompt_of(self, basic: "LoadedJudge") -> bool:
+        """Say whether this is a version that kept the basic prompt, and the other one is that prompt."""
+        if (
+            self.artifact is None
+            or not self.artifact.about.decision.keeps_basic
+            or basic.artifact is not None
+        ):
+            return False
+        asked, other = (
+            (judge.judge.name, judge.state, judge.adapter, judge.wanted, judge.model)
+            for judge in (self, basic)
+        )
+        return asked == other
 
     def stamp(self) -> dict[str, Any]:
         """Return what identifies the judge in its output."""

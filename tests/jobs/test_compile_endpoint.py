@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from loopback import answer, field_of
 from small import claims, cli, ended, ok, write_jsonl
 
 from jurist.engines.meter import spare_requests
@@ -27,6 +28,15 @@ IN_FLIGHT = 4
 @pytest.fixture(autouse=True)
 def _folder(no_waiting: None) -> None:
     write_jsonl(Path("gold.jsonl"), claims())
+
+
+def learning(messages: list[dict[str, Any]]) -> str:
+    """Answer right where demonstrations are shown, else by a rule that knows nothing of the claim."""
+    claim = field_of(str(messages[-1]["content"]), "claim")
+    if len(messages) == 2 or not claim:
+        return answer(messages)
+    truth = "reports" in claim or "promises" in claim
+    return f"[[ ## factual ## ]]\n{truth}\n\n[[ ## completed ## ]]"
 
 
 def argv(server: Any, *more: object) -> tuple[object, ...]:
@@ -47,7 +57,7 @@ def whole(server: Any) -> tuple[int, bytes]:
 
 @pytest.mark.parametrize("extra", [0, 17])
 def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any]) -> None:
-    server, longer = serve(), ("--set", "steps=99", "--set", "patience=99", "--set", "sizes=1,2,3,4")
+    server, longer = serve(learning), ("--set", "steps=99", "--set", "patience=99", "--set", "sizes=1,2,3,4")
     split = Gold.load("gold.jsonl", find("fect")).split(0)
     test = len(split.test)
     too_few = cli(*argv(server, *longer, "--max-calls", 2 * test))
@@ -92,7 +102,7 @@ def failing(share_failed: float, share_unreadable: float, seed: int) -> Callable
 def test_the_calls_that_the_forecast_names_end_with_a_proof_where_requests_fail(
     seed: int, share_failed: float, limit: int | None, serve: Callable[..., Any]
 ) -> None:
-    server = serve(faults=failing(share_failed, 0.02, seed))
+    server = serve(learning, faults=failing(share_failed, 0.02, seed))
     if limit is None:
         forecast = cli(*argv(server, "--max-calls", 1)).err
         limit = int(re.findall(r"raise --max-calls to (\d+)", forecast)[0])
@@ -105,7 +115,7 @@ def test_the_calls_that_the_forecast_names_end_with_a_proof_where_requests_fail(
 def test_ctrl_c_in_the_proof_keeps_the_best_and_resume_finishes(
     serve: Callable[..., Any], tmp_path: Path
 ) -> None:
-    server = serve(delay=0.03)
+    server = serve(learning, delay=0.03)
     requests, program = whole(server)
     code, err = ended(server, requests - 8, *argv(server), cwd=tmp_path, by=signal.SIGINT)
     assert (code, "Traceback" in err, "proving on" in err) == (130, False, True)

@@ -21,7 +21,7 @@ REF = f"{QUIZ}:generator"
 
 @pytest.fixture(autouse=True)
 def _folder() -> None:
-    documents(Path("docs.jsonl"))
+    documents(Path("docs.jsonl"), 72)
 
 
 def compiled(server: Any, *more: object, optimizer: str = "opro") -> Any:

@@ -89,9 +89,9 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
         assert len(repr(shown)) < 400
         html = shown._repr_html_()
         assert html.startswith("<div>")
-        assert "<table>" in html
+        assert shown is compiled or "<table>" in html
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
     assert compiled.judge._repr_html_().startswith(f"<p>LoadedJudge {compiled.judge.name} with offline")
     assert compiled.judge(**NEW[0])._repr_html_().startswith("<p>Verdict ")
-    assert "decision: compiled is" in compiled._repr_html_()
+    assert compiled.words in compiled._repr_html_()  # nothing better than the basic prompt was found
