@@ -12,6 +12,7 @@ from ..evaluation.contrasts import Contrast, NotWorse, contrast, not_worse, usua
 from ..evaluation.measured import calibrate, lopsided
 from ..evaluation.plain import plain
 from ..evaluation.proof import Proof, prove
+from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
