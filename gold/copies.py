@@ -153,6 +153,8 @@ def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
 def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
     """Return the ids of the cases that are near copies of a row that was seen."""
     seen_rows = list(seen)
+    if judge.answer.scale.row_type is type(None):  # documents carry no label that two of them could share
+        return frozenset()
     if not seen_rows or not cases:
         return frozenset()
     evidence, unit = (
