@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,11 @@ SEARCH = (
 COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
     "compile": (improving, ("compile", "fect", "--gold", "wide.jsonl", "--model", "openai/x", *SEARCH)),
     "compare": (answer, ("compare", "fect:basic", *GOLD, "--model", "openai/y", "--repeats", 2)),
+    "evaluate": (answer, ("evaluate", "fect:basic", "--gold", "wide.jsonl", "--model", "openai/x")),
+    "gate": (
+        answer,
+        ("gate", "fect:basic", "--gold", "wide.jsonl", "--model", "openai/x", "--min", "f1=0.1"),
+    ),
     "harden": (answer, ("evaluate", "harden", "fect:basic", *GOLD, "--only", "role")),
     "generate": (
         quizzing,
@@ -158,6 +164,26 @@ def test_two_kills_and_a_resumption_are_one_run(
         assert "quality=" in str(files["compiled/fect/1/program.json"])
         spent = done.json["spend"]["calls"] + done.json["spend"]["lost"]
         assert server.count <= spent <= server.count + 2 * IN_FLIGHT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_five_kills_at_random_and_a_resumption_are_one_run(
+    name: str, serve: Callable[..., Any], tmp_path: Path, no_waiting: None, fake_key: str, monkeypatch: Any
+) -> None:
+    paid = Paid(name, serve, tmp_path, monkeypatch)
+    requests, whole, files = paid.whole()
+    place, server = paid.at("cut"), paid.server
+    server.delay, places = 0.02, random.Random(name)
+    for number in range(5):
+        after = places.randint(1, max(1, requests // 8))
+        killed(server, after, *paid.argv, *(["--resume"] if number else []), cwd=place)
+    server.delay = 0.0
+    done = paid.run("--resume")
+    assert done.code == whole.code, done.err
+    assert requests <= server.count <= requests + 5 * IN_FLIGHT
+    assert plain(done.json) == plain(whole.json)
+    assert left(place) == files
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "compile"])  # a search fits its limit
