@@ -75,8 +75,11 @@ def test_rows_that_contradict_each_other_are_all_set_aside(
 def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reasons(tmp_path: Path) -> None:
     file, aside, mended = tmp_path / "bad.csv", tmp_path / "aside.jsonl", tmp_path / "mended.jsonl"
     file.write_text(CSV, encoding="utf-8")
+    judge_file = tmp_path / "may_send.py"  # a copy: gold import writes the names of columns into the judge's file
+    judge_file.write_text((ROOT / "docs" / "may_send.py").read_text("utf-8"), "utf-8")
+    judge = f"{judge_file}:judge"
     names = ("--column", "rule=policy", "--column", "answer=reply", "--map", "ok=send", "--map", "NO=hold")
-    done = cli("gold", "import", OWN, file, *names, "--rejects", aside, "--output", mended)
+    done = cli("gold", "import", judge, file, *names, "--rejects", aside, "--output", mended)
     rows = [json.loads(line) for line in mended.read_text().splitlines()]
     assert done.code == 0, done.err
     assert [row["verdict"] for row in rows] == ["send", "hold", "send", "hold"]
@@ -88,7 +91,7 @@ def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reas
     ]
     assert bad[1]["row"] == {"rule": "We refund", "answer": "maybe", "verdict": "perhaps", "by": "ann"}
     for place in (file, mended):  # neither what is read nor what is written is overwritten
-        refused = cli("gold", "import", OWN, file, *names, "--rejects", place, "--output", mended)
+        refused = cli("gold", "import", judge, file, *names, "--rejects", place, "--output", mended)
         assert (refused.code, "would write into" in refused.lines[0]) == (2, True)
 
 
