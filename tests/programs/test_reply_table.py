@@ -20,6 +20,7 @@ from jurist.programs.answers.sentences import Listed, Tagged
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
+from jurist.text.replies import choice
 
 ROWS: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "replies.toml").read_text())["replies"]
 SENTENCES = {
@@ -184,3 +185,23 @@ def test_the_table_has_every_kind_of_answer_and_other_languages() -> None:
     assert {row["judge"] for row in ROWS} == JUDGES.keys()
     assert len(ROWS) >= 150
     assert 3 * sum(row["language"] != "en" for row in ROWS) >= len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("Send", "Send"),
+        ("send", "send"),
+        ("**Send**", "Send"),
+        ("`send`.", "send"),
+        ("SEND", None),
+        ("sEnd", None),
+    ],
+)
+def test_labels_that_differ_in_capitals_alone_are_told_apart(reply: str, label: str | None) -> None:
+    labels = ("Send", "send", "hold")
+    if label is None:
+        with pytest.raises(ValueError, match="is none of Send, send, hold"):
+            choice(reply, labels)
+    else:
+        assert choice(reply, labels) == label
