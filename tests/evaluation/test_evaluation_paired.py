@@ -4,6 +4,7 @@ import itertools
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from scipy import stats
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
-from jurist.evaluation.paired import McNemar, holm, limits, sign_test
+from jurist.evaluation.paired import McNemar, compare_pair, holm, limits, permute, sign_test
 from jurist.evaluation.rows import Row
+from jurist.evaluation.scale import resolve
+from jurist.evaluation.units import encode
 
 
 def rows_of(gold: Sequence[str], answers: Sequence[str]) -> list[Row]:
@@ -166,3 +169,29 @@ def test_holm_equals_closed_testing(p_values: dict[str, float]) -> None:
         expected = max(min(1.0, len(some) * min(p_values[key] for key in some)) for some in families)
         assert found[name] == pytest.approx(expected, abs=1e-12)
         assert p_values[name] <= found[name] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("corrected", "broken", "direction"),
+    [
+        (5, 0, None),  # 1 of 2^5 swaps reaches it: p = .031
+        (6, 0, "better"),  # 1 of 2^6: p = .016
+        (0, 5, None),
+        (0, 6, "worse"),
+        (8, 1, "better"),  # 10 of 2^9: p = .0195
+        (7, 1, None),  # 9 of 2^8: p = .035
+    ],
+)
+def test_a_difference_is_shown_below_the_one_sided_level(
+    corrected: int, broken: int, direction: str | None
+) -> None:
+    same = 60
+    gold = ["a"] * (corrected + broken + same) + ["b"] * same
+    before = ["b"] * corrected + ["a"] * (broken + same) + ["b"] * same
+    after = ["a"] * corrected + ["b"] * broken + ["a"] * same + ["b"] * same
+    scale = ClosedLabels("ab", {"a"})
+    units = encode(scale, rows_of(gold, before), rows_of(gold, after))
+    accuracy = resolve("accuracy", scale)
+    plain = permute(units, accuracy, seed=0, cautious=False)
+    paired = replace(compare_pair(units, accuracy, seed=0, tested=0.025), permutation=plain)
+    assert paired.direction == direction

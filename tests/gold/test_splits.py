@@ -157,3 +157,12 @@ def test_a_test_of_ones_own_leaves_out_rows_of_its_groups_and_near_copies() -> N
     assert "the test is rows; 4 rows of the gold left out" in split.words
     with pytest.raises(GoldError, match=r"in 0 groups \(60 others are of groups of the holdout"):
         Gold.of(MANY, CHECK).split(0, holdout=Gold.of(MANY, CHECK))
+
+
+def test_why_people_labelled_as_they_did_is_shown_to_train_alone() -> None:
+    rows = [{**one, "reason": f"because of {one['reply']}"} for one in MANY]
+    gold = Gold.of(rows, CHECK)
+    assert all(case.reason for case in gold.cases)
+    split = gold.split(0)
+    assert all(case.reason for case in split.train)
+    assert not any(case.reason for case in (*split.dev, *split.test))

@@ -135,3 +135,14 @@ def test_answers_that_tell_little_apart_are_told_of(gold: str, said: str, words:
     ]
     found = lopsided("j", rows, ClosedLabels(("a", "b", "c"), {"b"}))
     assert [one.partition(":")[0] for one in found] == words
+
+
+def test_the_constant_answer_is_the_one_that_fits_the_rows_it_may_learn_from() -> None:
+    cases = _gold("fect").cases
+    positive = [case for case in cases if case.known == ("non_factual",)]
+    negative = [case for case in cases if case.known == ("factual",)]
+    judge = replace(FECT, metric="accuracy")
+    learn, asked = [*positive[:8], *negative[:2]], [*positive[8:10], *negative[2:10]]
+    learned = references(judge, [replace(case, group=case.id) for case in learn], asked).constant
+    assert learned is not None
+    assert learned[0] == 'always "non_factual"'  # though "factual" would fit the rows that are asked

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.votes import Sampling, count_votes, more_than_half
+from jurist.evaluation.votes import Sampling, count_votes, median_vote, more_than_half
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
@@ -80,3 +80,22 @@ def test_agreement_is_the_share_of_the_votes_cast(answers: tuple[str | None, ...
     assert sum(share for share in shares if share is not None) == pytest.approx(1 if votes else 0)
     assert agreement(votes, None) is None
     assert agreement({}, "bad") is None
+
+
+@pytest.mark.parametrize(
+    ("votes", "samples", "median"),
+    [
+        ({3: 1}, 1, 3),
+        ({3: 1, 5: 1}, 2, 3),  # the lower of two
+        ({3: 1}, 2, None),  # one of two is not more than half
+        ({1: 2}, 3, 1),
+        ({1: 1}, 3, None),
+        ({1: 1, 2: 1, 5: 1}, 5, 2),
+        ({1: 1, 5: 1}, 5, None),
+        ({}, 1, None),
+    ],
+)
+def test_a_median_needs_scores_of_more_than_half_of_the_samples(
+    votes: dict[int, int], samples: int, median: int | None
+) -> None:
+    assert median_vote(votes, samples) == median
