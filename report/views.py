@@ -218,6 +218,7 @@ def artifact_html(artifact: Artifact, note: str = "") -> str:
     decision, scores, spend = (card.get(name) or {} for name in ("decision", "scores", "spend"))
     if scores and decision:  # a bundle of another tool has no proof
         parts.append(scores_table("on the sealed test", scores, decision.get("metric", "")))
+    if decision:
         parts.append(f"decision: {decision.get('words', '')}")
         parts += [f"warning: {warning}" for warning in decision.get("warnings") or ()]
     if spend:

@@ -21,7 +21,7 @@ REF = f"{QUIZ}:generator"
 
 @pytest.fixture(autouse=True)
 def _folder() -> None:
-    documents(Path("docs.jsonl"), 72)
+    documents(Path("docs.jsonl"))
 
 
 def compiled(server: Any, *more: object, optimizer: str = "opro") -> Any:
@@ -38,6 +38,7 @@ OPRO = ("--set", "steps=2", "--set", "candidates=1", "--set", "opening=4", "--se
 def test_a_generator_is_compiled_on_documents_and_its_calls_are_counted_exactly(
     serve: Callable[..., Any], fake_key: str
 ) -> None:
+    documents(Path("docs.jsonl"), 72)
     server = serve(answer)
     done = compiled(server, *OPRO)
     assert done.code == 0, done.err
@@ -63,6 +64,7 @@ def test_a_generator_is_compiled_on_documents_and_its_calls_are_counted_exactly(
 
 
 def test_the_artifact_is_run_compared_and_evaluated(serve: Callable[..., Any], fake_key: str) -> None:
+    documents(Path("docs.jsonl"), 72)
     server = serve(answer)
     ends = ("--model", "openai/x", "--api-base", server.url, "--yes")
     assert compiled(server, *OPRO).code == 0
