@@ -71,16 +71,25 @@ def test_a_limit_of_a_day_ends_the_job_with_its_time(provider: str) -> None:
         assert len(part.hits) <= 4 + 4 + 1  # one refused limit at OpenAI
 
 
-@pytest.mark.parametrize(("fault", "reason"), [("filter400", "content filter"), ("ctx", "context length")])
+@pytest.mark.parametrize(
+    ("fault", "kind", "reason"),
+    [
+        ("filter400", "content filter", "the endpoint's filter refused this row: "),
+        ("ctx", "context length", "too long for the model: "),
+    ],
+)
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_rows_that_are_refused_for_what_they_are_are_asked_once(
-    provider: str, fault: str, reason: str
+def test_rows_that_are_refused_for_what_they_are_are_abstentions_and_are_asked_once(
+    provider: str, fault: str, kind: str, reason: str
 ) -> None:
     with Counterpart(wire=WIRES[provider], answers=answer, faults=(of_odd_rows(fault),)) as part:
         found = asker(part).ask_all(CASES[:ROWS])
     for number, verdict in enumerate(found):
-        assert (verdict.status == "verdict") == (number not in ODD_ROWS)
-        assert verdict.error.startswith(reason if number in ODD_ROWS else "")
+        if number in ODD_ROWS:
+            assert (verdict.status, verdict.error_kind) == ("abstained", kind)
+            assert verdict.error.startswith(reason)
+        else:
+            assert (verdict.status, verdict.error_kind, verdict.error) == ("verdict", "", "")
     assert [fate for fate, _ in part.hits].count(fault) == len(ODD_ROWS)
 
 

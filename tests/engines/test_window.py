@@ -37,15 +37,16 @@ def test_dropped_messages_are_noticed_and_numbers_that_count_nothing_are_not() -
     assert seen.missing_from(20_000, 100) == 0
 
 
-def test_a_row_that_was_cut_has_failed_and_says_why() -> None:
+def test_a_row_whose_prompt_was_cut_is_an_abstention_and_says_why() -> None:
     def counted(body: dict[str, Any]) -> int:
         return min(2048, len(json.dumps(body["messages"])) // 4 | 1)
 
     cases = [FECT.case({"conversation": "Agent: " + "hello " * n, "claim": "c"}) for n in (400, 3000, 500)]
     with Loopback(tokens=counted) as server:
         found = asker(server, concurrency=1).ask_all(cases)
-        assert [verdict.status for verdict in found] == ["verdict", "failed", "verdict"]
-        assert found[1].error.startswith("context length: the server has read 2048 of about 4")
+        assert [verdict.status for verdict in found] == ["verdict", "abstained", "verdict"]
+        assert [verdict.error_kind for verdict in found] == ["", "context length", ""]
+        assert found[1].error.startswith("too long for the model: the server has read 2048 of about 4")
         assert "OLLAMA_CONTEXT_LENGTH" in found[1].error
         assert server.count == 3
 

@@ -17,9 +17,10 @@ import pytest
 from attempts import states
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loopback import truth_of
+from loopback import answer, truth_of
 from small import TALK, cli, new_rows, ok, read_jsonl, start, write_jsonl
 
+from jurist.console.printing import remark
 from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.gold.new_rows import Source
@@ -194,12 +195,26 @@ def test_lines_stand_in_order_and_a_hung_row_holds_up_nobody(serve: Callable[...
 
 
 def test_calls_that_fail_are_told_then(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    failures_told = threading.Event()
+
+    def remark_and_note(text: str) -> None:
+        remark(text)
+        if "3 failed" in text:
+            failures_told.set()
+
+    def answer_afterwards(messages: list[dict[str, Any]]) -> str:
+        assert failures_told.wait(30), "nothing was said of the calls that failed"
+        return answer(messages)
+
     monkeypatch.setattr("jurist.console.bars.Bar.quiet", 0.05)
+    monkeypatch.setattr("jurist.console.bars.remark", remark_and_note)
     write_jsonl(Path("rows.jsonl"), new_rows(9))
-    server = serve(faults=lambda index, body: "hang" if index < 6 else None)
-    done = cli(*on(server, "--concurrency", 3, "--timeout", 1))
+    # Each of three calls is cut off once. Its second attempt is answered when the failures were told.
+    server = serve(answer_afterwards, faults={0: "reset", 1: "reset", 2: "reset"})
+    done = cli(*on(server, "--concurrency", 3))
     assert done.code == 0, done.err
     assert "3 calls in flight; 3 failed, of which 3 were sent again and 0 given up" in done.err
+    assert server.count == 9 + 3
 
 
 def test_equal_rows_are_judged_once_and_answered_each_time(serve: Callable[..., Any]) -> None:
