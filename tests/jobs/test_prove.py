@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback import field_of, truth_of
 from proving import VERSION, compiled_house_rule, filled, house_rule, labeller, labeller_of, plan_of
 from small import cli, ok, read_jsonl, write_jsonl
 
@@ -86,6 +89,35 @@ def test_from_rows_without_labels_to_a_decision_on_the_card(rows: list[dict[str,
     assert ok("prove", VERSION, "--json", "--trust").json["decision"] == decision
     again = cli("prove", VERSION, "--answers", sheet, "--trust")
     assert (again.code, "is decided" in again.err) == (2, True)
+
+
+def test_replies_that_cannot_be_read_are_drawn_once_more(serve: Callable[..., Any]) -> None:
+    requests = Counter[str]()
+
+    def first_reply_of_some(index: int, body: dict[str, Any]) -> str | None:
+        """Return the fault of the first reply to the requests for every fourth row."""
+        prompt = json.dumps(body["messages"])
+        requests[prompt] += 1
+        reply = field_of(body["messages"][-1]["content"], "reply")
+        if requests[prompt] == 1 and truth_of(reply, ("garbage", "", "", "")):
+            return "garbage"
+        return None
+
+    def verdict_by_prompt(messages: list[dict[str, Any]]) -> str:
+        label = truth_of(json.dumps(messages), ("send", "hold"))
+        return f"[[ ## verdict ## ]]\n{label}\n\n[[ ## completed ## ]]"
+
+    server = serve(verdict_by_prompt, faults=first_reply_of_some)
+    draw("--model", "openai/m", "--api-base", server.url, "--yes")
+    plan = plan_of(STORE)
+    unreadable = sum(hit.fault == "garbage" for hit in server.hits)
+    assert unreadable > 20
+    assert server.count == 2 * 120 + unreadable
+    assert set(requests.values()) == {1, 2}
+    assert (plan["surveyed"]["units"], plan["surveyed"]["failed"]) == (120, 0)
+    assert plan["units"]
+    for unit in plan["units"]:
+        assert {unit["basic"], unit["compiled"]} == {"send", "hold"}, "neither prompt abstained"
 
 
 def test_from_python_rows_give_the_labels(rows: list[dict[str, Any]]) -> None:
