@@ -9,10 +9,11 @@ from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response,
 
 from ..text.escaping import well_formed
 from ..text.replies import is_whole
-from .journal import Answer
+from .journal import WINDOW_FULL, Answer
 from .kept import Kept
 
 _MOST: Final = 2**53  # tokens: an endpoint may say anything, and a journal holds no larger number
+_FULL_WINDOW: Final = ("model_context_window_exceeded", "model_length")  # Anthropic's word, and Mistral's
 _SHORTEST: Final = 12  # characters of a key; what is shorter ("none", "local") is also an ordinary word
 
 settled: Final[Kept[Config]] = Kept(
@@ -47,7 +48,7 @@ def answer_of(
     usage = response.usage
     return Answer(
         text=well_formed(text_of(response)),
-        finish_reason="content_filter" if _refused(response) else response.finish_reason,
+        finish_reason=_end_of(response),
         input_tokens=min(usage.input_tokens or 0, _MOST),
         output_tokens=min(usage.output_tokens or 0, _MOST),
         cached_tokens=min(usage.cache_read_tokens or 0, _MOST),
@@ -56,6 +57,20 @@ def answer_of(
         model=well_formed(response.model),
         probabilities=probabilities,
     )
+
+
+def _end_of(response: Response) -> str:
+    """Return why a reply ended, also where DSPy's client has one word for two reasons."""
+    if _refused(response):
+        return "content_filter"
+    if _reason_of_provider(response) in _FULL_WINDOW:
+        return WINDOW_FULL
+    return response.finish_reason
+
+
+def _reason_of_provider(response: Response) -> Any:
+    """Return the provider's own word for the end of a reply: Anthropic's, or that of an OpenAI-compatible endpoint."""
+    return (response.provider_data or {}).get("stop_reason") or _of_choice(response, "finish_reason")
 
 
 def _refused(response: Response) -> bool:
@@ -126,10 +141,11 @@ def hiding(text: str, key: str) -> str:
 
 def response_of(answer: Answer, request: Request) -> Response:
     """Return the response that an answer was."""
+    finish_reason: Any = "length" if answer.finish_reason == WINDOW_FULL else answer.finish_reason
     return Response(
         id=None,
         model=answer.model or request.model,
         message=Message.assistant(answer.text),
-        finish_reason=answer.finish_reason,
+        finish_reason=finish_reason,
         usage=Usage(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens),
     )

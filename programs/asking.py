@@ -21,7 +21,7 @@ from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import FATAL, FailureKind, brief, kind_of, model_error, our_own
-from ..engines.journal import Answer
+from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping, count_votes
@@ -38,6 +38,7 @@ from .verdicts import (
     CUT_OFF,
     FILTERED,
     REFUSED_ROW,
+    TOO_LONG,
     UNDECIDED,
     UNREADABLE,
     Status,
@@ -458,6 +459,9 @@ def _unreadable(bad: AdapterParseError) -> tuple[str, str]:
     if last.finish_reason == "length":
         cut_off = f"it was cut off at {last.output_tokens} tokens: raise --max-tokens"
         return CUT_OFF, f"unusable reply: {cut_off}"
+    if last.finish_reason == WINDOW_FULL:
+        hint = "shorten the row, or name a model with a larger window"
+        return TOO_LONG, f"{REFUSED_ROW[TOO_LONG]}: prompt and reply filled its context window: {hint}"
     if last.finish_reason == "content_filter":
         told = " ".join(redact(last.text).split())[:200] or "the reply is empty, or ends where it was stopped"
         return FILTERED, f"{REFUSED_ROW[FILTERED]}: {told}"

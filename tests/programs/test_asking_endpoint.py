@@ -12,6 +12,7 @@ import pytest
 from asking import CASES, FECT, asker, right, spend, wait_briefly
 from fakes import context_with
 from loopback import Loopback
+from wire import Wire, anthropic_reply
 
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
@@ -71,13 +72,33 @@ def test_an_empty_reply_is_asked_for_again_but_for_a_filter(serve: Serve, ended:
 
 
 @pytest.mark.parametrize(
-    "ended", ["MAX_TOKENS", "model_length", "abort", "insufficient_system_resource", "new"]
+    ("ended", "kind", "said"),
+    [
+        ("MAX_TOKENS", "reply cut off", "raise --max-tokens"),
+        ("model_length", "context length", "name a model with a larger window"),
+        ("abort", "unreadable reply", "the endpoint has ended it before it was over"),
+        ("insufficient_system_resource", "unreadable reply", "the endpoint has ended it before it was over"),
+        ("new", "unreadable reply", "the endpoint has ended it before it was over"),
+    ],
 )
-def test_an_end_that_is_no_end_leaves_halves(serve: Serve, ended: str) -> None:
+def test_an_end_that_is_no_end_leaves_halves(serve: Serve, ended: str, kind: str, said: str) -> None:
     half = "[[ ## factual ## ]]\nTrue"
     verdict = asker(serve(lambda messages: half, ended=ended)).ask(CASES[0])
-    assert verdict.status == "abstained"
-    assert ("raise --max-tokens" in verdict.error) == (ended in ("MAX_TOKENS", "model_length"))
+    assert (verdict.status, verdict.error_kind) == ("abstained", kind)
+    assert said in verdict.error
+
+
+def test_a_reply_of_anthropic_that_fills_the_window_names_a_larger_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-of-the-tests")
+    half = "[[ ## factual ## ]]\nTrue"
+    reply = anthropic_reply(half, input_tokens=9, output_tokens=9)
+    with Wire({**reply, "stop_reason": "model_context_window_exceeded"}) as wire:
+        lm = connect(Model(name="anthropic/claude-haiku-4-5", api_base=wire.url), context_with())
+        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm).ask(CASES[0])
+    assert (verdict.status, verdict.error_kind, verdict.usage.calls) == ("abstained", "context length", 1)
+    assert "name a model with a larger window" in verdict.error
 
 
 @pytest.mark.parametrize(
