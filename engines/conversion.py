@@ -65,7 +65,7 @@ def _end_of(response: Response) -> str:
         return "content_filter"
     if _reason_of_provider(response) in _FULL_WINDOW:
         return WINDOW_FULL
-    return response.finish_reason
+    return str(response.finish_reason)
 
 
 def _reason_of_provider(response: Response) -> Any:

@@ -37,8 +37,12 @@ HOUR: list[tuple[str, int, str]] = [
         0,
         "next: jurist compile may_send.py --gold raw.csv --rejects bad.jsonl --column answer=reply --map ok=send",
     ),
-    # compiled, and not shown to be better: the name works all the same, and says for what it stands
-    (f"jurist compile may_send.py --gold gold.jsonl {FAST}", 0, "compiled is not shown to be better"),
+    # compiled, and nothing better found: the name works all the same, and says for what it stands
+    (
+        f"jurist compile may_send.py --gold gold.jsonl {FAST}",
+        0,
+        "nothing better than the basic prompt was found",
+    ),
     ("jurist run may-send --input gold.jsonl --output out.jsonl", 0, "may-send:basic: 79 rows"),
     ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send has passed a sealed test"),
     ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
