@@ -312,7 +312,7 @@ class LoadedJudge(Prompt):
         ):
             return False
         asked, other = (
-            (judge.judge.name, judge.state, judge.adapter, judge.wanted, judge.model)
+            (judge.judge.name, judge.state, judge.adapter, judge.sampling.to_card(), judge.model)
             for judge in (self, basic)
         )
         return asked == other

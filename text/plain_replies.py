@@ -112,7 +112,7 @@ _LEAD: Final = re.compile(
 _TAG: Final = re.compile(
     rf"<(?P<name>{_VERDICT})>(?P<content>.{{0,200}}?)</(?P=name)>", re.IGNORECASE | re.DOTALL
 )
-_LINE: Final = 300
+_LONGEST_LINE: Final = 300
 """Characters of a line that states a label, at most."""
 _LINE_MARK: Final = re.compile(r"^(?:[#>\s]+|[-•]\s+)")
 _OPENING: Final = re.compile(
@@ -188,7 +188,7 @@ def _in_lines(text: str, read: Read) -> Iterator[Any]:
     for tag in _TAG.finditer(text):
         yield from _in_whole(tag["content"], read)
     for line in text.splitlines():
-        if len(line) > _LINE:
+        if len(line) > _LONGEST_LINE:
             continue
         plain = _LINE_MARK.sub("", line).strip()
         yield from _in_whole(plain, read)

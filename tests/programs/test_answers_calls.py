@@ -77,6 +77,18 @@ def first_place(messages: list[dict[str, Any]]) -> str:
     return "[[ ## better ## ]]\nfirst\n\n[[ ## completed ## ]]"
 
 
+def first_place_unless_shown(messages: list[dict[str, Any]]) -> str:
+    """Prefer what stands first; where demonstrations are shown, what :func:`pairs` prefers, in either order."""
+    if len(messages) == 2:
+        return first_place(messages)
+    shown = messages[-1]["content"]
+    first_text = shown.split("[[ ## first ## ]]")[1].split("[[ ## second ## ]]")[0]
+    is_exchanged = "no." in first_text
+    first_is_better = int(re.findall(r"no\. (\d+)", shown)[0]) % 2 == 0
+    better = "second" if first_is_better == is_exchanged else "first"
+    return f"[[ ## better ## ]]\n{better}\n\n[[ ## completed ## ]]"
+
+
 def number(text: str) -> int:
     return int(re.findall(r"\d+", text)[0])
 
@@ -122,15 +134,16 @@ def test_contradictions_are_ties_and_the_bias_is_told(serve: Serve, tmp_path: Pa
     assert {verdict.label for verdict in verdicts} == {"tie"}
     assert {verdict.inconsistent for verdict in verdicts} == {1}
     assert all(verdict.counts == {"first_place": 2, "places": 2, "contradictions": 1} for verdict in verdicts)
+    learning = serve(first_place_unless_shown)
     compiled = jurist.compile(
         PAIR,
         gold=Gold.of(pairs(), PAIR),
         optimizer="fewshot",
-        model=Model(name="openai/x", api_base=server.url),
+        model=Model(name="openai/x", api_base=learning.url),
         options={"sizes": (2,), "sets": 1, "steps": 1},
         store=tmp_path,
     )
     card = compiled.artifact.card
-    assert card["position_bias"] == {"basic": 1.0, "compiled": 1.0}
+    assert card["position_bias"] == {"basic": 1.0, "compiled": 0.5}  # of a pair in both orders, one is first
     tests = card["gold"]["test"]
     assert card["contradictions"]["basic"] == tests

@@ -108,6 +108,10 @@ def test_whatever_a_unit_says_comes_back_on_one_line(text: str, why: str, verifi
 def test_the_card_counts_contradictions_on_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def contradict(request: Request) -> str:
         assert "`units`" in system_of(request)
+        if len(request.messages) > 1:  # right where demonstrations are shown, so that there is something to prove
+            claim = str(request.messages[-1].text).split("[[ ## claim ## ]]")[1].split("\n")[1]
+            factual = "reports" in claim or "promises" in claim
+            return reply("chat", units=[unit(factual)], factual=factual)
         return reply("chat", units=[unit(False)], factual=True)
 
     monkeypatch.setattr(
@@ -115,7 +119,7 @@ def test_the_card_counts_contradictions_on_the_test(tmp_path: Path, monkeypatch:
         lambda model, context, purpose="judge": lm_of(Scripted(contradict), context, purpose),
     )
     judge = JUDGES["label"]
-    options = {"sizes": (2,), "sets": 1, "block": 2, "sample": 2, "steps": 1}
+    options = {"sizes": (2,), "sets": 2, "block": 4, "sample": 6, "steps": 2}
     plan = Plan(judge=judge, gold=Gold.of(claims(), judge, "small"), optimizer="fewshot", options=options)
     card = compile_judge(plan, store=Store(tmp_path)).artifact.card
     assert card["inconsistent"]["basic"] == card["gold"]["test"] > 0
