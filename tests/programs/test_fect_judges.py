@@ -120,7 +120,8 @@ def test_the_card_counts_contradictions_on_the_test(tmp_path: Path, monkeypatch:
     )
     judge = JUDGES["label"]
     options = {"sizes": (2,), "sets": 2, "block": 4, "sample": 6, "steps": 2}
-    plan = Plan(judge=judge, gold=Gold.of(claims(), judge, "small"), optimizer="fewshot", options=options)
+    gold = Gold.of(claims(30), judge, "small")
+    plan = Plan(judge=judge, gold=gold, optimizer="fewshot", options=options)
     card = compile_judge(plan, store=Store(tmp_path)).artifact.card
     assert card["inconsistent"]["basic"] == card["gold"]["test"] > 0
     assert card["scores"]["basic"]["recall"]["value"] == 0.0  # the label counts: all is factual
