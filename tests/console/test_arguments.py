@@ -48,7 +48,13 @@ ELSEWHERE = {
         "prompt_price_out": "Model.price_out",
         "judge_api_base": "Model.api_base",
     },
-    **{"judge_model": "verifier", "settings": "options", "split": "shares", "models": "models"},
+    **{
+        "judge_model": "verifier",
+        "redraw": "redraws",
+        "settings": "options",
+        "split": "shares",
+        "models": "models",
+    },
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
     **{"metric": "Judge.with_metric", "strictness": "load.strictness", "timeout": "Model.timeout"},
 }

@@ -77,7 +77,7 @@ def test_repeating_a_bad_run_does_not_make_it_good(serve: Callable[..., Any]) ->
     assert (again.code, again.json["abstained"], again.json["abstained_before"]) == (3, 0, ROWS)
     assert again.json["resumed"] == ROWS
     said = cli(*argv(server, "--resume")).out
-    assert f"{ROWS} rows ({ROWS} done before, {ROWS} of them abstained)" in said
+    assert f"{ROWS} rows ({ROWS} done before, {ROWS} of them abstained (unreadable reply {ROWS}))" in said
     assert again.lines[-1] == ("100.0% of the rows have no usable verdict; 5.0% are allowed (--max-unusable)")
     assert server.count == sent
     ok(*argv(server, "--resume", "--max-unusable", 1))

@@ -208,7 +208,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "did you mean label?", f"{NEW} --gold own.jsonl --column verdict=lable"),
     (2, "--positive needs --labels", f"{NEW} --gold own.jsonl --column policy=message --score 1-5 --positive hold"),
     (1, "no column is clearly the message; say which: --column COLUMN=message", f"{NEW} --gold own.jsonl"),
-    (2, "merge what raters said", f"{NEW} --gold own.jsonl --column verdict=rater:ann"),
+    (1, "no column is clearly the message", f"{NEW} --gold own.jsonl --column verdict=rater:ann"),
     (2, "add --gold", f"{NEW} --labels a,b --column x=reply"),
     (2, "export it to python, or run it", "export tier:basic --to messages"),
     (2, "its as_module() is a module of DSPy", "export haluagent:basic --to python"),

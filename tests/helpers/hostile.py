@@ -26,7 +26,9 @@ def reported(place: Path) -> Path:
     rows = claims()
     for row, text in zip(rows, HOSTILE * 6, strict=True):
         row["conversation"] += f"\n{text[:5000]}"
-        row["factual"] = not row["factual"]  # the basic prompt gets these wrong: something better is found and proven
+        row["factual"] = not row[
+            "factual"
+        ]  # the basic prompt gets these wrong: something better is found and proven
     write_jsonl(place / "gold.jsonl", rows)
     argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
     ok("compile", "fect", *argv, "--force")

@@ -41,7 +41,7 @@ def test_a_test_that_can_show_nothing_ends_before_anything_is_spent() -> None:
     with pytest.raises(TooFewGroupsError, match=r"label rows of about \d+ more groups, .*--anyway goes on"):
         jurist.compile("fect", claims(5), shares=(0.3, 0.2, 0.5))
     with pytest.raises(TooFewGroupsError, match=r"label rows of about 1 more group; --anyway goes on"):
-        jurist.compile("fect", claims(8), shares=(0.1, 0.1, 0.8))
+        jurist.compile("fect", claims(7), shares=(0.1, 0.1, 0.8))
 
 
 def test_a_holdout_is_the_test_and_is_read_again() -> None:

@@ -48,20 +48,20 @@ def test_json_is_asked_for_where_chat_cannot_be_read(serve: Callable[..., Any]) 
     assert card["spend"]["calls"] == server.count
 
 
-def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_no_more_than_eight(
+def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_eight_rows_alone(
     serve: Callable[..., Any],
 ) -> None:
     server = serve(small_model)
     ask = ("evaluate", "fect:basic", "--gold", "gold.jsonl", "--json", "--model", "openai/x")
     ask = (*ask, "--api-base", server.url)
     found = cli(*ask).json
-    assert (server.count, found["counts"]["units"]["answered"]) == (8 + found["cases"], found["cases"])
+    assert (server.count, found["counts"]["units"]["answered"]) == (2 * 8 + found["cases"], found["cases"])
     assert "8 of the first 8 replies to chat prompts cannot be read" in found["warnings"][0]
     given = cli(*ask, "--adapter", "chat", "--fresh")
     assert (given.code, given.json["counts"]["units"]["answered"]) == (3, 0)
     hopeless = serve(lambda messages: "It depends.")
     done = cli(*ask[:-1], hopeless.url)
-    assert (done.code, hopeless.count) == (1, 16)
+    assert (done.code, hopeless.count) == (1, 2 * 16)  # each reply that cannot be read is drawn once more
     assert "try a larger --model" in done.err
 
 
@@ -72,7 +72,7 @@ def test_a_run_stops_at_eight_replies_that_cannot_be_read_and_goes_on_where_the_
     ask = ("run", "fect:basic", "--input", "gold.jsonl", "--output", "o.jsonl", "--concurrency", "1")
     ask = (*ask, "--model", "openai/x", "--api-base", server.url, "--yes")
     done = cli(*ask)
-    assert (done.code, server.count, len(Path("o.jsonl").read_text().splitlines())) == (1, 8, 8), done.err
+    assert (done.code, server.count, len(Path("o.jsonl").read_text().splitlines())) == (1, 2 * 8, 8), done.err
     assert "8 of the first 8 replies cannot be read" in done.err
     assert "try --adapter json" in done.err
     assert cli(*ask, "--adapter", "json", "--fresh", "--output", "j.jsonl").code == 0

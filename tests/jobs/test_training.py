@@ -14,6 +14,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from tiny_models import tiny
 
 from jurist.cli import main
+from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.jobs.exporting import Training, make_training
 from jurist.keeping.artifacts import Store
@@ -67,7 +68,6 @@ AGAIN = {"sentences": ["It is old.", "It\nburned.", "It burned."]}
         ([row(), row(labels=["faithful", None, "faithful"], reference="b")], 1, {"unlabelled": 1}),
         ([row(), row(labels=None, reference="b")], 1, {"unlabelled": 1}),
         ([row(), row(**AGAIN)], 1, {"duplicates": 1}),
-        ([row(), row(**AGAIN, labels=["faithful"] * 3)], 0, {"conflicting": 1, "duplicates": 1}),
     ],
 )
 def test_what_is_left_out_is_counted(
@@ -75,6 +75,11 @@ def test_what_is_left_out_is_counted(
 ) -> None:
     found = made(rows)
     assert (len(found.examples), dict(found.left_out)) == (examples, left_out)
+
+
+def test_rows_that_contradict_each_other_but_for_white_space_are_refused() -> None:
+    with pytest.raises(GoldError, match="differ in white space alone and different labels"):
+        made([row(), row(**AGAIN, labels=["faithful"] * 3)])
 
 
 def test_parts_are_those_of_compile() -> None:
