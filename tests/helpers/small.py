@@ -192,7 +192,8 @@ def replies(groups: int = 14) -> list[dict[str, Any]]:
     rows = []
     for group in range(groups):
         thing, days = THINGS[group % len(THINGS)], 20 + group
-        policy = f"Anyone may return an unused {thing} within {days} days, the postage is paid by the buyer. {aside(group)}"
+        rule = f"Anyone may return an unused {thing} within {days} days, the postage is paid by the buyer."
+        policy = f"{rule} {aside(group)}"
         may = f"You may return the {thing} within {days} days."
         said = ((may, "send"), (f"We pay for the {thing}.", "hold"))
         rows += [
