@@ -15,7 +15,7 @@ import pytest
 from hostile import HOSTILE, reported
 from hypothesis import given
 from hypothesis import strategies as st
-from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
+from small import claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.report.differing import word_changes
 from jurist.report.document import Cases, Changes, Document, Link, Section, Word
