@@ -145,7 +145,7 @@ def split(options: SplitGoldOptions) -> Result:
     gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options)
     parts = gold.split(options.seed, shares_of(options.split))
     write_split(parts, Path(options.output))
-    sizes = {name: len(parts.part(name)) for name in PARTS}
+    sizes: dict[str, int] = {name: len(parts.part(name)) for name in PARTS}
     return Result(
         data={"output": options.output, **sizes, "left_out": parts.left_out + parts.copies},
         body=[f"{parts.words}; written to {options.output}"],
