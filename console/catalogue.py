@@ -152,7 +152,8 @@ def _shape(options: NewOptions, prompt: Template) -> Shape | None:
     # what the options say goes with the prompt: all of it says which labels are asked for
     meanings = [ours for _, ours in options.names]
     said = [prompt.instruction, options.labels or "", options.score or "", *meanings]
-    return shape_of(options.gold, prompt.variables, dict(options.columns), " ".join(said))
+    compared = _listed(options.prefer)
+    return shape_of(options.gold, prompt.variables, dict(options.columns), " ".join(said), compared)
 
 
 def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:

@@ -6,7 +6,7 @@ several columns could hold what people said, nobody chooses one silently: the er
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from shlex import quote
@@ -43,13 +43,16 @@ _PEOPLES_LABEL = _PEOPLE - _word_set("rater raters annotator annotators reviewer
 """Words that name people's labels on their own; the others say who gave them, or how."""
 _VALUE_WORDS = _word_set("output answer value choice choices said response responses")
 """Last words that name a label where the rest of the name says that it is people's."""
-_POLAR = _word_set("yes y true t 1 no n false f 0 1.0 0.0")
+_POLAR = _word_set("yes y true t 1 no n false f 0 1.0 0.0 👍 👎 ✓ ✗ ✔ ✘ ✅ ❌")
+"""Labels that answer a question with yes or no."""
 _POLAR_QUESTION = _word_set("yes no true false whether if")
 """Words of a prompt that asks for yes or no."""
 _ASKS_NUMBER = re.compile(
     r"\d|\b(scores?|rat(e|es|ing|ings)|scale|grades?|points?|stars?|likert|how (much|well))\b"
 )
 _WORD = re.compile(r"[^\W\d_]+")
+_SILENT = _word_set("unsure unknown na nan none null skip skipped idk dontknow") | {""}
+"""Words of raters who do not know, as :func:`plain` writes them: no label, unless the judge has such a label."""
 _MANY = 20
 """Distinct values above which a column of texts holds no labels."""
 _LONGEST = 40
@@ -157,13 +160,20 @@ def is_number(text: str) -> bool:
     return re.fullmatch(r"[-+]?\d+([.,]\d+)?", text) is not None
 
 
-def choose_label_column(candidates: Sequence[Candidate], prompt: str | None, path: str) -> str:
+def is_silent(text: str) -> bool:
+    """Whether a label is what raters write who do not know: a word for it or only dashes, but no emoji."""
+    return (plain(text) or text.strip("-–—?./ ")) in _SILENT
+
+
+def choose_label_column(
+    candidates: Sequence[Candidate], path: str, fits: Callable[[Iterable[str]], bool] | None = None
+) -> str:
     """Return the column of the labels that people gave; empty if none is called so.
 
     Args:
         candidates: what could hold them.
-        prompt: the text of the prompt and of whatever else says which labels there are; ``None`` if there is no prompt.
         path: the file, for messages.
+        fits: whether labels are those that the prompt asks for; ``None`` if there is no prompt.
 
     Raises:
         GoldError: it is not clear which column holds what people said; the message lists them.
@@ -180,7 +190,7 @@ def choose_label_column(candidates: Sequence[Candidate], prompt: str | None, pat
         raise _unclear("several columns could hold the labels that people gave", unsigned, path)
     if not unsigned:
         raise _unclear("the columns that look like labels are called as a model's are", candidates, path)
-    if prompt is not None and not _fits_prompt(unsigned[0].values, prompt):
+    if fits is not None and not fits(unsigned[0].values):
         raise _unclear("the prompt names none of the labels in the column", unsigned, path)
     return unsigned[0].path
 
@@ -192,10 +202,12 @@ def _unclear(problem: str, candidates: Sequence[Candidate], path: str) -> GoldEr
     return GoldError(f"{problem}: {listed}", path=path, hint=hint)
 
 
-def _fits_prompt(values: Iterable[str], prompt: str) -> bool:
+def fits_prompt(values: Iterable[str], prompt: str) -> bool:
     """Whether a prompt asks for labels like these: it names one of them, or asks for a number, or for yes or no."""
-    labels = {value.casefold() for value in values}
+    labels = {value.casefold() for value in values if not is_silent(value)}
     text = prompt.casefold()
+    if not labels:
+        return False
     if any(re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) for label in labels):
         return True
     if labels <= _POLAR:

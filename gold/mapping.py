@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..cases import Label
 from ..errors import GoldError, UsageError, choices
 from ..text.turns import as_text
-from ..text.wording import plain
-from .columns import find_columns
+from .columns import find_columns, is_silent
 from .files import Place, Row
 from .paths import EACH, has_column, is_taken_back, read_path, rows_within
 from .rows import REASON, is_rating, label_keys, row_keys, unquoted
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 NO_LABEL = ""
 """What a label of a source means that says nothing: "unsure", "n/a"."""
-_SILENT = {"", "unsure", "unknown", "na", "nan", "none", "null", "skip", "skipped", "idk", "dontknow"}
-"""Words of raters who do not know, as :func:`plain` writes them: no label, but where the judge has such a one."""
 _SAID = {"yes": True, "y": True, "true": True, "t": True, "1": True, "1.0": True}
 _SAID |= {"no": False, "n": False, "false": False, "f": False, "0": False, "0.0": False}
 """Words for yes and no, of a judge that answers yes or no, or true or false."""
@@ -111,11 +108,6 @@ class RowMapping:
         wanted = [name for name in row_keys(judge) if name not in columns.values()]
         free = [key for key in row if key not in columns and not is_rating(key)]
         return find_columns(free, wanted) | columns
-
-
-def is_silent(text: str) -> bool:
-    """Whether it is what raters write who do not know: a word for it, or only dashes and the like, but no emoji."""
-    return (plain(text) or text.strip("-–—?./ ")) in _SILENT
 
 
 def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +12,16 @@ from ..errors import GoldError, UsageError, choices
 from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
 from ..text.wording import plain
-from .columns import choose_label_column, find_columns, is_number, label_candidates, label_text
+from .columns import (
+    choose_label_column,
+    find_columns,
+    fits_prompt,
+    is_number,
+    is_silent,
+    label_candidates,
+    label_text,
+)
 from .files import Row
-from .mapping import is_silent
 from .paths import flat, has_column, read_path, rows_within
 from .rows import is_rating
 from .sources import read
@@ -42,7 +49,11 @@ class Shape:
 
 
 def shape_of(
-    source: str | Path, inputs: Sequence[str], named: Mapping[str, str], prompt: str | None = None
+    source: str | Path,
+    inputs: Sequence[str],
+    named: Mapping[str, str],
+    prompt: str | None = None,
+    compared: Sequence[str] = (),
 ) -> Shape:
     """Find the columns of a prompt by their names.
 
@@ -51,7 +62,14 @@ def shape_of(
         inputs: the inputs of the prompt.
         named: column -> input, ``label``, ``group``, ``rater`` or ``rater:NAME``, as the user says it.
         prompt: the text that says which labels there are: of the prompt, and of options.
+        compared: the two inputs of which the judge prefers one; empty for other judges.
     """
+
+    def fits(labels: Iterable[str]) -> bool:
+        if prompt is None or fits_prompt(labels, prompt):
+            return True
+        return any(_side_named(label, compared) for label in labels)
+
     reading = read(source)
     items: list[Row] = []
     for place, row in reading.rows:
@@ -91,7 +109,7 @@ def shape_of(
     if unclear:
         raise _no_clear_columns(unclear, columns, names, reading.path)
     if candidates:
-        columns[choose_label_column(candidates, prompt, reading.path)] = "label"
+        columns[choose_label_column(candidates, reading.path, fits)] = "label"
 
     labels = [column for column, name in columns.items() if name == "label"][:1]
     values = Counter[str]()
@@ -210,20 +228,28 @@ def _differ_by(first: str, second: str, one: str, other: str) -> bool:
 
 def sides(shape: Shape, pair: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
     """Return what labels of a file say of a pair: its inputs' names, A and B, or both; ``named`` goes before."""
-    words = {plain(pair[0]): "first", plain(pair[1]): "second", "a": "first", "b": "second", "both": "tie"}
     named_labels = {*map(str.casefold, named), "first", "second", "tie"}
     meanings: dict[str, str] = {}
     unread: list[str] = []
     for label in shape.labels:
         if label.casefold() in named_labels:
             continue
-        # Chatbot Arena has model_a, tie (bothbad) and the like
-        text = _SIDE.sub("", plain(label))
-        if text in words:
-            meanings[label] = words[text]
+        side = _side_named(label, pair)
+        if side:
+            meanings[label] = side
         else:
             unread.append(label)
     if unread:
         hint = f"say what each means: --map {quote(unread[0])}=first (or second, or tie; nothing after =: no label)"
         raise UsageError(f"the labels {', '.join(unread)} do not say which of the two is better", hint=hint)
     return meanings
+
+
+def _side_named(label: str, pair: Sequence[str]) -> str:
+    """Return which input of a pair a label prefers: ``first``, ``second`` or ``tie``; empty if it names none."""
+    if len(pair) != 2:
+        return ""
+    words = {plain(pair[0]): "first", plain(pair[1]): "second", "a": "first", "b": "second", "both": "tie"}
+    words |= {"first": "first", "second": "second", "tie": "tie"}
+    # Chatbot Arena has model_a, tie (bothbad) and the like
+    return words.get(_SIDE.sub("", plain(label)), "")

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, Values
 from ..errors import GoldError, UsageError
+from .columns import is_silent
 from .files import Place, Row
 from .label_journal import is_journal, label_of
-from .mapping import is_silent
 from .raters import unit_ratings
 from .rows import AMBIGUITY, RATER, REASON, RESOLVED, canonical_row, label_keys, make_case, normalise
 from .sources import All, read

@@ -18,10 +18,10 @@ from ..engines.models import RECORDED
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.closed_labels import FIRST, SECOND
 from ..evaluation.scores import pointed
-from ..gold.columns import choose_label_column, find_columns, label_candidates
+from ..gold.columns import choose_label_column, find_columns, is_silent, label_candidates
 from ..gold.files import Row
 from ..gold.goldset import Gold
-from ..gold.mapping import RowMapping, is_silent
+from ..gold.mapping import RowMapping
 from ..gold.paths import flat
 from ..gold.rows import REASON, is_rating
 from ..gold.sources import read
@@ -133,7 +133,7 @@ def _label_column(rows: Sequence[Row], apart: Sequence[str], path: str) -> str:
     """Return the column of the gold that holds what people said: as it is called, else the only one like labels."""
     names = list(dict.fromkeys(key for row in rows for key in row))
     candidates = label_candidates(rows, names, apart)
-    if column := choose_label_column(candidates, None, path):
+    if column := choose_label_column(candidates, path):
         return column
     alike = [name for name in names if name not in apart and _may_be_label(rows, name)]
     if len(alike) == 1:

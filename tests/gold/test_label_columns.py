@@ -183,10 +183,14 @@ def test_what_is_not_clear_is_asked_for(layout: str) -> None:
 FITTING = {
     "words": (PROMPT, ["send", "hold"], True),
     "yes and no": ("Is the reply polite?", ["yes", "no"], True),
+    "yes and no, some unsure": ("Is the reply polite?", ["Yes", "no", "Unsure"], True),
+    "thumbs": ("Is the reply polite?", ["👍", "👎"], True),
     "one and zero": ("Say whether it is polite.", ["1", "0"], True),
     "a rating": ("Rate the reply.", ["3", "4", "5"], True),
     "Chinese": ("判断回复：通过还是不通过", ["通过", "不通过"], True),
     "a part of a word": ("Say whole or sender", ["hole", "send"], False),
+    "thumbs for other words": ("Answer send or hold.", ["👍", "👎"], False),
+    "only unsure": ("Is the reply polite?", ["unsure", "n/a"], False),
     "a confidence": ("Answer send or hold.", ["0.13", "0.8"], False),
 }
 
@@ -204,6 +208,29 @@ def test_labels_fit_the_prompt_that_asks_for_them(case: str) -> None:
         with pytest.raises(GoldError, match="names none"):
             shaped(row, [], prompt)
     assert "label" in shaped(row, ["label=label"], prompt).columns.values()
+
+
+PREFERENCES = {
+    "Chatbot Arena": (["model_a", "model_b", "tie", "tie (bothbad)"], True),
+    "names of the models": (["gpt", "llama"], True),
+    "places": (["first", "second"], True),
+    "other words": (["good", "bad"], False),
+}
+
+
+@pytest.mark.parametrize("case", PREFERENCES)
+def test_labels_that_name_a_side_fit_a_judge_that_prefers_one_of_two(case: str) -> None:
+    labels, fits = PREFERENCES[case]
+    rows = [{"gpt": f"a{n}", "llama": f"b{n}", "winner": labels[n % len(labels)]} for n in range(COUNT)]
+    write_jsonl(Path("rows.jsonl"), rows)
+    named = ("rows.jsonl", ("gpt", "llama"), {}, "Which is better?")
+    if fits:
+        assert shape_of(*named, compared=["gpt", "llama"]).columns["winner"] == "label"
+    else:
+        with pytest.raises(GoldError, match="names none"):
+            shape_of(*named, compared=["gpt", "llama"])
+    with pytest.raises(GoldError, match="names none"):
+        shape_of(*named)
 
 
 SCALES = {
