@@ -26,10 +26,7 @@ def labels_csv(path: str = "labels.csv") -> None:
         lines.writerow(["c0", "Can you help with case 0?", "Thanks, gladly 0", "No", ""])
 
 
-COLUMNS = (
-    *("--column", "Question=message", "--column", "botResponse=reply"),
-    *("--column", "Verdict=label"),  # the prompt names neither Yes nor No
-)
+COLUMNS = ("--column", "Question=message", "--column", "botResponse=reply")
 
 
 def test_from_a_csv_of_ones_own_to_a_compiled_judge_without_naming_a_column_again() -> None:
@@ -81,7 +78,7 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
         TEXT, NESTED, ("--column", "input.question=message", "--column", "output=reply"), "meta.thread_id", (1, 5)
     ),
     "pairs by the names of the models": (PAIR, PAIRS, NAMED, "conv_id", ("first", "second", "tie")),
-    "chats of Chatbot Arena": (PAIR, ARENA, NAMED, "winner", ("first", "second", "tie")),
+    "chats of Chatbot Arena": (PAIR, ARENA, ("--prefer", "gpt,llama"), "winner", ("first", "second", "tie")),
     "chosen and rejected": (PAIR, CHOSEN, (), "Rejected", ("first", "second", "tie")),
     "own names, an empty cell": (
         OK_OR_BAD, OWN,
@@ -89,10 +86,7 @@ SHAPES: dict[str, tuple[str, list[Any], tuple[str, ...], str, tuple[Any, ...]]] 
         "Seen by Ann", ("ok", "bad"),
     ),
     "numbers as labels": (TEXT, FLAGS, (), "", ("0", "1")),
-    "thumbs": (
-        TEXT, [{**row, "label": "👍👎"[row["label"]]} for row in FLAGS],
-        ("--column", "label=label"), "", ("👍", "👎"),
-    ),
+    "thumbs": (TEXT, [{**row, "label": "👍👎"[row["label"]]} for row in FLAGS], (), "", ("👍", "👎")),
     "labels of one's own": (TEXT, FLAGS, MAPPED, "", ("no", "yes")),
 }  # fmt: skip
 
