@@ -218,9 +218,8 @@ class Meter:
 
     def short(self, calls: int) -> int:
         """Return the limit on calls that would leave room for ``calls`` more answers, besides what is held back."""
-        answers = self.held + calls
-        spare = spare_requests(answers, failed=self._failed, sent=self.calls) if self.may_fail else 0
-        return self.calls + answers + spare
+        spare = spare_in_turn(calls, self.held) if self.may_fail else 0
+        return self.calls + calls + self.held + spare
 
     @property
     def taken(self) -> int:
@@ -251,6 +250,16 @@ def spare_requests(answers: int, *, failed: int = 0, sent: int = 0) -> int:
     expected = answers * rate / (1.0 - rate)
     deviation = math.sqrt(answers * rate) / (1.0 - rate)
     return math.ceil(expected + _DEVIATIONS * deviation)
+
+
+def spare_in_turn(first: int, later: int) -> int:
+    """Return the spare requests for work on ``first`` answers that leaves enough of them for ``later`` ones.
+
+    What is kept back for the later answers grows with the requests that fail before, and the first work may lose all
+    of its spare ones: both are enough only together.
+    """
+    failed = spare_requests(first)
+    return failed + spare_requests(later, failed=failed, sent=first + failed)
 
 
 class Estimate:

@@ -9,7 +9,7 @@ from typing import Any
 from ..arguments.compile import SearchOptions
 from ..engines.channel import CallContext
 from ..engines.embedding import requests_for
-from ..engines.meter import Budget, spare_requests
+from ..engines.meter import Budget, spare_in_turn, spare_requests
 from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError, UsageError, plural
 from ..evaluation.agreement import Ceiling
@@ -234,7 +234,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
         "longest": longest._replace(input=longest.input + shown * (length(split.train) + longest.output)),
     }
     fewest = optimizer.minimum(job) + held
-    spare = plan.spare_calls(fewest)
+    spare = 0 if plan.model.offline else spare_in_turn(optimizer.minimum(job), held)
     asks = (
         Ask(role="optimizing", calls=Span(least, most), who="to optimize", **common),
         # Nothing is asked where the search finds nothing better than the basic prompt.

@@ -10,6 +10,7 @@ import dspy
 
 from ..cases import Case
 from ..text.escaping import defuse
+from .base import Job
 from .board import Board, Candidate
 from .fewshot import demos_of
 from .guidelines import answering, with_more_rules
@@ -59,8 +60,11 @@ class Contrastive(Raced):
     whole: bool = True
     patience: int = 6
     name: str = "contrastive"
-    proposal: ClassVar[int] = 0
     learns: ClassVar[bool] = False  # the confusions are those of the prompt that it starts from
+
+    def proposer_calls(self, job: Job) -> int:
+        """Return a call for each mistake that is shown, as people may have given no reason for it."""
+        return self.mistakes
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Add pairs for the next confusion to the leader, each a confused case and its counterpart, or its errors."""

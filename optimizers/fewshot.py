@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import dspy
 
@@ -28,7 +28,6 @@ class FewShot(Raced):
     trial: int = 0  # as long as no prompt with demonstrations leads; 0 for as many
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "fewshot"
-    proposal: ClassVar[int] = 0  # sets are drawn, not written
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Draw sets for the leader."""
@@ -66,7 +65,6 @@ class Nearest(Raced):
     tokens: int = 4_000  # the rows of a call take at most about so many
     steps: int = 3
     name: str = "nearest"
-    proposal: ClassVar[int] = 0
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Give the leader all labelled rows of train to remember."""

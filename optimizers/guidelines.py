@@ -57,6 +57,14 @@ class Guidelines(Writing):
         state, params = self.ruled(job, leader.state, shown)
         return track.fresh(state, parent=leader, source=self.name, params=params) if params else []
 
+    def proposer_calls(self, job: Job) -> int:
+        """Return a call for each portion of the cases with a reason, or of all of train where nobody gave any."""
+        return self.portion_count(len(self.reasons(job)) or len(job.train))
+
+    def portion_count(self, cases: int) -> int:
+        """Return the number of portions in which so many cases are shown to a proposer."""
+        return math.ceil(min(cases, self.sample) / max(1, self.batch))
+
     def reasons(self, job: Job) -> list[tuple[Case, str]]:
         """Return the cases of train with a reason, and what people said of them."""
         return [(case, truths(case, job.judge.answer)) for case in job.labelled_train() if case.reason]
@@ -130,7 +138,7 @@ class Teach(Guidelines):
         """Return the calls of two passes over dev, and of what makes the rules."""
         reasons = len(self.reasons(job))
         looked = 0 if reasons else min(self.errors, len(job.train))
-        portions = math.ceil(min(reasons or looked, self.sample) / max(1, self.batch))
+        portions = self.portion_count(reasons or looked)
         return (2 * len(job.dev) + looked) * job.calls_per_case + portions
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 import dspy
 
+from .base import Job
 from .board import Candidate
 from .proposing import Writing, exemplar, portions, propose, scored, task
 from .raced import Raced, Track
@@ -54,6 +55,10 @@ class Opro(Writing, Raced):
     exemplars: int = 3  # errors of the leader that are shown (the paper: 3 cases, any of train)
     name: str = "opro"
 
+    def proposer_calls(self, job: Job) -> int:
+        """Return a call for each instruction."""
+        return self.candidates
+
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Ask the proposer, and return what is new."""
         leader, names = track.text, tuple(track.text.state.predictors)
@@ -78,6 +83,10 @@ class CFaith(Writing, Raced):
     patience: int = 1
     name: str = "cfaith"
     whole: bool = True
+
+    def proposer_calls(self, job: Job) -> int:
+        """Return a call for each rewrite of each predictor."""
+        return self.rewrites * len(job.judge.basic().predictors())
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Rewrite the leader's instructions, those of all predictors together, from its errors."""

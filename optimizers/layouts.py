@@ -23,6 +23,10 @@ class Layouts:
         """Return whether the form of the prompt is open: of a judge with a prompt as it stands, if nobody named one."""
         return job.adapter is None and job.judge.form == PLAIN
 
+    def proposer_calls(self, job: Job) -> int:
+        """Return 0: a form is chosen and not written."""
+        return 0
+
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Enter the leader in the next form; JSON only where replies to the chat layout cannot be read."""
         leader = track.leader

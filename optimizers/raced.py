@@ -181,6 +181,10 @@ class Arm(Protocol):
         """Enter new prompts on the board, made for the ``turn``-th time, from 1; none without an idea."""
         ...
 
+    def proposer_calls(self, job: Job) -> int:
+        """Return the most calls to the proposer that the first turn takes."""
+        ...
+
 
 class Turns:
     """Whose turn it is: the arm that found the leader; one that finds none twice goes to the end of the row."""
@@ -298,7 +302,6 @@ class Raced(ABC):
     name: str = "race"
     # in place of blocks, each new prompt is scored on all of dev, and who leads on train too
     whole: bool = False
-    proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
     first: ClassVar[tuple[str, ...]] = ()  # arms that have a turn in the first step, whoever else has it
     # from the errors of each leader, so that with ``whole`` it meets train too
     learns: ClassVar[bool] = True
@@ -312,11 +315,21 @@ class Raced(ABC):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Enter new prompts, as :meth:`Arm.propose` does."""
 
+    def proposer_calls(self, job: Job) -> int:
+        """Return the most calls to the proposer that the first turn takes; none where prompts are drawn."""
+        return 0
+
     def minimum(self, job: Job) -> int:
-        """Return the calls for the opening, the first block of another prompt, both on dev, and to propose it."""
+        """Return the calls for the opening, the first proposals, the first block of one of them, and both on dev."""
         train = min(self.sample, len(job.train))
         beside = train if self.whole else min(self.opening, train) + min(self.block, train)
-        return (beside + 2 * len(job.dev)) * job.calls_per_case + self.proposal
+        return (beside + 2 * len(job.dev)) * job.calls_per_case + self.proposals_of_first_step(job)
+
+    def proposals_of_first_step(self, job: Job) -> int:
+        """Return the most calls to the proposer before the first new prompt is tried."""
+        arms = self.arms(job)
+        beside = [arm for arm in arms[1:] if arm.name in self.first]
+        return sum(arm.proposer_calls(job) for arm in [*arms[:1], *beside])
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Improve on ``start``."""

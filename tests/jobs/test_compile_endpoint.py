@@ -31,11 +31,13 @@ def _folder(no_waiting: None) -> None:
 
 
 def learning(messages: list[dict[str, Any]]) -> str:
-    """Answer right where demonstrations are shown, else by a rule that knows nothing of the claim."""
+    """Answer right where demonstrations are shown, and wrong where none are."""
     claim = field_of(str(messages[-1]["content"]), "claim")
-    if len(messages) == 2 or not claim:
+    if not claim:
         return answer(messages)
     truth = "reports" in claim or "promises" in claim
+    if len(messages) == 2:
+        truth = not truth
     return f"[[ ## factual ## ]]\n{truth}\n\n[[ ## completed ## ]]"
 
 
@@ -72,14 +74,14 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     done = ok(*argv(server, *longer, "--max-calls", least + extra, "--json"))
     assert server.count <= least + extra
     assert done.json["spend"]["calls"] == server.count
-    # With so few calls nothing better is found. What was kept back for its proof is not spent on anything else.
-    assert done.json["decision"]["verdict"] == "nothing better found"
-    assert server.count + 2 * test <= least + extra
+    assert done.json["seconds_per_row"].keys() == {"basic", "compiled"}
+    assert done.json["scores"] is not None  # the proof was kept back for
     assert done.json["optimizer"]["ending"] == "budget"
     reason = done.json["optimizer"]["reason"]
     left = int(re.findall(r"only (\d+) are left, which are reserved", reason)[0]) - 2 * test
     # one pass stays for a prompt that the search leaves half scored, and what is in flight when it ends
     assert 0 <= left <= len(split.dev) + IN_FLIGHT + spare
+    assert server.count + left == least + extra  # all that the proof takes is two passes of the test
 
 
 def failing(share_failed: float, share_unreadable: float, seed: int) -> Callable[[int, Any], str | None]:
@@ -98,7 +100,7 @@ def failing(share_failed: float, share_unreadable: float, seed: int) -> Callable
 @pytest.mark.parametrize(
     ("seed", "share_failed", "limit"), [(1, 0.05, None), (2, 0.05, None), (3, 0.05, None), (4, 0.015, 400)]
 )
-def test_the_calls_that_the_forecast_names_are_enough_for_a_proof_where_requests_fail(
+def test_the_calls_that_the_forecast_names_end_with_a_proof_where_requests_fail(
     seed: int, share_failed: float, limit: int | None, serve: Callable[..., Any]
 ) -> None:
     server = serve(learning, faults=failing(share_failed, 0.02, seed))
@@ -107,12 +109,8 @@ def test_the_calls_that_the_forecast_names_are_enough_for_a_proof_where_requests
         limit = int(re.findall(r"raise --max-calls to (\d+)", forecast)[0])
     done = ok(*argv(server, "--max-calls", limit, "--json"))
     assert server.count <= limit
+    assert done.json["scores"] is not None
     assert done.json["forecast"]["spare"] > 0
-    # Which requests fail depends on their order: where the search found nothing better, both passes of a proof would
-    # still have been paid for.
-    if done.json["scores"] is None:
-        assert done.json["decision"]["verdict"] == "nothing better found"
-        assert server.count + 2 * len(Gold.load("gold.jsonl", find("fect")).split(0).test) <= limit
 
 
 def test_ctrl_c_in_the_proof_keeps_the_best_and_resume_finishes(
