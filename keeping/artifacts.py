@@ -103,7 +103,8 @@ class Store:
         mapping a candidate, ``records`` are lines by the file of :data:`.sealing.OPTIONAL` that keeps them. Keys and
         credentials are taken out of the card and the history. Who compiles from a file trusts it.
         """
-        from ..programs.catalogue import executed_hashes, file_of
+        from ..programs.catalogue import file_of
+        from ..programs.plugins import executed_hashes
         from .dspy_state import dump
 
         hashes: Mapping[str, str] = {}

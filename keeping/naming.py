@@ -13,11 +13,12 @@ from typing import Any
 from ..engines.models import OFFLINE, same_model
 from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
-from ..programs.catalogue import executed_hashes, file_of, find
+from ..programs.catalogue import file_of, find
 from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
+from ..programs.plugins import executed_hashes
 from ..programs.state import PromptState
 from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact

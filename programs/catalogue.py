@@ -7,10 +7,11 @@ one too.
 
 import difflib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypeGuard
 
-from ..errors import JudgeError, UnknownJudgeError, choices, near_file, why
+from ..errors import UnknownJudgeError, choices
 from .cognibench import COGNIBENCH, COGNIBENCH_TAGS, DETECTOR
 from .dialogue import DIALOGUE
 from .faithqa.judges import FAITHQA_JUDGES
@@ -20,7 +21,7 @@ from .generator import Generator
 from .haluagent.judges import HALUAGENT_JUDGES
 from .haluagent.writing import HALUAGENT, HALUAGENT_ZH
 from .judge import Judge
-from .judge_files import JudgeFile
+from .plugins import Allow, PluginKind, split_file_name
 from .staged import COGNIBENCH_STAGED, COGNIBENCH_TAGS_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE, TIER, TIER_DIRECT
 
@@ -46,32 +47,36 @@ GENERATORS: Mapping[str, Generator] = {
     generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)
 }
 """Every generator by name."""
-_UNLOADABLE = (
-    *(AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError, SyntaxError, TypeError),
-    ValueError,
-)
-"""What loading a Python file of somebody else may raise."""
 
 
-Allow = Callable[[Path, Mapping[str, str]], None]
+def _is_judge(value: object) -> TypeGuard[Judge]:
+    return isinstance(value, Judge)
 
 
-def find(name: str, allow: Allow = lambda path, hashes: None) -> Judge:
-    """Return a judge or generator by name: built-in, ``FILE.py:ATTRIBUTE``, or of the main module."""
-    path, attribute = file_of(name)
+PLUGIN_JUDGES = PluginKind(group="jurist.judges", noun="judge", expected="a jurist.Judge", accepts=_is_judge)
+"""Judges and generators of Python files and of installed packages."""
+
+
+def find(name: str, allow: Allow | None = None) -> Judge:
+    """Return a judge or generator by name: built-in, ``FILE.py:ATTRIBUTE``, of the main module, or installed."""
+    path, attribute = split_file_name(name)
     if path is not None:
-        return _from_file(path, attribute, allow)
+        return PLUGIN_JUDGES.from_file(path, attribute, allow)
     if name in CATALOGUE or name in GENERATORS:
         return CATALOGUE.get(name) or GENERATORS[name]
     for own in list(vars(sys.modules["__main__"]).values()):  # as in a cell of a notebook
         if isinstance(own, Judge) and own.name == name:
             return own
+    plugin = PLUGIN_JUDGES.installed(name)
+    if plugin is not None:
+        return plugin
     raise UnknownJudgeError(f"no judge is called {name!r}", hint=_meant(name))
 
 
 def _meant(name: str) -> str:
     """Return the hint for an unknown name: a judge that is called nearly so, or a file here."""
-    known, here = (*CATALOGUE, *GENERATORS), {path.stem: path.name for path in Path().glob("*.py")}
+    known = [*CATALOGUE, *GENERATORS, *PLUGIN_JUDGES.installed_names()]
+    here = {path.stem: path.name for path in Path().glob("*.py")}
     own = name.replace("-", "_")
     near = [own] if own in here else []
     if not near and not difflib.get_close_matches(name, known, n=1):
@@ -82,48 +87,9 @@ def _meant(name: str) -> str:
 
 
 def file_of(name: str) -> tuple[Path | None, str]:
-    """Return the file and the attribute that a name means; ``None`` if it means no file."""
-    head, _, tail = name.rpartition(":")
-    if head.endswith(".py"):
-        return Path(head), tail
-    return (Path(name) if name.endswith(".py") else None), "judge"
-
-
-def executed_hashes(path: Path) -> Mapping[str, str]:
-    """Return the hashes of a file that was executed as a judge's, with its modules; none if it was not."""
-    return _EXECUTED.get(path.resolve(), {})
-
-
-_EXECUTED: dict[Path, Mapping[str, str]] = {}
-
-
-def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
-    try:
-        file = JudgeFile.read(path)
-    except OSError as error:
-        missing = why(error) if path.exists() else "no such file"
-        hint = near_file(path, "*.py") or "give the path of a Python file that defines a jurist.Judge"
-        raise JudgeError(f"{path}: {missing}", hint=hint) from error
-    allow(path, file.hashes)
-    try:
-        module = file.execute()
-    except _UNLOADABLE as error:
-        hint = "make the file import cleanly"
-        raise JudgeError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
-    except SystemExit as error:
-        hint = 'put what ends the program below if __name__ == "__main__":'
-        raise JudgeError(
-            f"{path}: the file ends the program when it is imported (sys.exit)", hint=hint
-        ) from error
-    _EXECUTED[path.resolve()] = file.hashes
-    judges = [name for name, value in vars(module).items() if isinstance(value, Judge)]
-    # a file alone means the only judge in it, whatever it is called there
-    judge = getattr(module, judges[0] if attribute == "judge" and len(judges) == 1 else attribute, None)
-    if not isinstance(judge, Judge):
-        what = "not in it" if judge is None else f"of type {type(judge).__name__}, no jurist.Judge"
-        hint = choices(attribute, judges) if judges else "name a file that defines one"
-        raise JudgeError(f"{path}: {attribute!r} is {what}", hint=hint)
-    return judge
+    """Return the file and the attribute that a name means, ``judge`` for a file alone; ``None`` if it means no file."""
+    path, attribute = split_file_name(name)
+    return path, attribute or "judge"
 
 
 def first_steps(name: str, compiled: Iterable[str]) -> str:
