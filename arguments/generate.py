@@ -5,9 +5,9 @@ from typing import Literal
 from .groups import (
     Adapter,
     Endpoint,
+    JudgeOptions,
     ModelOptions,
     PaidOptions,
-    StrictnessOptions,
     Transport,
     VerifierOptions,
     allowed,
@@ -54,7 +54,7 @@ class ItemsOptions(
 
 
 class AssessOptions(
-    StrictnessOptions,
+    JudgeOptions,
     Transport,
     PaidOptions,
     Endpoint,

@@ -3,6 +3,7 @@
 import argparse
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Literal
 
 from .options import Options, choice, flag, option, positional, repeated
@@ -264,13 +265,23 @@ class SamplingOptions(Options):
     )
 
 
-class StrictnessOptions(Options):
-    """What is positive, of judges with tiers."""
+class JudgeOptions(Options):
+    """Options that some judges declare (:mod:`jurist.programs.options`)."""
 
     strictness: str | None = choice(
         "for judges with tiers: what falls below it is hallucinated (default: grounded, or as proven)",
         choices=("rational", "grounded", "irrefutable"),
     )
+
+    @property
+    def judge_options(self) -> dict[str, str]:
+        """The options of a judge that were given, with their values."""
+        values = {name: getattr(self, name) for name in JUDGE_OPTIONS}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+JUDGE_OPTIONS: tuple[str, ...] = tuple(item.name for item in fields(JudgeOptions))
+"""The names of all options that judges may declare: cards and output lines hold them."""
 
 
 class HardLimits(Options):
@@ -324,9 +335,7 @@ class Adapter(Options):
     )
 
 
-class JudgingOptions(
-    Adapter, VerifierOptions, SamplingOptions, StrictnessOptions, Transport, HardLimits, Common
-):
+class JudgingOptions(Adapter, VerifierOptions, SamplingOptions, JudgeOptions, Transport, HardLimits, Common):
     """How judges are asked, but for who answers."""
 
     redraw: int = option(

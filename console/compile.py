@@ -31,7 +31,6 @@ from ..keeping.loaders import load_judge
 from ..keeping.paying import Start
 from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
-from ..programs.cognibench import with_strictness
 from ..programs.judge import Judge
 from ..report.differing import change_words
 from ..report.scores import (
@@ -95,7 +94,7 @@ class _Compiling(Terminal):
         self._compiling = options
 
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
-        """Return the judge that is named, with the metric and the strictness that are asked for."""
+        """Return the judge that is named, with the metric and the options that are asked for."""
         options = self._compiling
         alone = options.judge.removesuffix(":basic")
         alone = alone if "/" in alone else alone.partition("@")[0]
@@ -113,9 +112,7 @@ class _Compiling(Terminal):
                     hint=choices(options.metric, fitting),
                 )
             basic = basic.with_metric(options.metric)
-        if options.strictness:
-            basic = with_strictness(basic, options.strictness)
-        return basic, reference
+        return basic.with_options(options.judge_options), reference
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that is named, else the judge's bundled set."""

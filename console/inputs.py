@@ -9,6 +9,7 @@ from typing import Any
 
 from ..arguments.generate import AssessOptions
 from ..arguments.groups import (
+    JUDGE_OPTIONS,
     AskedOptions,
     Checkpoints,
     JudgingOptions,
@@ -114,7 +115,7 @@ def judge_of(
     **others: Any,
 ) -> LoadedJudge:
     """Return a judge as the options say, or as it was proven, for a model whose settings are open yet."""
-    names, adapter = ("samples", "threshold", "concurrency", "strictness"), None
+    names, adapter = ("samples", "threshold", "concurrency", *JUDGE_OPTIONS), None
     about = {name: getattr(options, name) for name in names} | others
     if isinstance(options, JudgingOptions):
         adapter = options.adapter

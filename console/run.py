@@ -204,12 +204,14 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
         probabilities=options.probabilities,
     )
     mapping.check(loaded.judge)
-    proven = loaded.artifact.about.strictness if loaded.artifact else ""
-    if proven not in ("", loaded.judge.answer.strictness):
-        remark(
-            f"{loaded.name} was proven for strictness {proven} and runs with "
-            f"{loaded.judge.answer.strictness}: its scores do not hold for that"
-        )
+    proven_values = loaded.artifact.about.option_values if loaded.artifact else {}
+    for option, value in loaded.judge.option_values.items():
+        proven = proven_values.get(option, value)
+        if proven != value:
+            remark(
+                f"{loaded.name} was proven for {option} {proven} and runs with {value}: "
+                "its scores do not hold for that"
+            )
     remark(loaded.note)
     named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
     settings = RunSettings(

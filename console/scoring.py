@@ -12,7 +12,7 @@ from ..api import compare as compare_judges
 from ..api import evaluate as evaluate_judge
 from ..api import gate as gate_judge
 from ..api import harden as harden_judge
-from ..arguments.groups import ScoringOptions
+from ..arguments.groups import JUDGE_OPTIONS, ScoringOptions
 from ..arguments.scoring import (
     CascadeOptions,
     CompareOptions,
@@ -95,7 +95,7 @@ class _Scoring(Terminal):
 
 def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
     """Return what every one of these functions of Python takes alike."""
-    names = ("gold", "samples", "threshold", "concurrency", "strictness", "adapter")
+    names = ("gold", "samples", "threshold", "concurrency", *JUDGE_OPTIONS, "adapter")
     return {
         **{name: getattr(options, name) for name in names},
         "verifier": verifier_model(options, options.timeout, options.seed),
@@ -318,11 +318,11 @@ def three(options: DetectorOptions) -> Result:
 
 
 def _contenders(options: DetectorOptions, reference: str, gold: Gold) -> list[LoadedJudge]:
-    """Return a detector with each model, or the verdicts of a log; strictness goes to those that have tiers."""
+    """Return a detector with each model, or the verdicts of a log; strictness goes to those that have it."""
     if reference.startswith(RECORDED):
         return [recorded_detector(reference, gold)]
     store, model = store_of(options), options.names[0]
     judge = judge_of(reference, options, store, model, strictness=None)
-    if judge.judge.answer.levels:
+    if "strictness" in judge.judge.options:
         judge = judge_of(reference, options, store, model, strictness=options.strictness or STRICTNESS)
     return judge.on(models_of(options))

@@ -254,13 +254,12 @@ class Cascading(Experiment):
 
     def _member(self, judge: LoadedJudge, own: Answering) -> dict[str, Any]:
         """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""
-        strictness = judge.judge.answer.strictness
         return {
             "judge": judge.name,
             "reference": (judge.artifact.about.judge_ref if judge.artifact else "") or judge.judge.name,
             "definition": definition_of(judge.judge),
             "prompt": judge.state.to_json(),
-            **({"strictness": strictness} if strictness else {}),
+            **judge.judge.option_values,
             "model": described(judge.model),
             "verifier": described(judge.verifier) if judge.verifier else None,
             "adapter": judge.adapter,

@@ -27,7 +27,6 @@ from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
 from ..optimizers.fewshot import Nearest, remembering, with_cases
 from ..optimizers.guidelines import rules_in, with_rules
-from ..programs.cognibench import with_strictness
 from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.templates import CHAT
 from ..text.wording import normalised
@@ -190,8 +189,7 @@ def _plan(
     about = artifact.about
     judge = judge_of(artifact, store).as_compiled(artifact.card)
     artifact.check(judge)
-    if about.strictness:
-        judge = with_strictness(judge, about.strictness)
+    judge = judge.with_options(about.option_values)
     kept, job = artifact.card.get("gold"), about.job
     if not artifact.card.get("decision") or not kept:
         raise ArtifactError(

@@ -73,11 +73,11 @@ class Experiment:
             what = next((name for name in {**first, **own} if first.get(name) != own.get(name)), None)
             if what is None:
                 continue
-            strict = what == "positive" and all(one.answer.levels for one in judges)
+            option = _option_that_sets(what, judges)
             raise UsageError(
                 f"these judges have different {'positive labels' if what == 'positive' else what}",
-                hint="give --strictness, so that all of them have the same one"
-                if strict
+                hint=f"give --{option}, so that all of them have the same one"
+                if option
                 else "compare judges that find the same in the same rows",
             )
 
@@ -236,3 +236,12 @@ def _verdicts(
 ) -> tuple[Verdict, ...]:
     asker = dataclasses.replace(judge.asker(), first_draw=repeat * judge.sampling.samples)
     return tuple(asker.ask_all(cases, lambda index, verdict: on_case()))
+
+
+def _option_that_sets(setting: str, judges: Sequence[Judge]) -> str:
+    """Return an option of all these judges that sets this part of their answers; empty without one."""
+    for option, values in judges[0].options.items():
+        sets_it = any(setting in settings for settings in values.values())
+        if sets_it and all(option in judge.options for judge in judges):
+            return option
+    return ""

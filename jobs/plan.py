@@ -90,7 +90,7 @@ class Plan(SearchOptions):
             "adapter": self.form,
             "embedder": self.embedder,
             "holdout": self.holdout and self.holdout.sha256,
-            "strictness": self.judge.answer.strictness,
+            **self.judge.option_values,
             "most_groups": list(self.judge.most_groups or ()),
             "frozen": self.judge.frozen,
             "verifier": self.frozen_model and described(self.frozen_model),

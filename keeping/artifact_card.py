@@ -137,7 +137,7 @@ class Artifact:
 
     def check(self, judge: Judge) -> None:
         """Refuse a judge of another name, or with other labels, positive labels, input fields or types of fields."""
-        now = {"judge": judge.name, **judge.answer.identity_under(self.card), **task_of(judge)}
+        now = {"judge": judge.name, **judge.identity_under(self.card), **task_of(judge)}
         types = now.pop("types")
         known = self.about.types or types  # artifacts of older versions have none
         pairs = [(key, self.card[key], value) for key, value in now.items() if key in self.card]

@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from ..arguments.groups import Effort
+from ..arguments.groups import JUDGE_OPTIONS, Effort
 from ..evaluation.cascade import Trust
 from ..evaluation.plain import plain_parts
 from ..evaluation.votes import Sampling
@@ -79,6 +79,16 @@ class _Part(BaseModel):
         if not isinstance(data, Mapping):
             return data
         return {name: value for name, value in data.items() if value is not None}
+
+
+class _OfJudge(_Part):
+    """What tells of a judge: it holds the values of the judge's options under their names."""
+
+    @property
+    def option_values(self) -> dict[str, str]:
+        """The value of each option that the judge had."""
+        further = self.model_extra or {}
+        return {name: str(further[name]) for name in JUDGE_OPTIONS if name in further}
 
 
 class _Thresholds(_Part):
@@ -165,14 +175,13 @@ class _JobCard(_Part):
     threshold: int | float | None = None
 
 
-class MemberCard(_Part):
+class MemberCard(_OfJudge):
     """A judge of a cascade, whole, as it was when the level was chosen."""
 
     judge: str
     reference: str
     definition: Definition | None = None
     prompt: dict[str, Any]
-    strictness: str = ""
     model: ModelCard
     verifier: ModelCard | None = None
     adapter: str
@@ -186,7 +195,7 @@ class _Cascade(_Part):
     members: list[MemberCard]
 
 
-class Card(_Part):
+class Card(_OfJudge):
     """What a card says."""
 
     judge: str
@@ -198,7 +207,6 @@ class Card(_Part):
     types: dict[Identifier, Any] = {}
     thresholds: _Thresholds = _Thresholds()
     setting: _Setting = _Setting()
-    strictness: str = ""
     adapter: str | None = None
     judge_ref: str = ""
     judge_sha256: str | None = None
@@ -311,7 +319,7 @@ def written_card(judge: Judge, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the card to write, without version and seal: what is known, made publishable, and the judge's."""
     from ..programs.definition import definition_of
 
-    known, strictness = publishable(dict(known)), judge.answer.strictness
+    known = publishable(dict(known))
     definition = definition_of(judge)
     made = {name: metadata.version(name) for name in ("jurist", "dspy")} | {
         "python": platform.python_version()
@@ -324,7 +332,7 @@ def written_card(judge: Judge, known: Mapping[str, Any]) -> dict[str, Any]:
         "variant": judge.variant,
         **judge.answer.scale.identity(),
         **task_of(judge),
-        **({"strictness": strictness} if strictness else {}),
+        **judge.option_values,
         **({"definition": definition} if definition else {}),
         "versions": {**made, **(known.get("versions") or {})},
     }

@@ -16,7 +16,6 @@ from ..evaluation.cascade import SureAnswer, Trust
 from ..evaluation.votes import Sampling
 from ..programs.answers.base import Reading
 from ..programs.asking import Asker, check_sampling
-from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
@@ -250,24 +249,25 @@ def load_judge(
     samples: int | None = None,
     threshold: float | None = None,
     concurrency: int = 8,
-    strictness: str | None = None,
     verifier: Model | None = None,
+    **options: str | None,
 ) -> LoadedJudge:
     """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model.
 
     ``JUDGE`` is the latest version shown better with that model (without one: with any), or else the basic prompt.
 
     Samples, threshold and prompt format are those the artifact was proven with, unless given here. A number of samples
-    without a threshold goes with a majority, because a fitted threshold belongs to its number of samples. The tiers'
-    strictness is the one it was proven for; under another one a fitted threshold is not used.
+    without a threshold goes with a majority, because a fitted threshold belongs to its number of samples. Further
+    keywords are options that the judge declares, such as ``strictness``: as it was proven, unless given here; under
+    other values a fitted threshold is not used.
     """
     if isinstance(reference, str) and reference.startswith(RECORDED):
         raise no_new_rows(reference)
-    asked: dict[str, Any] = {"threshold": threshold, "strictness": strictness}
-    name = Name.of(reference, version, store, samples=samples, **asked)
+    values = {option: value for option, value in options.items() if value is not None}
+    name = Name.of(reference, version, store, samples=samples, threshold=threshold, options=values)
     prompt = name.prompt(model.name if model else None)
     if prompt.artifact and prompt.artifact.about.cascade:
-        settings = {"samples": samples, **asked, "verifier": verifier}
+        settings = {"samples": samples, "threshold": threshold, **values, "verifier": verifier}
         return _cascade(prompt, prompt.artifact, store, concurrency, settings).with_model(model or Model())
     # that there are no frozen steps is said before anything is asked
     verifier_of(prompt.judge, Model(), verifier)
@@ -301,10 +301,8 @@ def _cascade(
 def _member(kept: MemberCard, store: Store) -> LoadedJudge:
     """Return a judge of a cascade, from what the cascade keeps of it."""
     judge = defined(kept.definition) if kept.definition else find_judge(kept.reference, store)
-    if kept.strictness:
-        judge = with_strictness(judge, kept.strictness)
     return LoadedJudge(
-        judge=judge,
+        judge=judge.with_options(kept.option_values),
         state=PromptState.from_json(kept.prompt),
         artifact=None,
         adapter=kept.adapter,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import dspy
 
+from ..arguments.groups import JUDGE_OPTIONS
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model, Reach, connect, reached, same_model
@@ -319,13 +320,12 @@ class LoadedJudge(Prompt):
 
     def stamp(self) -> dict[str, Any]:
         """Return what identifies the judge in its output."""
-        strictness = self.judge.answer.strictness
         return {
             "judge": self.name,
             "artifact": self.artifact.sha256 if self.artifact else None,
             "model": self.model.name,
             **({"judge_model": self.verifier.name} if self.verifier else {}),
-            **({"strictness": strictness} if strictness else {}),
+            **self.judge.option_values,
             **({} if self.artifact or self.adapter == ADAPTER else {"adapter": self.adapter}),
             "sampling": {
                 **self.sampling.to_card(),
@@ -376,7 +376,7 @@ def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, 
         "threshold": about.thresholds.threshold,
         "weights": about.thresholds.weights,
         "temperature": about.model.temperature,
-        "strictness": about.strictness or None,
+        **{option: about.option_values.get(option) for option in JUDGE_OPTIONS},
         "reasoning_effort": about.model.reasoning_effort,
         "body": about.model.body,
     }

@@ -14,7 +14,6 @@ from ..engines.models import OFFLINE, same_model
 from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import file_of, find
-from ..programs.cognibench import with_strictness
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
@@ -54,7 +53,7 @@ class Name:
     kept: bool = False  # whether it was found by its name alone, so that each version says what the judge is
     samples: int | None = None
     threshold: float | None = None
-    strictness: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)  # values of options that the judge declares
     adapter: str | None = None
 
     @classmethod
@@ -89,12 +88,13 @@ class Name:
         adapter = about.adapter or self.adapter or usual
         if artifact is not None and self.adapter not in (None, adapter):
             raise proven_with(artifact, adapter)
-        proven, kept = about.strictness or judge.answer.strictness, about.thresholds
-        if wanted := self.strictness or proven:
-            judge = with_strictness(judge, wanted)
+        kept = about.thresholds
+        proven_values = judge.option_values | about.option_values
+        option_values = {**proven_values, **self.options}
+        judge = judge.with_options(option_values)
         samples = kept.samples if self.samples is None else self.samples
         sampling = Sampling(samples=samples, threshold=self.threshold)
-        if self.samples is None and self.threshold is None and wanted == proven:
+        if self.samples is None and self.threshold is None and option_values == proven_values:
             known = kept.sampling if judge.answer.scale.uses_threshold else sampling
             sampling = replace(known, weights=kept.weights)
         return Prompt(

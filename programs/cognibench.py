@@ -13,13 +13,12 @@ from typing import Any, Final, Literal, Self, get_args
 import pydantic
 
 from ..cases import Case, Label, Values, text_hash
-from ..errors import UsageError
 from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
 from ..text.turns import Text, dialogue
-from .answers.infer import closed
 from .answers.sentences import Listed, PerSentence, Tagged
 from .judge import Judge
+from .options import JudgeOption
 
 Strictness = Literal["rational", "grounded", "irrefutable"]
 LEVELS: tuple[str, ...] = get_args(Strictness)
@@ -33,6 +32,14 @@ BELOW: Final[Mapping[str, frozenset[Label]]] = {
 }
 """Strictness -> the sentence labels that are hallucinations under it."""
 HALLUCINATED = BELOW[STRICTNESS]
+
+
+def strictness_option(below: Mapping[str, frozenset[Label]]) -> dict[str, JudgeOption]:
+    """Return the option ``strictness`` of a judge, by the labels that are hallucinations under each value."""
+    # The prompts ask for the tier, whatever counts as a hallucination.
+    return {"strictness": {level: {"positive": labels} for level, labels in below.items()}}
+
+
 _TYPES: dict[Label, str] = {"irrelevant": "irrelevant", "faithful": "factual", "invented": "factual"}
 
 
@@ -173,7 +180,6 @@ _SENTENCES: dict[str, Any] = {
     "unit": "sentences",
     "labels": LABELS,
     "positive": HALLUCINATED,
-    "tiers": BELOW,
     "details": sentence_details,
 }
 
@@ -184,6 +190,7 @@ COGNIBENCH = Judge(
     description="CogniBench: every sentence of a response, faithful, hallucinated or irrelevant, with type and tier",
     signature=TagResponse,
     answer=PerSentence(**_SENTENCES),
+    options=strictness_option(BELOW),
     metric="f1",
     rows=CogniBenchRow,
     to_case=_case,
@@ -244,17 +251,3 @@ DETECTOR = Judge(
     expand=turns_of,
     bundled="cognibench-mini",
 )
-
-
-def with_strictness(judge: Judge, strictness: str) -> Judge:
-    """Return the judge with everything below ``strictness`` as its positive labels."""
-    # Its prompts stay as they are: they ask for the tier. What changes is what is searched for, counted and voted on.
-    levels = judge.answer.levels
-    if not levels:
-        hint = "leave out --strictness, or use cognibench, cognibench-staged or tier"
-        raise UsageError(f"judge {judge.name} has no tiers, so it cannot be more or less strict", hint=hint)
-    if strictness not in levels:
-        hint = f"use one of {', '.join(levels)}"
-        raise UsageError(f"{strictness!r} is no strictness of judge {judge.name}", hint=hint)
-    answer = closed(judge.answer)
-    return replace(judge, answer=replace(answer, positive=answer.tiers[strictness]))

@@ -43,6 +43,10 @@ _SETTINGS = (
 )
 _READS = ("columns", "values")
 """Settings that are written only where a judge has them: how the user's own files are read."""
+_OPTIONS = "options"
+"""The options of a judge that declares some."""
+_FORMER_SETTINGS = ("strictness", "tiers")
+"""Settings of an answer that earlier versions wrote; both were empty where a judge is plain."""
 _PROMPT = "prompt"
 """The prompt as the user wrote it, where a judge has one. The instruction follows from it and is not written."""
 _FIELD: Mapping[str, Any] = {"bounds": {}, "said": True}
@@ -72,6 +76,8 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
             "answer": type(answer).__name__,
             "answers": _settings_of(answer),
         }
+        if judge.options:
+            data[_OPTIONS] = _plain(judge.options)
         return data if _same(judge, defined(data)) else None
     except (LookupError, TypeError, ValueError, JuristError):
         return None
@@ -91,12 +97,15 @@ def defined(data: Mapping[str, Any]) -> Judge:
         prompt = data.get(_PROMPT, "")
         instructions = None if prompt else data["instructions"]
         signature = make_signature(fields, instructions, data["signature"])
-        # versions of 2026 kept their strictness by name; it follows from the labels
-        answer = {name: _setting(value) for name, value in data["answers"].items() if name != "strictness"}
+        answer = {
+            name: _setting(value) for name, value in data["answers"].items() if name not in _FORMER_SETTINGS
+        }
         settings: dict[str, Any] = {
             name: tuple(value) if name in _TUPLES and value is not None else value
             for name, value in data["settings"].items()
         }
+        if _OPTIONS in data:
+            settings["options"] = _setting(data[_OPTIONS])
         kind = _PROGRAMS[data["program"]]
         return Judge(
             **settings,
@@ -117,6 +126,7 @@ def _same(judge: Judge, made: Judge) -> bool:
         _asks(judge) == _asks(made)
         and judge.answer == made.answer
         and judge.template == made.template
+        and judge.options == made.options
         and all(getattr(judge, name) == getattr(made, name) for name in (*_SETTINGS, *_READS))
         and judge.row_model.model_json_schema() == made.row_model.model_json_schema()
     )

@@ -32,6 +32,7 @@ from .answers.base import Answer, Reading
 from .answers.infer import answer_for
 from .answers.labels import ClosedLabel
 from .frozen import all_predictors, frozen_id
+from .options import JudgeOption, check_options, option_values, with_option_values
 from .state import Demo
 
 MISSING = "the field is missing"
@@ -98,6 +99,9 @@ class Judge:
         columns: column of your files -> field of the judge, where the names differ. A column may be a path into a row
             (``scores.overall``, ``outputs.0``).
         values: label of your files -> label of the judge, whatever their capitals; ``""`` is no label.
+        options: options that the judge declares, such as ``strictness``: name -> value -> the settings of ``answer``
+            under that value, ``{"strictness": {"high": {"positive": frozenset({"poor", "fair"})}}}``. The prompt is the
+            same under all; see :meth:`with_options`.
         temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
             at which they differ.
         prompt: your prompt as it stands: a text, or chat messages (``[{"role": "user", "content": "..."}, ...]``), with
@@ -129,6 +133,7 @@ class Judge:
     temperature: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)
+    options: Mapping[str, JudgeOption] = field(default_factory=dict, hash=False, repr=False)
     prompt: str | Sequence[Mapping[str, str]] = field(default="", hash=False)
     positive: InitVar[Label | Collection[Label] | Mapping[str, Label | Collection[Label]]] = ()
     labels: InitVar[Sequence[Label]] = ()
@@ -147,6 +152,7 @@ class Judge:
             self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
         )
         answer.check_metric(self.name, self.metric)
+        check_options(self.name, answer, self.options)
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.scale.default)
         self._check_program()
@@ -247,6 +253,26 @@ class Judge:
     def with_metric(self, metric: Metric) -> "Judge":
         """Return the same judge, compiled for another metric."""
         return replace(self, metric=metric)
+
+    @property
+    def option_values(self) -> dict[str, str]:
+        """The value that each of its options has."""
+        return option_values(self.answer, self.options)
+
+    def with_options(self, values: Mapping[str, str]) -> "Judge":
+        """Return the judge with other values of its options: what it searches for, counts and votes on may change."""
+        if not values:
+            return self
+        return replace(self, answer=with_option_values(self.name, self.answer, self.options, values))
+
+    def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the identity of its scale that a card must have: that of the options' values on the card, if any."""
+        for option, values in self.options.items():
+            for value in values:
+                identity = self.with_options({option: value}).answer.scale.identity()
+                if all(card.get(name) == part for name, part in identity.items()):
+                    return identity
+        return self.answer.scale.identity()
 
     def of_criterion(self, name: str) -> "Judge":
         """Return a judge of one of several criteria alone; what it asks is as it was."""

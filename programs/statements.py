@@ -35,7 +35,7 @@ from ..signatures.cognibench import (
 from ..text.sentences import locate
 from ..text.turns import Text
 from .answers.labels import OneLabel
-from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type
+from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type, strictness_option
 from .judge import Judge
 from .state import Demo
 from .stepwise import Plan, Stepwise
@@ -182,9 +182,9 @@ TIER = Judge(
         unit="sentence",
         values={tier: tier for tier in TIERS},
         positive=_BELOW[STRICTNESS],
-        tiers=_BELOW,
         details=lambda tier, hallucinated: {**dict.fromkeys(STEPS), **decisions(tier)},
     ),
+    options=strictness_option(_BELOW),
     metric="f1",
     demonstrations=_demonstrations,
     **_of_sentence("tier", Tier, {tier: tier for tier in TIERS}),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
+from ..arguments.groups import JUDGE_OPTIONS
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.naming import judge_of
@@ -25,7 +26,7 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "threshold": ("thresholds", "threshold"),
     "adapter": ("adapter",),
     "structure": ("structure",),
-    "strictness": ("strictness",),
+    **{option: (option,) for option in JUDGE_OPTIONS},
     "optimizer": ("optimizer", "name"),
     "seed": ("optimizer", "seed"),
     "gold": ("gold", "name"),

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..arguments.groups import JUDGE_OPTIONS
 from ..errors import CheckpointError, GoldError, UsageError, why
 from ..gold.files import scan
 from ..gold.sheets import plain, safe
@@ -18,7 +19,7 @@ FORMATS = (".jsonl", ".csv")
 _OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
 _TEXTS = (
     *("id", "case", "source", "group", "status", "label", "reasoning", "error_kind", "error"),
-    *("judge", "artifact", "model", "judge_model", "strictness", "adapter"),
+    *("judge", "artifact", "model", "judge_model", *JUDGE_OPTIONS, "adapter"),
 )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ..arguments.groups import JUDGE_OPTIONS
 from ..cases import Case, Values
 from ..engines.database import Database
 from ..engines.ledger import Spend
@@ -123,7 +124,7 @@ _ABOUT_ROW = ("id", "row", "part", "case", "source", "group")
 _VERDICT = ("status", "label", "value", "answers", "passed", "by")
 _ABOUT_VERDICT = ("units", "reasoning", "counts", "error_kind", "error", "usage")
 _SAMPLES = ("drawn", "saved", "identical", "inconsistent", "redrawn", "reasked", "extra", "duplicated")
-OF_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling")
+OF_RUN = ("judge", "artifact", "model", "judge_model", *JUDGE_OPTIONS, "adapter", "sampling")
 _OWN = frozenset((*_ABOUT_ROW, *_VERDICT, *_ABOUT_VERDICT, *_SAMPLES, *OF_RUN))
 _KEPT = "input_"
 _PLACED = ("start", "end")

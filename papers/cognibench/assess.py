@@ -207,7 +207,7 @@ class DialogueAssessment(Assessment):
             for result in results
             for row, labels in result.answers
         )
-        strictness = self.judge.judge.answer.strictness
+        strictness = self.judge.judge.option_values.get("strictness")
         below = f"; hallucinated is what falls below {strictness}" if strictness else ""
         body: list[Table | str] = [
             _shares("shares of statement types: raw; corrected [95 % interval]", MEASURES[:3], results),

@@ -248,7 +248,7 @@ class Detectors(Experiment):
     def detection(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Detection:
         """Ask all detectors and score them."""
         comparison = ClosedLabels(LABELS, BELOW[self.strictness])
-        fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
+        fixed = [one.name for one in self.contenders if "strictness" not in one.judge.options]
         strict = f"{', '.join(fixed)} cannot be set to the strictness {self.strictness}: as for {STRICTNESS}"
         texts = {case.id: case.inputs["sentences"] for case in self.gold.cases}
         lines = []

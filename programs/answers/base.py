@@ -209,20 +209,6 @@ class Answer(ABC):
 
     # What cards, output lines and exports hold of it.
 
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """How strict it can be; empty if that cannot be chosen."""
-        return ()
-
-    @property
-    def strictness(self) -> str:
-        """Which of the levels it is at; empty without any."""
-        return ""
-
-    def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the part of the scale's identity in which a card must be the same."""
-        return self.scale.identity()
-
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
         """Return what the output line of a run says of a unit's value."""
         return {self.part: self.scale.to_json(value)}

@@ -43,8 +43,6 @@ class ClosedLabel(Answer):
     positive: frozenset[Label] = frozenset()
     # what else a label says about its unit, for the output of ``jurist run``
     details: Details | None = field(default=None, repr=False)
-    # strictness -> the labels that fall below it; empty without tiers
-    tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
 
     part: ClassVar[str] = "label"
 
@@ -56,14 +54,6 @@ class ClosedLabel(Answer):
     def scale(self) -> ClosedLabels:
         return ClosedLabels(self.labels, self.positive)
 
-    @property
-    def levels(self) -> tuple[str, ...]:
-        return tuple(self.tiers)
-
-    @property
-    def strictness(self) -> str:
-        return next((name for name, below in self.tiers.items() if below == self.positive), "")
-
     def check_metric(self, judge: str, metric: Any) -> None:
         """Refuse two labels of which none is positive, where it counts; of several none need be."""
         if len(self.labels) == _TWO and not self.positive and metric in ("", *CONFUSED):
@@ -72,13 +62,6 @@ class ClosedLabel(Answer):
                 hint=f"write positive={str(self.labels[-1])!r}: precision, recall and F1 are those of that label",
             )
         super().check_metric(judge, metric)
-
-    def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all; the same labels under another strictness are the same: the prompt asks for the tier."""
-        now = self.scale.identity()
-        if frozenset(card.get("positive") or ()) in self.tiers.values():
-            del now["positive"]
-        return now
 
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
         positive = value in self.positive if value and self.positive else None

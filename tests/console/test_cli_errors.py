@@ -201,7 +201,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "are not two of its inputs", f"{NEW} --prefer message,other"),
     (2, "none of its inputs", f"{NEW} --labels a,b --unit z"),
     *(
-        (2, "judge fect has no tiers", f"{command} --strictness rational")
+        (2, "judge fect has no strictness", f"{command} --strictness rational")
         for command in (COMPILE, RUN, "compare fect:basic fect-3d:basic --gold gold.jsonl")
     ),
     (1, "no row has this column", f"{NEW} --gold own.jsonl --column Verdikt=label"),

@@ -18,7 +18,7 @@ from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.catalogue import JUDGES, find
-from jurist.programs.cognibench import LEVELS, with_strictness
+from jurist.programs.cognibench import LEVELS
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
 from jurist.programs.staged import COGNIBENCH_TAGS_STAGED as TAGS_STAGED
 from jurist.programs.state import PromptState
@@ -78,11 +78,11 @@ EVIDENCE = "The mill was built in 1802 and closed in 1911 after a fire in the bo
 @pytest.mark.parametrize("name", ["tier", "cognibench", "cognibench-staged"])
 def test_strictness_says_what_is_hallucinated(name: str) -> None:
     judge = find(name)
-    assert judge.answer.strictness == "grounded"
-    assert judge.answer.positive == with_strictness(judge, "grounded").answer.positive
-    sets = [with_strictness(judge, level).answer.positive & set(TIERS) for level in LEVELS]
+    assert judge.option_values == {"strictness": "grounded"}
+    assert judge.answer.positive == judge.with_options({"strictness": "grounded"}).answer.positive
+    sets = [judge.with_options({"strictness": level}).answer.positive & set(TIERS) for level in LEVELS]
     assert sets == [{"misleading"}, {"misleading", "speculative"}, {"misleading", "speculative", "reliable"}]
-    strict = with_strictness(judge, "irrefutable")
+    strict = judge.with_options({"strictness": "irrefutable"})
     assert ("invented" in strict.answer.positive) == (name != "tier")
     if name != "tier":
         words = [one.answer.unit_parts("reliable")["verdict"] for one in (judge, strict)]
@@ -90,10 +90,10 @@ def test_strictness_says_what_is_hallucinated(name: str) -> None:
 
 
 def test_a_judge_without_tiers_has_no_strictness() -> None:
-    tiered = {judge.name for judge in JUDGES if judge.answer.levels}
+    tiered = {judge.name for judge in JUDGES if "strictness" in judge.options}
     assert tiered >= {"tier", "cognibench", "cognibench-staged"}
-    with pytest.raises(UsageError, match="judge fect has no tiers"):
-        with_strictness(find("fect"), "rational")
+    with pytest.raises(UsageError, match="judge fect has no strictness"):
+        find("fect").with_options({"strictness": "rational"})
 
 
 def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -
     assert done.json["strictness"] == "irrefutable"
     assert "reliable" in done.json["positive"]
     loaded = load_judge("cognibench", store=Store(store))
-    assert loaded.judge.answer.strictness == "irrefutable"
+    assert loaded.judge.option_values == {"strictness": "irrefutable"}
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps({"reference": EVIDENCE, "sentences": ["It closed in 1911."]}) + "\n")
 
