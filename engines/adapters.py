@@ -14,10 +14,8 @@ from functools import cached_property
 from typing import Annotated, Any, Final
 
 import dspy
-from dspy.adapters.utils import apply_output_field_defaults, format_field_value, parse_value
-from dspy.clients.errors import error_boundary
+from dspy import AdapterParseError, LMError
 from dspy.lm15 import Message, Request, Response
-from dspy.utils.exceptions import AdapterParseError, LMError
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema
 
@@ -29,6 +27,13 @@ from ..text.replies import fields_of, said_once, typed
 from ..text.templates import CHAT, JSON, PLAIN, Template, with_named_inputs
 from .channel import Channel
 from .draws import TypedRequest, cut, typed_request
+from .dspy_internals import (
+    UnboundJSONAdapter,
+    apply_output_field_defaults,
+    error_boundary,
+    format_field_value,
+    parse_value,
+)
 from .kept import Kept
 
 _KEPT = 32
@@ -238,7 +243,7 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         return str(super().format_task_description(described))
 
 
-class JsonAdapter(_Typed, dspy.JSONAdapter):
+class JsonAdapter(_Typed, UnboundJSONAdapter):
     """One JSON object. How the endpoint is held to it is the endpoint's business, not the prompt's."""
 
     def __init__(self, *, has_variables: bool = False) -> None:
@@ -249,9 +254,6 @@ class JsonAdapter(_Typed, dspy.JSONAdapter):
         """Return what the system message says of the task."""
         described = _naming_inputs(signature) if self._has_variables else signature
         return str(super().format_task_description(described))
-
-    def _prepare_response_format(self, lm: Any, lm_kwargs: Any, signature: Any) -> None:
-        """Leave it to the channel, which finds out what the endpoint takes."""
 
 
 class PlainAdapter(_Typed, dspy.Adapter):

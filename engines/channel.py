@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import dspy
+from dspy import LMError
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError, unknown_price
 from .conversion import answer_of, content_of, response_of, text_of

@@ -20,11 +20,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import dspy
 import orjson
-from dspy.clients.backend_selection import select_backend
-from dspy.clients.errors import error_boundary
+from dspy import LMError, LMProviderError, LMUnexpectedError, LMUnsupportedFeatureError
 from dspy.lm15 import Config, LMRouter, Message, Request, Response, RouterConfig, TextPart, TransportError
-from dspy.utils.exceptions import LMError, LMProviderError, LMUnexpectedError, LMUnsupportedFeatureError
 
+from .dspy_internals import error_boundary, select_backend
 from .kept import Kept
 
 _OPENAI = "api.openai.com"

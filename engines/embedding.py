@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 import dspy
 import numpy as np
+from dspy import LMProviderError
 from dspy.lm15 import Config, Message, Request, Response, Usage
-from dspy.utils.exceptions import LMProviderError
 from numpy.typing import NDArray
 
 from ..errors import ModelError, UsageError

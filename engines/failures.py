@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from dspy.utils.exceptions import (
+from dspy import (
     ContextWindowExceededError,
     LMAuthError,
     LMBillingError,

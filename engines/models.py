@@ -13,14 +13,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import dspy
-from dspy.lm15 import CacheConfig, Config, Reasoning, Request, Response, ThinkingPart
-from dspy.utils.exceptions import (
+from dspy import (
     LMConfigurationError,
     LMProviderError,
     LMTimeoutError,
     LMTransportError,
     LMUnsupportedFeatureError,
 )
+from dspy.lm15 import CacheConfig, Config, Reasoning, Request, Response, ThinkingPart
 
 from ..arguments.groups import Endpoint as EndpointSettings
 from ..arguments.groups import Prices
@@ -132,7 +132,7 @@ class Model(EndpointSettings):
         key = settings.pop("api_key", None)
         if "max_completion_tokens" in settings:  # of reasoning models
             settings["max_tokens"] = settings.pop("max_completion_tokens")
-        if getattr(lm, "_engine_spec", "auto") != "auto":
+        if getattr(lm, "engine", "auto") != "auto":
             settings["engine"] = "its own"
         names = [
             name for name, value in os.environ.items() if value == key and name.endswith(("_KEY", "_TOKEN"))

@@ -3,11 +3,10 @@
 import os
 from functools import cache, lru_cache
 
-from dspy.clients.costs import estimate_cost
-from dspy.clients.model_metadata import model_info
 from dspy.lm15 import Message, Request, Response, Usage
 
 from ..arguments.groups import Prices
+from .dspy_internals import estimate_cost, model_info
 
 _MILLION = 1_000_000
 

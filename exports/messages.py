@@ -124,7 +124,7 @@ class MessagesExporter:
 
 def variables(judge: Judge, inputs: Mapping[str, Any]) -> dict[str, str]:
     """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt."""
-    from dspy.adapters.utils import format_field_value
+    from ..engines.dspy_internals import format_field_value
 
     fields = {**judge.signature.input_fields, **judge.basic().predictors()[0].signature.input_fields}
     values = defuse(judge.prompt_values(judge.case(inputs).inputs))

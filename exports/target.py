@@ -224,8 +224,7 @@ def _count_marks(adapter: dspy.Adapter, predictor: dspy.Predict, marks: Mapping[
 
 def takes_text(predictor: dspy.Predict) -> bool:
     """Whether every input is inserted where it stands; DSPy's own types (histories, images) are not."""
-    from dspy.adapters.types.base_type import Type
-    from dspy.adapters.types.history import History
+    from dspy import History, Type
 
     return not any(
         Type.extract_custom_type_from_annotation(info.annotation) or info.annotation is History

@@ -8,8 +8,8 @@ from typing import Any
 
 import dspy
 import orjson
-from dspy.utils.saving import get_dependency_versions
 
+from ..engines.dspy_internals import get_dependency_versions
 from ..errors import ArtifactError
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered

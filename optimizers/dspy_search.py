@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
-import dspy.teleprompt
+from dspy import AdapterParseError, ContextWindowExceededError, LMError
 from dspy.lm15 import Request, Response
-from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
-from dspy.utils.callback import BaseCallback
-from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError, LMError
 
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
+from ..engines.dspy_internals import BaseCallback, InstructionProposer, Teleprompter
 from ..engines.failures import brief, model_error
 from ..errors import JuristError, OptimizerError, choices
 from .base import Event, Job
@@ -83,7 +81,7 @@ class DspyOptimizer:
     def called(cls, name: str) -> DspyOptimizer:
         """Return the optimizer of a short name or of ``dspy:CLASS``, with its usual settings."""
         of, more = SHORT.get(name, (name.removeprefix(PREFIX), {}))
-        known = [kind for kind in dir(dspy.teleprompt) if _fits(kind)]
+        known = [kind for kind in dir(dspy) if _fits(kind)]
         if of not in known:
             hint = choices(of, known)
             raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
@@ -105,7 +103,7 @@ class DspyOptimizer:
 
     def parameters(self) -> dict[str, Any]:
         """Return what can be set of DSPy's class, by name, with the default; objects cannot."""
-        constructor, compile_ = _parameters(getattr(dspy.teleprompt, self.of))
+        constructor, compile_ = _parameters(getattr(dspy, self.of))
         return {
             name: None if default is inspect.Parameter.empty else default
             for name, default in {**constructor, **compile_}.items()
@@ -141,7 +139,7 @@ class DspyOptimizer:
 
     def _compile(self, recorder: Recorder, finalists: Finalists) -> None:
         """Run DSPy's optimizer on a fresh student, and enter what it returns."""
-        job, kind = recorder.job, getattr(dspy.teleprompt, self.of)
+        job, kind = recorder.job, getattr(dspy, self.of)
         adapter = _Lenient(job, self.name)
         # Its demonstration optimizers have no seed of their own: the order of their training set is their seed.
         train, dev = (
@@ -201,14 +199,10 @@ class DspyOptimizer:
 
 def _fits(name: str) -> bool:
     """Say whether DSPy has an optimizer of that name that makes a prompt out of a student and cases."""
-    kind = getattr(dspy.teleprompt, name, None)
-    if (
-        name in _NOT_OFFERED
-        or not isinstance(kind, type)
-        or not issubclass(kind, dspy.teleprompt.Teleprompter)
-    ):
+    kind = getattr(dspy, name, None)
+    if name in _NOT_OFFERED or not isinstance(kind, type) or not issubclass(kind, Teleprompter):
         return False
-    takes = inspect.signature(getattr(dspy.teleprompt, name).compile).parameters
+    takes = inspect.signature(getattr(dspy, name).compile).parameters
     return {"student", "trainset"} <= takes.keys()
 
 

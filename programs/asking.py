@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError, LMError
+from dspy import AdapterParseError, LMError
 
 from ..cases import Case, Values
 from ..engines.adapters import predicted
@@ -416,7 +416,7 @@ class Asker:
     @property
     def _context(self) -> CallContext | None:
         """What the channels of this job share; ``None`` for a model that was not connected by us."""
-        context: CallContext | None = getattr(getattr(self.lm, "_engine_spec", None), "context", None)
+        context: CallContext | None = getattr(getattr(self.lm, "engine", None), "context", None)
         return context
 
     def _reached(self) -> bool:

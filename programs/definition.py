@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import annotated_types
 import dspy
 import pydantic
-from dspy.signatures.signature import make_signature
+from dspy import make_signature
 
 from ..errors import ArtifactError, JuristError
 from .answers.base import Answer

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import dspy
 import pydantic
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 
 from ..cases import Case
 from ..errors import UsageError

@@ -1,6 +1,6 @@
 """Steps of a program that are asked as they are: verifiers, which no optimizer tunes.
 
-DSPy leaves a sub-module alone whose ``_compiled`` is set, but not a bare predictor, so :func:`frozen` puts it into
+DSPy leaves a sub-module alone that is marked as compiled, but not a bare predictor, so :func:`frozen` puts it into
 a module of its own. What reaches a frozen step was often written by a model, so markers in it are defused.
 """
 
@@ -12,8 +12,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 
+from ..engines.dspy_internals import keep_from_optimizers
 from ..text.escaping import defuse
 from .state import jsonable
 from .stepwise import Steps, Stepwise
@@ -28,7 +29,7 @@ class Frozen(Stepwise):
     def __init__(self, module: dspy.Module, unusable: dspy.Prediction | None = None) -> None:
         super().__init__()
         self.module, self.unusable = module, unusable
-        self._compiled = True
+        keep_from_optimizers(self)
 
     def steps(self, **inputs: Any) -> Steps:
         """Ask the module; a reply that cannot be parsed is ``unusable``, or else the end of the sample."""

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import dspy
 import pydantic
-from dspy.signatures.signature import make_signature
+from dspy import make_signature
 
 from ..cases import Case, Label, Values
 from ..engines.adapters import adapter

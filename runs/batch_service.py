@@ -15,13 +15,13 @@ from typing import Any, cast
 
 import httpx
 import openai
-from dspy.clients.model_metadata import model_info, rate
+from dspy import LMError
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMError
 
 from ..engines.channel import says_something
 from ..engines.conversion import content_of
 from ..engines.draws import current_draw
+from ..engines.dspy_internals import model_info, rate
 from ..engines.failures import brief
 from ..engines.journal import request_key
 from ..engines.models import Endpoint, Model

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dspy.utils.exceptions import LMError
+from dspy import LMError
 
 from ..engines.conversion import hiding
 from ..engines.database import Database

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from dspy.utils.exceptions import LMError
+from dspy import LMError
 
 from ..cases import Case
 from ..engines.ledger import Spend

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Annotated, Any, Final, Literal
 
 import dspy
-from dspy.adapters.utils import format_field_value, serialize_for_json
 from pydantic import TypeAdapter
 
 from ...text.terms import sentences
 from ..draws import TypedRequest
+from ..dspy_internals import format_field_value, serialize_for_json
 
 Kind = Literal[
     "bool", "label", "labels", "echo", "tags", "tag", "bools", "indices", "texts", "score", "number", "objects",

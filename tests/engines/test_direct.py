@@ -8,8 +8,8 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy import AdapterParseError, LMError, LMProviderError, LMUnsupportedFeatureError
 from dspy.lm15 import Config, Message, Request, Response, Usage
-from dspy.utils.exceptions import AdapterParseError, LMError, LMProviderError, LMUnsupportedFeatureError
 from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given, settings
 from hypothesis import strategies as st

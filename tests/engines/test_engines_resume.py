@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from attempts import attempts, forget_after, left_by_a_kill, put_back, states
+from dspy import LMAuthError, LMError, LMServerError, LMTimeoutError
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMAuthError, LMError, LMServerError, LMTimeoutError
 from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 import pytest
+from dspy import LMTransportError
 from dspy.lm15 import Message, Request
-from dspy.utils.exceptions import LMTransportError
 from loopback import Loopback
 
 from jurist.engines import pace as module

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 from asking import scripted
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from fakes import reply
 from hypothesis import given
 from hypothesis import strategies as st

@@ -12,7 +12,7 @@ import pydantic
 import pytest
 from asking import CASES, FECT, wait_briefly
 from asking import asker as one_at_a_time
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from loopback import Loopback
 from small import FAST, claims, cli, write_jsonl
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import dspy
 import pytest
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from fakes import Scripted, context_with, lm_of, system_of
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -14,7 +14,7 @@ import openai
 import pydantic
 import pytest
 from asking import CASES, asker, wait_briefly
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Better

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dspy import LMAuthError, LMServerError
 from dspy.lm15 import Request
-from dspy.utils.exceptions import LMAuthError, LMServerError
 from fakes import reply, system_of, user_of
 from judges import TWO
 from loopback import field_of

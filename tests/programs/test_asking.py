@@ -10,8 +10,8 @@ from typing import Any, Literal
 import dspy
 import pytest
 from asking import scripted
+from dspy import LMRateLimitError
 from dspy.lm15 import Request
-from dspy.utils.exceptions import LMRateLimitError
 from fakes import Scripted, reply, system_of
 
 from jurist.cases import Case

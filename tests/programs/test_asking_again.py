@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asking import scripted
-from dspy.utils.exceptions import LMRateLimitError
+from dspy import LMRateLimitError
 from fakes import Scripted, context_with, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st

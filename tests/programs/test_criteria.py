@@ -218,7 +218,7 @@ def test_the_python_export_reads_a_reply_as_the_judge_does() -> None:
             own: Any = [
                 value and value.value for value in JUDGE.read(dspy.Prediction(**parsed), INPUTS).values
             ]
-        except dspy.utils.exceptions.AdapterParseError:
+        except dspy.AdapterParseError:
             own = None
         try:
             theirs = judge.values_of(judge.read("self", reply, "stop"), INPUTS)

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import dspy
 import pytest
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from fakes import reply
 from hypothesis import given
 from hypothesis import strategies as st
