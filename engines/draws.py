@@ -9,7 +9,7 @@ a label's place add up to 1.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -52,6 +52,10 @@ class Draw:
     answers: list[Answer] | None = None  # where what answers this sample is kept, if someone wants it
     case: str = ""  # the id of the case in hand; empty outside of one
     spend: Spend | None = None  # where the calls of the case are counted too, if someone wants them apart
+    frozen_lm: dspy.LM | None = None  # answers the frozen steps of a program; ``None`` for its own model
+    hidden_rows: Collection[
+        str
+    ] = ()  # ids of the remembered rows that the case may not be shown: those of its group
 
 
 LABELS: Final = "label_probabilities"

@@ -28,7 +28,8 @@ from ..optimizers.candidate import Setting
 from ..optimizers.layouts import Layouts
 from ..optimizers.raced import ENOUGH
 from ..optimizers.registry import DEFAULT, make, settings_of
-from ..programs.asking import check_sampling, room_for
+from ..programs.asking import room_for
+from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..text.templates import CHAT

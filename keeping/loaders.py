@@ -15,7 +15,8 @@ from ..errors import UsageError
 from ..evaluation.cascade import SureAnswer, Trust
 from ..evaluation.votes import Sampling
 from ..programs.answers.base import Reading
-from ..programs.asking import Asker, check_sampling
+from ..programs.asking import Asker
+from ..programs.deciding import check_sampling
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered

@@ -10,13 +10,12 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import dspy
 from dspy import AdapterParseError, LMError
 
-from ..cases import Case, Values
+from ..cases import Case
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, current_draw, cut
@@ -24,26 +23,17 @@ from ..engines.failures import FATAL, FailureKind, brief, kind_of, model_error, 
 from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
-from ..evaluation.votes import Probabilities, Sampling, Stopping, count_votes
+from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
 from ..text.templates import CHAT
 from .answers.base import Reading
-from .frozen import frozen_steps_by
+from .deciding import check_sampling, revote, verdict_of, votes_of
 from .judge import Judge
-from .remembering import Remembered, Remembering, rows_apart
+from .remembering import Remembered, Remembering
 from .stepwise import called
 from .together import Gathered, asking_of, collect, together
-from .verdicts import (
-    CUT_OFF,
-    FILTERED,
-    REFUSED_ROW,
-    TOO_LONG,
-    UNDECIDED,
-    UNREADABLE,
-    Status,
-    Verdict,
-)
+from .verdicts import CUT_OFF, FILTERED, REFUSED_ROW, TOO_LONG, UNREADABLE, Verdict
 
 _BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
@@ -52,103 +42,10 @@ _BUGS = (
 """What a user's own program may raise; what models and limits raise is none of these."""
 OnVerdict: TypeAlias = Callable[[int, Verdict], None]
 """Takes the place of a case and its verdict, as they come."""
-_NO_SHARES: Mapping[Any, float] = {}
+_PENDING = Reading(values=())
+"""A sample whose answer comes with a later batch."""
 _AHEAD = 2_000  # cases that are embedded before the first of them is asked about, at most
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
-
-
-def check_sampling(judge: Judge, sampling: Sampling) -> None:
-    """Refuse a threshold that changes nothing in a judge's answers, before anything is asked."""
-    if sampling.threshold is not None and not judge.answer.scale.uses_threshold:
-        raise UsageError(
-            f"the answers of judge {judge.name} are not decided by a threshold of votes",
-            hint="leave out --threshold",
-        )
-    if sampling.by_probability and not judge.answer.scale.has_probabilities:
-        raise UsageError(
-            f"the answers of judge {judge.name} have no probability of being positive",
-            hint="give --threshold a number of votes",
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Sample:
-    """What one sample has said, or why it says nothing."""
-
-    reading: Reading | None = None
-    texts: tuple[str, ...] = ()  # of its replies
-    error_kind: str = ""  # why nothing in it can be used
-    error: str = ""
-    contradiction: bool = False  # whether its reply says a field twice
-    pending: bool = False  # whether its answer is still to come
-    ends_case: bool = False  # whether the request failed, so that no further sample is asked for
-
-
-@dataclass(kw_only=True)
-class _Samples:
-    """What the samples of one case have said so far."""
-
-    readings: list[Reading] = field(default_factory=list)
-    texts: list[tuple[str, ...]] = field(default_factory=list)  # of each sample that was asked
-    error_kind: str = ""  # of the first sample that could not be used
-    error: str = ""  # the first thing that could not be used
-    refused: bool = False  # whether the endpoint refuses this row for what it is
-    failed: bool = False
-    redrawn: int = 0
-    reasked: int = 0
-    contradictions: int = 0  # replies that say a field twice
-
-    def take(self, sample: _Sample) -> None:
-        self.texts.append(sample.texts)
-        if sample.reading is not None:
-            self.readings.append(sample.reading)
-        self.contradictions += sample.contradiction
-        if sample.ends_case:
-            self.error_kind, self.error = sample.error_kind, sample.error
-            self.refused = sample.error_kind in REFUSED_ROW
-            self.failed = not self.refused
-        self.error_kind = self.error_kind or sample.error_kind
-        self.error = self.error or sample.error
-
-    def votes(self, units: int) -> tuple[dict[Any, int], ...]:
-        values = [reading.values for reading in self.readings]
-        return tuple(count_votes(values, unit) for unit in range(units))
-
-    def probabilities(self, has_probabilities: Sequence[bool]) -> tuple[dict[Any, float], ...]:
-        """Return label -> probability of each unit, to six digits: the mean over samples that have a label for it."""
-        # A sample whose tokens say nothing counts as its vote; a unit without probabilities has none.
-        means = []
-        for unit, has_some in enumerate(has_probabilities):
-            each = [
-                (reading.probabilities[unit] if reading.probabilities else {}) or {reading.values[unit]: 1.0}
-                for reading in self.readings
-                if has_some and reading.values[unit] is not None
-            ]
-            sums = Counter[Any]()
-            for shares in each:
-                sums.update(shares)
-            means.append({label: round(total / len(each), 6) for label, total in sums.items()})
-        return tuple(means)
-
-    def facts(self) -> dict[str, Any]:
-        """Return what a verdict says of them, but for the votes."""
-        counts, readings = Counter[str](), self.readings
-        for reading in readings:
-            counts.update(reading.counts)
-        return {
-            "samples": tuple(reading.values for reading in readings),
-            "reasoning": next((reading.reasoning for reading in readings if reading.reasoning), ""),
-            "inconsistent": sum(reading.inconsistent for reading in readings),
-            "error_kind": self.error_kind,
-            "error": self.error,
-            "drawn": len(self.texts),
-            "identical": len(self.texts) > 1 and bool(self.texts[0]) and len(set(self.texts)) == 1,
-            "redrawn": self.redrawn,
-            "reasked": self.reasked,
-            "extra": sum(reading.extra for reading in readings),
-            "duplicated": sum(reading.duplicated for reading in readings) + self.contradictions,
-            "counts": dict(counts),
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +108,7 @@ class Asker:
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[None]:
         """Let :meth:`judged` ask this asker's models, in this block and the tasks that are begun in it."""
-        with asking_of(self.lm, self.judge.adapter(self.adapter)), frozen_steps_by(self.frozen_lm):
+        with asking_of(self.lm, self.judge.adapter(self.adapter)):
             with embedding():
                 for asker, remembered in self.embedded:
                     await remembered.opened(asker.lm)
@@ -235,10 +132,12 @@ class Asker:
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
         usage = usage or Spend()
-        units, log, gathered = len(self.judge.answer.units(case.inputs)), _Samples(), Gathered()
-        rows_apart.set({case.id, *self.apart.get(case.id, ())})  # in this task's own context, as the draw is
+        hidden_rows = {case.id, *self.apart.get(case.id, ())}
+        units = len(self.judge.answer.units(case.inputs))
+        readings: list[Reading] = []
+        gathered = Gathered()
         for number in range(self.first_draw, self.first_draw + self.sampling.samples):
-            if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
+            if readings and self.stopping == "settled" and self._may_end(readings, units, gathered):
                 break
             draw = Draw(
                 sample=case.draw + number,
@@ -246,58 +145,83 @@ class Asker:
                 labels=self._labels,
                 case=case.id,
                 spend=usage,
+                frozen_lm=self.frozen_lm,
+                hidden_rows=hidden_rows,
             )
-            sample = await self._draw_readable(case, draw, log, gathered)
-            log.take(sample)
-            if sample.ends_case:
+            redraws = self.redraws - sum(reading.redrawn for reading in readings)
+            reading = await self._draw_readable(case, draw, redraws, gathered)
+            readings.append(reading)
+            if reading.ends_case:
                 break
         gathered.end()
-        return self._verdict(case, units, log, usage)
+        return verdict_of(self.judge.answer, self.sampling, case, readings, usage)
 
-    async def _draw_readable(self, case: Case, draw: Draw, log: "_Samples", gathered: Gathered) -> "_Sample":
+    async def _draw_readable(self, case: Case, draw: Draw, redraws: int, gathered: Gathered) -> Reading:
         """Draw one sample, and once more where its reply cannot be read and the case may still be drawn again."""
-        sample = await self._draw_sample(case, draw, log, gathered)
-        while sample.error_kind == UNREADABLE and log.redrawn < self.redraws:
-            again = await self._draw_sample(case, draw, log, gathered)
-            if again.pending:  # its answer comes with a later batch
-                return again
-            log.redrawn += 1
-            log.contradictions += sample.contradiction
+        reading = await self._draw_sample(case, draw, gathered)
+        if reading is None:
+            return _PENDING
+        redrawn = 0
+        contradictions = 0
+        while reading.error_kind == UNREADABLE and redrawn < redraws:
+            again = await self._draw_sample(case, draw, gathered)
+            if again is None:
+                return replace(_PENDING, redrawn=redrawn)
+            redrawn += 1
+            if not reading.values:  # the reply said a field twice
+                contradictions += reading.duplicated
             counted = Spend(redrawn=1)
             if draw.spend is not None:
                 draw.spend.add(counted)
             if self._context is not None:
                 self._context.ledger.add(self.judge.role, counted)
-            sample = again
-        return sample
+            reading = again
+        if not redrawn:
+            return reading
+        return replace(reading, redrawn=redrawn, duplicated=reading.duplicated + contradictions)
 
-    async def _draw_sample(self, case: Case, draw: Draw, log: "_Samples", gathered: Gathered) -> "_Sample":
-        """Ask for one sample; a second one of the same draw is another draw of the same question."""
+    async def _draw_sample(self, case: Case, draw: Draw, gathered: Gathered) -> Reading | None:
+        """Return one sample, ``None`` if its answer comes with a later batch. The second of a draw is another draw."""
         answers: list[Answer] = []
         current_draw.set(replace(draw, answers=answers))
-        sample = _Sample(pending=True)
+        reading: Reading | None = None
+        reasked = False
         try:
             with gathered:
-                reading = await self._sample(case, log)
-                unread = bool(reading.values) and all(value is None for value in reading.values)
-                sample = _Sample(
-                    reading=reading, error=reading.problem, error_kind=UNREADABLE if unread else ""
-                )
+                first = await self._read_reply(case)
+                missing = first.missing
+                if self.judge.answer.repeatable and 0 < len(missing) < len(first.values):
+                    reasked = True
+                    first = await self._complete(case, first)
+                reading = first
         except AdapterParseError as bad:
-            error_kind, error = _unreadable(bad)
-            contradiction = isinstance(bad.__cause__, ContradictionError)
-            sample = _Sample(error_kind=error_kind, error=error, contradiction=contradiction)
+            error_kind, problem = _unreadable(bad)
+            says_field_twice = isinstance(bad.__cause__, ContradictionError)
+            reading = Reading(
+                values=(), error_kind=error_kind, problem=problem, duplicated=int(says_field_twice)
+            )
         except LMError as bad:
-            ours = our_own(bad)
-            if ours is not None:
-                raise ours from bad
-            kind = kind_of(bad)
-            if kind in FATAL or (kind is FailureKind.TRANSPORT and not self._reached()):
-                raise model_error(bad) from bad
-            told = REFUSED_ROW.get(kind, str(kind))
-            sample = _Sample(error_kind=str(kind), error=f"{told}: {brief(bad)[:200]}", ends_case=True)
-        # A program may make its calls in any order.
-        return replace(sample, texts=tuple(sorted(answer.text for answer in answers)))
+            reading = self._failure(bad)
+        if reading is None:
+            return None
+        error_kind = reading.error_kind
+        if reading.values and len(reading.missing) == len(reading.values):
+            error_kind = UNREADABLE
+        replies = tuple(sorted(answer.text for answer in answers))
+        return replace(reading, replies=replies, error_kind=error_kind, reasked=reasked)
+
+    def _failure(self, bad: LMError) -> Reading:
+        """Return the end of a case whose request failed; raise what ends the work."""
+        ours = our_own(bad)
+        if ours is not None:
+            raise ours from bad
+        kind = kind_of(bad)
+        if kind in FATAL or (kind is FailureKind.TRANSPORT and not self._reached()):
+            raise model_error(bad) from bad
+        reason = REFUSED_ROW.get(kind, str(kind))
+        return Reading(
+            values=(), error_kind=str(kind), problem=f"{reason}: {brief(bad)[:200]}", ends_case=True
+        )
 
     def note(self, verdict: Verdict) -> None:
         """End the work with a ``ModelError`` where answers fail one after the other."""
@@ -307,27 +231,27 @@ class Asker:
             failure = verdict.error_kind if verdict.status == "failed" else ""
             self._context.breaker.note(failure, verdict.error)
 
-    async def _sample(self, case: Case, log: _Samples) -> Reading:
-        """Ask once, in every presentation; units without a value are asked for again, if others have one."""
-        # A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
-        judge, answer = self.judge, self.judge.answer
-        readings, gathered = list[Reading](), Gathered()
-        for inputs in answer.asks(case.inputs):
+    async def _read_reply(self, case: Case) -> Reading:
+        """Ask once, in every presentation."""
+        judge = self.judge
+        readings: list[Reading] = []
+        gathered = Gathered()
+        for inputs in judge.answer.asks(case.inputs):
             with gathered:
-                readings.append(
-                    judge.read(await self._call(judge.prompt_values(inputs)), inputs, _token_shares())
-                )
+                prediction = await self._call(judge.prompt_values(inputs))
+                readings.append(judge.read(prediction, inputs, _token_shares()))
         gathered.end()
-        reading = answer.join(readings)
-        missing = reading.missing
-        if not answer.repeatable or not 0 < len(missing) < len(reading.values):
-            return reading
-        log.reasked += 1
+        return judge.answer.join(readings)
+
+    async def _complete(self, case: Case, reading: Reading) -> Reading:
+        """Ask once more for the units without a value, where others have one."""
+        # A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
+        judge, missing = self.judge, reading.missing
         try:
-            reply = await self._call(judge.prompt_values(case.inputs, missing))
+            prediction = await self._call(judge.prompt_values(case.inputs, missing))
         except AdapterParseError as bad:
             return replace(reading, problem=reading.problem or _unreadable(bad)[1])
-        return reading.completed(judge.read(reply, case.inputs, places=missing))
+        return reading.completed(judge.read(prediction, case.inputs, places=missing))
 
     @property
     def _labels(self) -> tuple[str, ...]:
@@ -335,13 +259,13 @@ class Asker:
         asked = self.probabilities == "tokens" or self.sampling.by_probability
         return self.judge.answer.label_fields if asked else ()
 
-    def _may_end(self, log: _Samples, units: int, gathered: Gathered) -> bool:
+    def _may_end(self, readings: Sequence[Reading], units: int, gathered: Gathered) -> bool:
         """Whether no outcome can change any more, or what is asked already may come to that."""
-        if gathered.pending and len(log.texts) >= self.sampling.fewest:
+        if gathered.pending and len(readings) >= self.sampling.fewest:
             return True
-        left = self.sampling.samples - len(log.texts)
-        decided = self.judge.answer.scale.is_decided
-        return all(decided(votes, left, self.sampling) for votes in log.votes(units))
+        not_drawn = self.sampling.samples - len(readings)
+        is_decided = self.judge.answer.scale.is_decided
+        return all(is_decided(votes, not_drawn, self.sampling) for votes in votes_of(readings, units))
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
@@ -361,57 +285,11 @@ class Asker:
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
         """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
-        if verdict.status == "failed" or verdict.refused:
-            return verdict
-        if verdict.saved:
-            raise UsageError(
-                f"{verdict.saved} samples of case {case.id} were not drawn: its votes fit one threshold only",
-                hint='ask with stopping="all"',
-            )
-        return replace(verdict, usage=Spend(), **self._decided(vars(verdict)))
+        return revote(self.judge.answer, self.sampling, verdict)
 
     def verdict_of(self, case: Case, reading: Reading) -> Verdict:
         """Return the verdict that a single reading gives, which took nothing."""
-        log = _Samples()
-        log.take(_Sample(reading=reading, error=reading.problem))
-        return self._verdict(case, len(reading.values), log, Spend())
-
-    def _verdict(self, case: Case, units: int, log: _Samples, usage: Spend) -> Verdict:
-        facts, answer = log.facts(), self.judge.answer
-        if log.failed or log.refused:
-            status: Status = "failed" if log.failed else "abstained"
-            nothing = (None,) * units
-            return Verdict(id=case.id, status=status, values=nothing, agreement=nothing, usage=usage, **facts)
-        has_some = [answer.scale_of(unit).has_probabilities for unit in range(units)]
-        facts |= {
-            "votes": log.votes(units),
-            "probabilities": log.probabilities(has_some) if answer.scale.has_probabilities else (),
-            "measured": sum(any(reading.probabilities) for reading in log.readings),
-            "saved": self.sampling.samples - facts["drawn"],
-        }
-        return Verdict(id=case.id, usage=usage, **(facts | self._decided(facts)))
-
-    def _decided(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the votes or probabilities among the facts of a verdict give under this asker's threshold."""
-        answer, votes = self.judge.answer, facts["votes"]
-        shares = facts["probabilities"] if self.sampling.by_probability else ()
-        values = tuple(
-            answer.scale.combine(likely or counted, self.sampling)
-            for likely, counted in zip_longest(shares, votes, fillvalue=_NO_SHARES)
-        )
-        status: Status = "abstained" if None in values else "verdict"
-        error_kind = error = ""
-        if status == "abstained":
-            voted = any(value is None and cast for value, cast in zip(values, votes, strict=True))
-            error_kind = UNDECIDED if voted else facts["error_kind"] or UNREADABLE
-            error = facts["error"] or _unusable(values, facts)
-        return {
-            "status": status,
-            "values": values,
-            "agreement": tuple(answer.scale.agreement(*pair) for pair in zip(votes, values, strict=True)),
-            "error_kind": error_kind,
-            "error": error,
-        }
+        return verdict_of(self.judge.answer, self.sampling, case, [reading], Spend())
 
     @property
     def _context(self) -> CallContext | None:
@@ -466,10 +344,3 @@ def _unreadable(bad: AdapterParseError) -> tuple[str, str]:
         told = " ".join(redact(last.text).split())[:200] or "the reply is empty, or ends where it was stopped"
         return FILTERED, f"{REFUSED_ROW[FILTERED]}: {told}"
     return UNREADABLE, "unusable reply: the endpoint has ended it before it was over"
-
-
-def _unusable(values: Values, facts: Mapping[str, Any]) -> str:
-    error = f"no usable label for {values.count(None)} of {len(values)} units"
-    if not facts["inconsistent"]:
-        return error
-    return f"{error}; {facts['inconsistent']} of {len(facts['samples'])} answers contradict themselves"

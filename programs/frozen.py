@@ -6,20 +6,18 @@ a module of its own. What reaches a frozen step was often written by a model, so
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from contextlib import nullcontext
 from typing import Any
 
 import dspy
 from dspy import AdapterParseError
 
+from ..engines.draws import current_draw
 from ..engines.dspy_internals import keep_from_optimizers
 from ..text.escaping import defuse
 from .state import jsonable
 from .stepwise import Steps, Stepwise
 
-_LM: ContextVar[dspy.LM | None] = ContextVar("jurist_frozen_lm", default=None)
 _UNUSABLE = dspy.Prediction(verdict=None, reason="the verifier's reply could not be read")
 
 
@@ -33,7 +31,7 @@ class Frozen(Stepwise):
 
     def steps(self, **inputs: Any) -> Steps:
         """Ask the module; a reply that cannot be parsed is ``unusable``, or else the end of the sample."""
-        lm = _LM.get()
+        lm = current_draw.get().frozen_lm
         try:
             with nullcontext() if lm is None else dspy.context(lm=lm):
                 return (yield self.module, defuse(jsonable(inputs)))
@@ -80,13 +78,3 @@ def frozen_id(program: dspy.Module) -> str:
     ]
     text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12] if prompts else ""
-
-
-@contextmanager
-def frozen_steps_by(lm: dspy.LM | None) -> Iterator[None]:
-    """Let ``lm`` answer the frozen steps of whatever is asked in the block; ``None`` leaves it to whoever answers."""
-    token = _LM.set(lm)
-    try:
-        yield
-    finally:
-        _LM.reset(token)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,13 +10,11 @@ from weakref import WeakKeyDictionary
 
 import dspy
 
+from ..engines.draws import current_draw
 from ..engines.embedding import Embedder, Vectors, embedder_beside
 from ..text.ranking import Ranking
 from ..text.terms import count_tokens
 from .together import collect
-
-rows_apart: ContextVar[Collection[str]] = ContextVar("jurist_rows_apart", default=())
-"""The ids of the rows that may not be shown now: those of the group of the row that is asked about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +68,7 @@ class Remembered:
 
     def near(self, inputs: Mapping[str, Any], embedder: Embedder | None = None) -> list[dspy.Example]:
         """Return the rows to show beside these inputs, whose text was embedded before, the most alike last."""
-        kept_apart = rows_apart.get()
+        kept_apart = current_draw.get().hidden_rows
         places = {place for place, id_ in enumerate(self.rows) if id_ in kept_apart} if kept_apart else ()
         likeness = None
         if embedder is not None:

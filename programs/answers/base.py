@@ -31,17 +31,25 @@ Tokens: TypeAlias = Mapping[str, Sequence[Shares]]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What one reply says."""
+    """The answer that one sample gives to a case, or why it gives none."""
 
-    values: Values  # one value per judged unit, ``None`` where the reply gives none that can be used
+    # one value per judged unit, ``None`` where the reply gives none that can be used; empty if it cannot be read
+    values: Values
     reasoning: str = ""  # what the reply gives as its reasons, or nothing
     inconsistent: bool = False  # whether its parts contradict each other, whatever was made of it
-    problem: str = ""  # what in it cannot be used, if that is worth saying
+    problem: str = ""  # why something in it cannot be used, in one line; empty if it is not worth saying
+    error_kind: str = ""  # why it has no value at all, in a few words by which rows are counted
+    ends_case: bool = False  # whether its request failed, so that no further sample is drawn
     extra: int = 0  # answers for what was not asked: a number that no sentence has, a text that is none
     duplicated: int = 0  # units that were given two different labels, and so have none
     probabilities: tuple[Shares, ...] = ()  # of each unit, where the reply's tokens say it; else empty
     # what its kind of answer counts besides, by name; added up over samples and rows
     counts: Mapping[str, int] = field(default_factory=dict)
+    replies: tuple[
+        str, ...
+    ] = ()  # the texts that the model returned, sorted, as a program may ask in any order
+    redrawn: int = 0  # how often it was drawn once more, as a reply could not be read
+    reasked: bool = False  # whether the units without a value were asked for once more, alone
 
     @property
     def missing(self) -> tuple[int, ...]:

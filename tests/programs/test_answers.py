@@ -18,7 +18,7 @@ from jurist.programs.answers.base import Reading
 from jurist.programs.answers.infer import answer_for
 from jurist.programs.answers.labels import OneLabel, Preference
 from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
-from jurist.programs.asking import check_sampling
+from jurist.programs.deciding import check_sampling
 
 
 class Claim(pydantic.BaseModel):
