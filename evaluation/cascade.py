@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betaincinv, expit, logit
 
 from .intervals import over_groups
 from .metrics import mean
@@ -43,8 +43,8 @@ class Trust:
         if answer is None:
             return 0.0
         label, share = answer
-        sure = float(logit(min(1 - _SURE, max(_SURE, share))))
-        return float(expit(self.intercept + self.slope * sure + self.labels.get(label, 0.0)))
+        sure = float(scipy.special.logit(min(1 - _SURE, max(_SURE, share))))
+        return float(scipy.special.expit(self.intercept + self.slope * sure + self.labels.get(label, 0.0)))
 
 
 def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
@@ -54,7 +54,7 @@ def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
 
     known = [(*answer, good) for answer, good in zip(answers, right, strict=True) if answer is not None]
     labels = sorted({label for label, _, _ in known})
-    sure = logit(np.clip([share for _, share, _ in known], _SURE, 1 - _SURE))
+    sure = scipy.special.logit(np.clip([share for _, share, _ in known], _SURE, 1 - _SURE))
     named = [[float(label == own) for own in labels] for label, _, _ in known]
     middle = float(np.mean(sure)) if known else 0.0
     # one row more that agrees and one that does not: neither is ever impossible
@@ -122,7 +122,7 @@ def least_agreement(right: NDArray[np.bool_], groups: NDArray[Any], risk: float)
         worth = min(worth, (share * (1.0 - share) + 1.0 / rows) / error)
     if not share * worth:  # of one group nothing is known of others
         return 0.0
-    return float(betaincinv(share * worth, (1.0 - share) * worth + 1.0, risk))
+    return float(scipy.special.betaincinv(share * worth, (1.0 - share) * worth + 1.0, risk))
 
 
 def steps(

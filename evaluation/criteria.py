@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
-from scipy.sparse import hstack, issparse
+import scipy
 
 from ..cases import Case, Value, Values
 from .intervals import Interval
@@ -311,7 +311,12 @@ def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]
 
         tables = zip(*(own.sums for own in several), strict=True)
         return Statistics(
-            [hstack(each, format="csr") if any(map(issparse, each)) else np.hstack(each) for each in tables],
+            [
+                scipy.sparse.hstack(each, format="csr")
+                if any(map(scipy.sparse.issparse, each))
+                else np.hstack(each)
+                for each in tables
+            ],
             value,
         )
 

@@ -22,7 +22,7 @@ from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv
+import scipy
 
 from ..cases import Value
 from ..errors import JuristError
@@ -130,7 +130,7 @@ def win_share_shown(labels: int, level: float) -> float | None:
     if labels < fewest_labels(level):
         return None
     needed = next(wins for wins in range(labels + 1) if alike_test(wins, labels - wins) < level)
-    return float(betaincinv(needed, labels - needed + 1, POWER))
+    return float(scipy.special.betaincinv(needed, labels - needed + 1, POWER))
 
 
 def credit(comparison: Scale, gold: Value, value: Value | None) -> float:

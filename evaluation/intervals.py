@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, logit, stdtrit
 
 from .metrics import Counted, Metric, Ratio, mean
 from .units import Floats, Ints, Units
@@ -116,7 +116,9 @@ class Jackknife:
         if 0.0 < reach < math.inf and finite and low < self.value < high:
             share = (self.value - low) / (high - low)
             far = reach / (high - low) / (share * (1.0 - share))
-            ends = low + (high - low) * expit(logit(share) + np.array([-far, far]))
+            ends = low + (high - low) * scipy.special.expit(
+                scipy.special.logit(share) + np.array([-far, far])
+            )
             below, above = max(0.0, self.value - float(ends[0])), max(0.0, float(ends[1]) - self.value)
         width = high - low if finite else 0.0
         return self._ends(
@@ -136,7 +138,7 @@ class Jackknife:
 
 def t_quantile(p: float, degrees: float) -> float:
     """Return the quantile of Student's t."""
-    return float(stdtrit(degrees, p))
+    return float(scipy.special.stdtrit(degrees, p))
 
 
 def leaving_out(groups: int) -> Ints:

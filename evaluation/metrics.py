@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from ..errors import JuristError
 from .units import MISSING, Bools, Floats, Ints, Units
@@ -225,7 +225,7 @@ def _pair_tables(units: Units) -> list[Sums]:
 def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
     seen = cells != MISSING
     if shape[0] * shape[1] > DENSE:
-        return csr_array((np.ones(seen.sum()), (group[seen], cells[seen])), shape=shape)
+        return scipy.sparse.csr_array((np.ones(seen.sum()), (group[seen], cells[seen])), shape=shape)
     places = group[seen] * shape[1] + cells[seen]
     return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.special import betainc
+import scipy
 
 from ..errors import UsageError
 from .intervals import Interval, difference_error, t_quantile
@@ -45,7 +44,7 @@ MOVES = 64  # units that are moved at once
 def sign_test(wins: int, losses: int) -> float:
     """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin."""
     # One too small for a float is given as the smallest normal one, so that it is never 0.
-    return max(float(betainc(wins, losses + 1, 0.5)), sys.float_info.min) if wins else 1.0
+    return max(float(scipy.special.betainc(wins, losses + 1, 0.5)), sys.float_info.min) if wins else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,7 +311,7 @@ def _moves(apart: Units, metric: Metric, answers: Ints, units: Ints) -> _Moves:
 
 
 def _dense(table: Any) -> Floats:
-    return np.asarray(table.toarray() if issparse(table) else table, dtype=np.float64)
+    return np.asarray(table.toarray() if scipy.sparse.issparse(table) else table, dtype=np.float64)
 
 
 def _different_units(gold: Ints, answers: Ints) -> Ints:

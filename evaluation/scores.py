@@ -26,7 +26,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pydantic
-from scipy.sparse import csr_array
+import scipy
 
 from ..cases import Case, Value
 from ..errors import UsageError
@@ -242,6 +242,8 @@ def _ranks(counts: Floats, values: list[Any]) -> Floats:
     """The mid-rank of each value, (B, P), where each counts as often as ``counts`` says."""
     names, place = np.unique(np.array(values, dtype=np.float64), return_inverse=True)
     places = np.arange(len(place))
-    sizes = counts @ csr_array((np.ones(len(place)), (places, place)), shape=(len(place), len(names)))
+    sizes = counts @ scipy.sparse.csr_array(
+        (np.ones(len(place)), (places, place)), shape=(len(place), len(names))
+    )
     middle = np.cumsum(sizes, axis=-1) - sizes / 2.0 + 0.5
     return np.asarray(middle[:, place])

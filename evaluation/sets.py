@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pydantic
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from ..cases import Label, Value
 from ..errors import JuristError, UsageError
@@ -253,7 +253,7 @@ class ObjectSets(Members):
         table = np.array([[self.same(own, other) for other in value] for own in gold], dtype=np.float64)
         if not ((table >= 0.0) & (table <= 1.0)).all():
             raise JuristError("the similarity of two objects is not in [0, 1]", hint="correct its function")
-        rows, columns = linear_sum_assignment(table, maximize=True)
+        rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
         pairs = zip(rows.tolist(), columns.tolist(), table[rows, columns].tolist(), strict=True)
         return self._known.setdefault((gold, value), [pair for pair in pairs if pair[2] > 0.0])
 

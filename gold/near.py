@@ -13,9 +13,8 @@ from itertools import accumulate, groupby
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..cases import text_hash
 from ..text.ranking import ALIKE, SHINGLE, SHORT, folded
@@ -77,8 +76,10 @@ def clusters(sketches: Sketches) -> NDArray[np.int64]:
     unique, place = np.unique(sketches, axis=0, return_inverse=True)
     first, second = np.concatenate([_edges(unique, start) for start in range(0, _BINS, _BAND)], axis=1)
     size = len(unique)
-    graph = coo_array((np.ones(len(first), dtype=np.bool_), (first, second)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1][place.ravel()], dtype=np.int64)
+    graph = scipy.sparse.coo_array((np.ones(len(first), dtype=np.bool_), (first, second)), shape=(size, size))
+    return np.asarray(
+        scipy.sparse.csgraph.connected_components(graph, directed=False)[1][place.ravel()], dtype=np.int64
+    )
 
 
 def _edges(unique: Sketches, start: int) -> NDArray[np.int64]:

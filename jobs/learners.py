@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import bm25s
 import numpy as np
-from scipy.sparse import csr_array, hstack
+import scipy
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from threadpoolctl import threadpool_limits
@@ -134,8 +134,10 @@ def _features(units: Units, known: Places, asked: Places) -> Features:
     numbers = units.overlap[known]
     middle, spread = (0.0 if compared else numbers.mean(axis=0)), numbers.std(axis=0)
     for block, places in zip(blocks, (known, asked), strict=True):
-        block.append(csr_array((units.overlap[places] - middle) / np.where(spread > 0, spread, 1.0)))
-    of_known, of_asked = (hstack(block, format="csr") for block in blocks)
+        block.append(
+            scipy.sparse.csr_array((units.overlap[places] - middle) / np.where(spread > 0, spread, 1.0))
+        )
+    of_known, of_asked = (scipy.sparse.hstack(block, format="csr") for block in blocks)
     return of_known, of_asked
 
 

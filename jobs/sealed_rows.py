@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
-from scipy.special import entr
+import scipy
 
 from ..cases import Case, text_hash
 from ..engines.models import Model
@@ -196,7 +196,7 @@ def _same_question(rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> bool:
         of_units = (pair for old, new in rows for pair in zip(old, new, strict=True))
         units = [(was, now) for was, now in of_units if -1 not in (was, now)]
     before, after, joint = (
-        float(entr(np.fromiter(Counter(values).values(), float) / max(1, len(values))).sum())
+        float(scipy.special.entr(np.fromiter(Counter(values).values(), float) / max(1, len(values))).sum())
         for values in ([old for old, _ in units], [new for _, new in units], units)
     )
     return min(before, after) <= 0.0 or before + after - joint >= _SAME * min(before, after)

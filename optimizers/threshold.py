@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, logit, ndtr, softmax
+import scipy
 
 from ..cases import Case, Value
 from ..errors import OptimizerError
@@ -199,7 +198,7 @@ def _by_probability(kept: _Kept) -> Best | None:
     ]
     metric, both = resolve(judge.metric, judge.comparison), encode(judge.comparison, rows)
     place = np.array([at for at, *_ in units])
-    odds: Floats = logit(np.clip([share for _, share, *_ in units], _END, 1 - _END))
+    odds: Floats = scipy.special.logit(np.clip([share for _, share, *_ in units], _END, 1 - _END))
     positive = np.array([probability({gold: 1.0}) == 1.0 for _, _, gold, _ in units])
 
     def best(places: Sequence[int]) -> Setting:
@@ -212,13 +211,15 @@ def _by_probability(kept: _Kept) -> Best | None:
                 widths[own] = max(_LEAST_WIDTH, _WIDTH * _deviation(odds[own]) * own.sum() ** -0.2)
         low, high = np.quantile(odds[chosen], _ENDS)
         cuts = np.linspace(float(low), float(high), _CUTS)
-        shares = ndtr((odds[chosen] - cuts[:, None]) / widths[chosen])
+        shares = scipy.special.ndtr((odds[chosen] - cuts[:, None]) / widths[chosen])
         parts = np.rint(_PARTS * shares).astype(np.int64)
         # Each unit twice: in part as it is decided when found, and for the rest as when it is not.
         weights = np.zeros((len(cuts), 2, len(chosen)), dtype=np.int64)
         weights[:, 0, chosen], weights[:, 1, chosen] = parts, _PARTS - parts
         values = metric.resampled(both, weights.reshape(len(cuts), -1))
-        cut = expit(cuts[int(np.argmax(np.round(values if metric.higher_is_better else -values, 9)))])
+        cut = scipy.special.expit(
+            cuts[int(np.argmax(np.round(values if metric.higher_is_better else -values, 9)))]
+        )
         return Setting(threshold=round(float(np.clip(cut, _END, 1 - _END)), 6))
 
     return best
@@ -274,7 +275,7 @@ def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
     def loss(parameters: Floats) -> tuple[float, Floats]:
         """Return the penalised loss and its gradient, by the logarithm of the scale and the offsets."""
         scale, offsets = np.exp(parameters[0]), parameters[1:]
-        wanted = softmax(scale * logs + offsets, axis=1)
+        wanted = scipy.special.softmax(scale * logs + offsets, axis=1)
         slope = wanted * each[:, None]
         slope[np.arange(len(gold)), gold] -= each
         value = -(each * np.log(np.maximum(wanted[np.arange(len(gold)), gold], _LEAST))).sum()
@@ -282,5 +283,5 @@ def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
         penalty = float(parameters @ parameters) / 2
         return value + penalty, np.array([by_scale, *slope.sum(axis=0)]) + parameters
 
-    best = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
+    best = scipy.optimize.minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
     return np.asarray(best[1:] / np.exp(best[0]))

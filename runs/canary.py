@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from scipy.special import betainc, betaln
+import scipy
 
 from ..cases import Case, Values
 from ..errors import UsageError
@@ -56,7 +56,11 @@ class Drift:
     @property
     def evidence(self) -> float:
         """What the two own on average, at least 0."""
-        one_sided = _owned(self.worse, self.better) * 2 * float(betainc(self.better + 1, self.worse + 1, 0.5))
+        one_sided = (
+            _owned(self.worse, self.better)
+            * 2
+            * float(scipy.special.betainc(self.better + 1, self.worse + 1, 0.5))
+        )
         return (one_sided + _owned(self.more, self.fewer)) / 2
 
     @property
@@ -83,7 +87,7 @@ class Drift:
 
 def _owned(heads: int, tails: int) -> float:
     """Return what a bettor owns whose coin is uniform from 0 to 1, after so many heads and tails."""
-    return math.exp((heads + tails) * math.log(2) + float(betaln(heads + 1, tails + 1)))
+    return math.exp((heads + tails) * math.log(2) + float(scipy.special.betaln(heads + 1, tails + 1)))
 
 
 @dataclass(frozen=True, kw_only=True)

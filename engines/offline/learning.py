@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 
 from ...text.evidence import term_set
 from .features import NAMES, Scene, read_units
@@ -31,7 +30,7 @@ class Regression:
 
     def probabilities(self, x: Array) -> Array:
         """Return the probability of each label, shape (units, labels)."""
-        return np.asarray(softmax(x @ self.weights.T, axis=1), dtype=np.float64)
+        return np.asarray(scipy.special.softmax(x @ self.weights.T, axis=1), dtype=np.float64)
 
     def reasons(self, x: Array, chosen: int, rival: int) -> tuple[str, ...]:
         """Return up to three features of one unit that speak most for one label against another, the most first."""
@@ -58,11 +57,11 @@ def learn(
     def loss(flat: Array) -> tuple[float, Array]:
         weights = flat.reshape(start.shape)
         odds, moved = x @ weights.T, weights - start
-        missed = -(weight * target * log_softmax(odds, axis=1)).sum()
-        slope = (weight * (softmax(odds, axis=1) - target)).T @ x + penalty * moved
+        missed = -(weight * target * scipy.special.log_softmax(odds, axis=1)).sum()
+        slope = (weight * (scipy.special.softmax(odds, axis=1) - target)).T @ x + penalty * moved
         return float(missed + 0.5 * (penalty * moved**2).sum()), slope.ravel()
 
-    best = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x
+    best = scipy.optimize.minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x
     return Regression(weights=best.reshape(start.shape), words=words)
 
 
