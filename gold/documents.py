@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import text_hash
 from ..errors import GoldError
+from ..programs.gold_readers import published_file
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
-from .authors import DIALOGUES
 from .files import Place, text_of
 from .sources import All, OnBad, Reading, read, refuse
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 _PLAIN = {".txt", ".md"}
-_GOLD = ("gold.jsonl", DIALOGUES, f"data/{DIALOGUES}")
-"""Files by which a folder is gold, whatever texts lie beside them, such as its guideline."""
 _OWN = ("id", "group", "title", "topic", "language", "source")
 
 
@@ -92,10 +90,15 @@ def _texts(path: Path) -> list[Path]:
     """Return the texts that a folder holds, or the file if it is one; none where rows are to be read."""
     files = [path]
     with suppress(OSError):  # a name that no file can have: reading rows says so
-        if path.is_dir() and not any((path / name).is_file() for name in _GOLD):
+        if path.is_dir() and not _is_gold(path):
             files = sorted(path.rglob("*"))
         return [file for file in files if file.suffix.lower() in _PLAIN and file.is_file()]
     return []
+
+
+def _is_gold(folder: Path) -> bool:
+    """Return whether a folder is gold, whatever texts lie beside its rows, such as a guideline."""
+    return (folder / "gold.jsonl").is_file() or published_file(folder) is not None
 
 
 def _plain(path: Path, text: str, root: Path) -> Document:

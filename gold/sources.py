@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, choices, near_file, why
+from ..programs.gold_readers import GoldReader, published_file, reader_of, split_reader_name
 from ..programs.records import each_record
-from .authors import DIALOGUES, is_cognibench, turn_row
 from .files import BOOKS, Place, Row, Rows, parse_json, scan, text_of, validated
 
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
@@ -75,6 +75,9 @@ def opened(source: str | Path) -> Reading[Rows]:
         return Reading(name=f"{Path(book).stem}-{sheet}", path=name, rows=_file(Path(book), book, sheet))
     if name in bundled_names():
         return _folder(_BUNDLED / name, name, name)
+    reader, place = split_reader_name(name)
+    if reader is not None:
+        return _published(reader, Path(place), place)
     hint = near_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
     if not (path.suffix or "/" in name):
         hint = choices(name, bundled_names(), "the path of a file or folder, or hf:org/name")
@@ -105,20 +108,60 @@ def read_typed(source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str
 
 
 def _file(file: Path, path: str, sheet: str = "", notes: list[str] | None = None) -> Rows:
-    """Yield the rows of one file; dialogues of CogniBench are joined with the ``labels.json`` beside them."""
+    """Yield the rows of one file; one in the format of a paper is read by the paper's reader."""
     try:
         with file.open("rb") as stream:
             rows = scan(stream, path, sheet, notes)
             first = list(itertools.islice(rows, 1))
-            if not any(isinstance(row, dict) and is_cognibench(row) for _, row in first):
-                yield from itertools.chain(first, rows)
-                return
-            beside = file.with_name("labels.json")
-            labels = _object(beside, str(beside), "{dialogue id: {...}, ...}")
-            for place, row in itertools.chain(first, rows):
-                yield place, row if isinstance(row, GoldError) else turn_row(row, labels, place)
+            reader = reader_of(first[0][1]) if first else None
+            rows = itertools.chain(first, rows)
+            yield from rows if reader is None else _rows_of_records(reader, rows, file)
     except OSError as error:
         raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
+
+
+def _published(reader: GoldReader, place: Path, path: str) -> Reading[Rows]:
+    """Return the rows of a file, or of a folder with such a file, in a reader's format."""
+    file = place / reader.file_name if place.is_dir() else place
+    if not file.is_file():
+        raise GoldError(
+            "there is no such file", path=str(file), hint=near_file(file, "*.*") or "check the path"
+        )
+    notes: list[str] = []
+    return Reading(name=file.stem, path=path, rows=_rows_in_format(reader, file, notes), notes=notes)
+
+
+def _rows_in_format(reader: GoldReader, file: Path, notes: list[str]) -> Rows:
+    """Yield the rows of a file in a reader's format."""
+    try:
+        records = reader.records(file)
+        if records is None:
+            with file.open("rb") as stream:
+                yield from _rows_of_records(reader, scan(stream, str(file), notes=notes), file)
+            return
+        placed = ((Place(str(file), number), dict(record)) for number, record in enumerate(records, 1))
+        yield from _rows_of_records(reader, placed, file)
+    except (OSError, ValueError) as error:
+        hint = f"give a file in the format {reader.name}"
+        raise GoldError(f"the file cannot be read: {error}", path=str(file), hint=hint) from error
+
+
+def _rows_of_records(reader: GoldReader, records: Rows, file: Path) -> Rows:
+    """Yield the rows that a reader makes of records, with the file beside them that it needs."""
+    companion: Mapping[str, Any] = {}
+    if reader.companion:
+        beside = file.with_name(reader.companion)
+        companion = _object(beside, str(beside), "{id: {...}, ...}")
+    for place, record in records:
+        if isinstance(record, GoldError):
+            yield place, record
+            continue
+        try:
+            row: Row | GoldError = dict(reader.row(record, companion))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            files = " and ".join(filter(None, (reader.file_name, reader.companion)))
+            row = place.wrong(str(error), hint=f"take {files} as they were published")
+        yield place, row
 
 
 def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
@@ -127,8 +170,8 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
         card = _object(folder / "CARD.json", f"{path}/CARD.json", '{"name": ..., "licence": ...}')
         gold = f"{path}/gold.jsonl"
         return Reading(name=name, path=gold, rows=_file(folder / "gold.jsonl", gold), card=card)
-    published = [place / DIALOGUES for place in (folder, folder / "data") if (place / DIALOGUES).is_file()]
-    files = published[:1] or _data_files(folder)
+    published = published_file(folder)
+    files = [published] if published else _data_files(folder)
     if not files:
         hint = f"put a file of rows into it: {', '.join(sorted(_DATA))}"
         raise GoldError("the folder holds no file of rows", path=path, hint=hint)

@@ -1,0 +1,130 @@
+"""The files in which CogniBench was published: ``dialogues.json`` and, beside it, ``labels.json``."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+DIALOGUES: Final = "dialogues.json"
+SENTENCE_LABELS: Final[Mapping[tuple[str, ...], str | None]] = {
+    (): None,
+    ("irrelevant",): "irrelevant",
+    ("faithful",): "faithful",
+    ("invented",): "invented",
+    ("misleading",): "misleading",
+    ("rational",): "speculative",
+    ("rational", "grounded"): "reliable",
+    ("rational", "grounded", "unequivocal"): "irrefutable",
+}
+"""Tests that a sentence passed, as ``labels.json`` lists them -> the sentence's label.
+
+A cognitive statement passes the tests rational, grounded and unequivocal in turn (section 2.2); the last one passed is
+its tier. An empty list is a sentence nobody labelled.
+"""
+_KEYS: Final = frozenset({"id", "dialogue", "current_turn", "reference"})
+_ROLE: Final = re.compile(r"<(user|assistant)>")
+_TAGGED: Final = re.compile(r"^(.*)<[^<>]*>[^\S\n]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CogniBenchFiles:
+    """The reader of both files; a row is a dialogue turn, as the judge ``cognibench`` takes it."""
+
+    name: str = "cognibench"
+    file_name: str = DIALOGUES
+    companion: str = "labels.json"
+
+    def records(self, file: Path) -> Iterator[Mapping[str, Any]] | None:
+        """Return ``None``: the file holds records in JSON, which jurist reads itself."""
+        return None
+
+    def recognises(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a record is one of ``dialogues.json``."""
+        return record.keys() >= _KEYS
+
+    def row(self, record: Mapping[str, Any], companion: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of a dialogue turn, with labels if ``labels.json`` has any for it."""
+        try:
+            row = _turn_row(record)
+            if row["id"] in companion:
+                response = _text_of(_turns(record["current_turn"]), "assistant")
+                row |= _labelled_sentences(companion[row["id"]]["sentence_label_dict"], response)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"no dialogue of CogniBench with its labels: {error}") from error
+        return row
+
+
+COGNIBENCH_FILES: Final = CogniBenchFiles()
+
+
+def _turn_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a dialogue turn, without labels."""
+    name = record["id"]
+    current_turn = _turns(record["current_turn"])
+    tagged_sentences = [
+        text.strip() for text in _TAGGED.findall(record.get("current_turn_processed") or "") if text.strip()
+    ]
+    history = _history(_turns(record["dialogue"]), current_turn)
+    return {
+        "id": name,
+        "reference": record["reference"],
+        "history": [{"role": role, "content": text} for role, text in history],
+        "question": _text_of(current_turn, "user"),
+        "group": str(record.get("group") or name.rpartition("_")[0] or name),
+        "sentences": tagged_sentences or [_text_of(current_turn, "assistant")],
+    }
+
+
+def _history(
+    dialogue: Sequence[tuple[str, str]], current_turn: Sequence[tuple[str, str]]
+) -> Sequence[tuple[str, str]]:
+    """Return the turns before the current one; the dialogue in the file holds those after it, too."""
+    if current_turn:
+        for start in range(len(dialogue)):
+            if dialogue[start : start + len(current_turn)] == current_turn:
+                return dialogue[:start]
+    return dialogue
+
+
+def _labelled_sentences(sentence_labels: Mapping[str, Any], response: str) -> dict[str, Any]:
+    """Return the sentences of a response in their order, and their labels."""
+    positions: list[tuple[Any, str, list[str]]] = []
+    for sentence, (passed_tests, position) in sentence_labels.items():
+        positions.append((position, sentence, passed_tests))
+    positions.sort()
+    return {
+        "sentences": _as_in_response([sentence for _, sentence, _ in positions], response),
+        "labels": [SENTENCE_LABELS[tuple(passed_tests)] for _, _, passed_tests in positions],
+    }
+
+
+def _turns(text: str) -> list[tuple[str, str]]:
+    """Return role and text of each turn in ``<user> ... <assistant> ...``."""
+    parts = _ROLE.split(text)
+    return [(role, content.strip()) for role, content in zip(parts[1::2], parts[2::2], strict=True)]
+
+
+def _text_of(turns: Sequence[tuple[str, str]], speaker: str) -> str:
+    """Return the texts of one speaker's turns."""
+    return "\n".join(text for role, text in turns if role == speaker)
+
+
+def _as_in_response(sentences: list[str], response: str) -> list[str]:
+    """Return sentences as the response writes them; the labels hold them in lower case."""
+    lower_case = response.lower()
+    if len(lower_case) != len(response):
+        # A few letters change their length in lower case, so that positions mean nothing.
+        return sentences
+    written: list[str] = []
+    end = 0  # of the sentence before
+    for sentence in sentences:
+        position = lower_case.find(sentence, end)
+        if position < 0:
+            position = lower_case.find(sentence)
+        if position < 0:
+            written.append(sentence)
+            continue
+        end = position + len(sentence)
+        written.append(response[position:end])
+    return written
