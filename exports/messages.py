@@ -63,7 +63,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
                 {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
                 for name, info in prompt.signature.output_fields.items()
             ],
-            "answer": judge.answer.parser_rule(),
+            "answer": judge.answer.portable_rule(),
             **({"other_words": judge.answer.other_words(judge.values)} if prompt.adapter == PLAIN else {}),
             "otherwise": _OTHERWISE,
         },

@@ -40,14 +40,6 @@ _JUDGE = PortableJudge(_SPEC)
 $code'''
 
 
-_READ_BY = {
-    "tagged": ("programs.answers.echo",),
-    "listed": ("programs.answers.listed",),
-    "constraints": ("programs.faithqa.scoring",),
-}
-"""Reader -> the modules that only it needs."""
-
-
 class PortableFile:
     """A file of Python source, as an entry of a table in ``data/`` says it."""
 
@@ -78,7 +70,7 @@ class PortableFile:
         }
         # All that comes from the artifact stands in a docstring or in the literal of the spec, never in code.
         words = {name: in_docstring(text) for name, text in words.items()}
-        carried = planned(subject)[0].carries + _READ_BY.get(spec["parser"]["answer"]["reader"], ())
+        carried = planned(subject)[0].carries + subject.judge.answer.reader_modules
         return Template(_FILE).substitute(
             ref=in_docstring(subject.ref),
             proof=in_docstring("\n".join(textwrap.wrap(subject.proof, 110))),
@@ -261,7 +253,7 @@ class ScorerFile(PortableFile):
 
     def render(self, subject: Subject) -> str:
         """Return the source; refuse a judge whose verdict is no number."""
-        scale, rule = subject.judge.answer.scale, subject.judge.answer.parser_rule()
+        scale, rule = subject.judge.answer.scale, subject.judge.answer.portable_rule()
         scales, rules = getattr(scale, "scales", {"": scale}), rule.get("criteria", {"": rule})
         if not any(
             is_number(one.get("reader"), getattr(scales[name], "positive", ())) for name, one in rules.items()

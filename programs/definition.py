@@ -35,11 +35,10 @@ _BOUNDS = {
     annotated_types.Lt: "lt",
 }
 _PROGRAMS: Mapping[str, Any] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
-_TUPLES = ("shares", "most_groups", "common")
+_TUPLES = ("shares", "most_groups", "common", "ambiguities")
 _SETTINGS = (
     *("name", "metric", "variant", "description", "bundled", "document", "most_calls"),
-    *_TUPLES,
-    "temperature",
+    *("shares", "most_groups", "common", "temperature"),
 )
 _READS = ("columns", "values")
 """Settings that are written only where a judge has them: how the user's own files are read."""
@@ -78,6 +77,8 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
         }
         if judge.options:
             data[_OPTIONS] = _plain(judge.options)
+        if judge.ambiguities != Judge.ambiguities:
+            data["settings"]["ambiguities"] = _plain(judge.ambiguities)
         return data if _same(judge, defined(data)) else None
     except (LookupError, TypeError, ValueError, JuristError):
         return None
@@ -127,6 +128,7 @@ def _same(judge: Judge, made: Judge) -> bool:
         and judge.answer == made.answer
         and judge.template == made.template
         and judge.options == made.options
+        and judge.ambiguities == made.ambiguities
         and all(getattr(judge, name) == getattr(made, name) for name in (*_SETTINGS, *_READS))
         and judge.row_model.model_json_schema() == made.row_model.model_json_schema()
     )

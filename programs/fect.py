@@ -65,6 +65,8 @@ FECT = Judge(
     rows=FectRow,
     to_case=_case,
     bundled="fect-mini",
+    # Claims about conversations are ambiguous in a sentiment or a relation (section 2.3).
+    ambiguities=("sentiment", "relation", "other"),
 )
 _CHECKED: Final = Verified(**_ANSWER, parts="units", holds="factual", fails="non_factual")
 FECT_REASONING, FECT_3D, FECT_3D_REASONING = (

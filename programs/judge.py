@@ -102,6 +102,8 @@ class Judge:
         options: options that the judge declares, such as ``strictness``: name -> value -> the settings of ``answer``
             under that value, ``{"strictness": {"high": {"positive": frozenset({"poor", "fair"})}}}``. The prompt is the
             same under all; see :meth:`with_options`.
+        ambiguities: reasons that the review page offers for a row on which people cannot decide: ``sentiment``,
+            ``relation`` (FECT section 2.3) or ``other``.
         temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
             at which they differ.
         prompt: your prompt as it stands: a text, or chat messages (``[{"role": "user", "content": "..."}, ...]``), with
@@ -130,6 +132,7 @@ class Judge:
     shares: tuple[float, float, float] | None = None
     most_groups: tuple[int, int] | None = None
     common: tuple[str, ...] | None = None
+    ambiguities: tuple[str, ...] = ("other",)
     temperature: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)

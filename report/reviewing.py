@@ -102,8 +102,7 @@ class Review:
             "choices": ["A", "B", *choices[2:]] if pair else choices,
             "expects": answer.scale.expects,
             "noun": answer.scale.noun,
-            # a sentiment and a relation are what claims about conversations are ambiguous in; none is "unknown"
-            "reasons": CATEGORIES[:-1] if self.gold.judge.bundled == "fect-mini" else ("other",),
+            "reasons": self.gold.judge.ambiguities,
         }
         guideline = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.guideline)
         return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}

@@ -83,6 +83,9 @@ class Answer(ABC):
     per_unit: ClassVar[bool] = False  # whether a row holds a list with a value for each unit
     repeatable: ClassVar[bool] = False  # whether units that a reply leaves out can be asked for again, alone
 
+    # modules of ours, by their paths, that an exported file needs for reading this answer alone
+    reader_modules: ClassVar[tuple[str, ...]] = ()
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is worked out again."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
@@ -238,7 +241,25 @@ class Answer(ABC):
     def parser_rule(self) -> dict[str, Any]:
         """Return how another system reads the answer from a reply, as JSON values."""
 
+    def portable_rule(self) -> dict[str, Any]:
+        """Return :meth:`parser_rule`, without a reader where a subclass reads in another way than the rule says."""
+        rule = self.parser_rule()
+        classes = type(self).__mro__
+        writes_rule = _first_with(classes, "parser_rule", "label_rule")
+        reads_reply = _first_with(classes, "read", "scale")
+        if reads_reply < writes_rule:
+            rule.pop("reader", None)
+        return rule
+
 
 def reasoning_of(reply: Mapping[str, Any]) -> str:
     """Return what a reply gives as its reasoning."""
     return str(reply.get("reasoning") or "")
+
+
+def _first_with(classes: Sequence[type], *names: str) -> int:
+    """Return the place of the first class that defines one of these names itself."""
+    for place, kind in enumerate(classes):
+        if any(name in vars(kind) for name in names):
+            return place
+    return len(classes)

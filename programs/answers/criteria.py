@@ -178,8 +178,11 @@ class Criteria(Answer):
         return "as-is"
 
     def parser_rule(self) -> dict[str, Any]:
-        rules = {name: answer.parser_rule() for name, answer in self.answers.items()}
-        return {"field": self.field, "reader": "criteria", "criteria": rules}
+        rules = {name: answer.portable_rule() for name, answer in self.answers.items()}
+        rule = {"field": self.field, "reader": "criteria", "criteria": rules}
+        if not all("reader" in criterion_rule for criterion_rule in rules.values()):
+            del rule["reader"]
+        return rule
 
 
 def _rated(name: str, value: Value | None) -> Rated | None:

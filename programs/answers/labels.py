@@ -127,8 +127,7 @@ class OneLabel(ClosedLabel):
         return written if label is None else label
 
     def parser_rule(self) -> dict[str, Any]:
-        reader = {"reader": "label"} if type(self) is OneLabel else {}  # others read by their own code
-        return {"field": self.field, "label_of_value": dict(self.values), **reader}
+        return {"field": self.field, "label_of_value": dict(self.values), "reader": "label"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +178,12 @@ class Verified(OneLabel):
             "policies": POLICIES,
             "rule": _RULE,
         }
-        return {**super().parser_rule(), "check": check, "reader": "verified"}
+        return {
+            "field": self.field,
+            "label_of_value": dict(self.values),
+            "check": check,
+            "reader": "verified",
+        }
 
 
 def _part_line(part: Any) -> str:

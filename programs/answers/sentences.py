@@ -111,6 +111,7 @@ class Tagged(PerSentence):
     """
 
     rendering: ClassVar[str] = "tagged"
+    reader_modules: ClassVar[tuple[str, ...]] = ("programs.answers.echo",)
     shares = Answer.shares  # an echo has no items
 
     def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
@@ -170,6 +171,7 @@ class Listed(PerSentence):
 
     repeatable: ClassVar[bool] = False
     rendering: ClassVar[str] = "lines"
+    reader_modules: ClassVar[tuple[str, ...]] = ("programs.answers.listed",)
     shares = Answer.shares  # what is not listed has none
 
     def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:

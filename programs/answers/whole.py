@@ -40,8 +40,7 @@ class Score(Answer):
         return Scores(self.low, self.high, whole=self.whole, top=self.top)
 
     def parser_rule(self) -> dict[str, Any]:
-        reader = {"reader": "score"} if type(self) is Score else {}
-        return {"field": self.field, "score": self.scale.ends, **reader}
+        return {"field": self.field, "score": self.scale.ends, "reader": "score"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +59,7 @@ class LabelSet(Answer):
 
     def parser_rule(self) -> dict[str, Any]:
         words = "the list holds every label that applies, in any order"
-        reader = {"reader": "label set", "set": list(self.labels)} if type(self) is LabelSet else {}
-        return {"field": self.field, "labels": words, **reader}
+        return {"field": self.field, "labels": words, "reader": "label set", "set": list(self.labels)}
 
 
 @dataclass(frozen=True, kw_only=True)

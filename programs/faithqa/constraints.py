@@ -8,7 +8,7 @@ responses get a row for each of them, in its group.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 import dspy
 import pydantic
@@ -148,6 +148,8 @@ class ConstraintSets(ObjectSets):
 @dataclass(frozen=True, kw_only=True)
 class ConstraintSet(ObjectSet):
     """The constraints of a query, or what it lacks; several samples combine to their medoid."""
+
+    reader_modules: ClassVar[tuple[str, ...]] = ("programs.faithqa.scoring",)
 
     @cached_property
     def scale(self) -> ConstraintSets:

@@ -15,8 +15,10 @@ from jurist.cases import Case
 from jurist.errors import GoldError, JudgeError, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.programs.answers.base import Reading
+from jurist.programs.answers.criteria import Criteria
 from jurist.programs.answers.infer import answer_for
 from jurist.programs.answers.labels import OneLabel, Preference
+from jurist.programs.answers.sentences import PerSentence
 from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
 from jurist.programs.deciding import check_sampling
 
@@ -312,3 +314,35 @@ def test_a_second_answer_fills_in_and_no_more(first: list[str | None], second: l
     for before, again, after in zip(first, second, both.values, strict=False):
         assert after == (again if before is None else before)
     assert set(both.missing) <= set(one.missing)
+
+
+class Stars(Score):
+    """A subclass that says more of a score and reads it as any other."""
+
+    def row_parts(self, values: Any) -> dict[str, Any]:
+        return {**super().row_parts(values), "stars": "*" * int(values[0] or 0)}
+
+
+class Halved(Score):
+    """A subclass that reads a reply in its own way."""
+
+    def read(self, reply: Any, inputs: Any, places: Any = None) -> Any:
+        return super().read({**reply, self.field: reply[self.field] / 2}, inputs, places)
+
+
+class Numbering(PerSentence):
+    """A subclass of another kind of answer that reads a reply in its own way."""
+
+    def read(self, reply: Any, inputs: Any, places: Any = None) -> Any:
+        return super().read({}, inputs, places)
+
+
+def test_a_subclass_keeps_the_reader_of_exports_unless_it_reads_otherwise() -> None:
+    common: dict[str, Any] = {"field": "x", "unit": "y"}
+    assert Stars(**common).portable_rule()["reader"] == "score"
+    assert "reader" not in Halved(**common).portable_rule()
+    labels = ("a", "b")
+    assert PerSentence(**common, labels=labels).portable_rule()["reader"] == "numbered"
+    assert "reader" not in Numbering(**common, labels=labels).portable_rule()
+    whole = Criteria(answers={"x": Stars(**common), "z": Halved(**common)})
+    assert "reader" not in whole.portable_rule()

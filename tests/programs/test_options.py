@@ -81,3 +81,9 @@ def test_an_option_that_cannot_be_chosen_is_refused(options: Any, message: str) 
 def test_a_value_that_an_option_lacks_is_refused() -> None:
     with pytest.raises(UsageError, match="'middle' is no strictness of judge review"):
         review().with_options({"strictness": "middle"})
+
+
+def test_a_definition_keeps_the_reasons_of_ambiguity() -> None:
+    definition = definition_of(review(ambiguities=("relation", "other"))) or {}
+    assert defined(definition).ambiguities == ("relation", "other")
+    assert "ambiguities" not in (definition_of(review()) or {})["settings"]
