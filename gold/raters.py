@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError
 from ..evaluation.rows import majority
-from .files import Place
+from .files import Place, Row
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Ceiling
     from ..evaluation.scale import Scale
+    from ..programs.judge import Judge
     from .data import GoldData
 
 G = TypeVar("G", bound="GoldData")
@@ -28,78 +29,97 @@ the whole one next to it, the higher of two."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 MODEL_RATERS = "second labelling"
-"""What the raters of gold are called whose card says that a model labelled it."""
+"""The name of the raters of gold whose card says that a model labelled it."""
 
 
 def rules_of(scale: Scale) -> tuple[Rule, ...]:
-    """Return the rules that fit a kind of answer: the last two are of scores."""
-    return RULES if scale.learned == "number" else RULES[:-2]
+    """Return the rules that fit a scale; ``median`` and ``mean`` need scores."""
+    if scale.learned == "number":
+        return RULES
+    return tuple(rule for rule in RULES if rule not in ("median", "mean"))
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
-    """Return the label of one unit by a rule; what was resolved is so by every rule."""
+    """Return the label of one unit by a rule; a resolved label wins under every rule."""
     if ratings.get(RESOLVED) is not None:
         return ratings[RESOLVED]
     labels = [label for label in ratings.values() if label is not None]
-    if not labels or (rule == "adjudicated" and gold is not None):
+    if not labels:
+        return gold
+    if rule == "adjudicated" and gold is not None:
         return gold
     if rule == "median":
         return sorted(labels)[(len(labels) - 1) // 2]
     if rule == "mean":
-        mean = sum(labels) / len(labels)
-        return math.floor(mean + 0.5) if all(isinstance(label, int) for label in labels) else mean
-    if rule in ("majority", "reviewed"):
-        most = majority(labels)
-        return gold if most is None and rule == "reviewed" else most
+        return _mean_score(labels)
+    if rule == "majority":
+        return majority(labels)
+    if rule == "reviewed":
+        majority_label = majority(labels)
+        return gold if majority_label is None else majority_label
     return labels[0] if len(set(labels)) == 1 else None
 
 
+def _mean_score(scores: Sequence[Any]) -> float:
+    """Return the mean of scores; of whole scores the nearest whole one, halves rounded up."""
+    mean = sum(scores) / len(scores)
+    if all(isinstance(score, int) for score in scores):
+        return math.floor(mean + 0.5)
+    return float(mean)
+
+
 def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
-    """Return rater -> label for each unit of a case, of the raters who labelled it."""
-    # ratings and gold were read with the row, and have a label, or None, for each of its units
-    count = max(map(len, (*case.ratings.values(), case.gold or ())))
-    return tuple(
-        {rater: label for rater, labels in case.ratings.items() if (label := labels[unit]) is not None}
-        for unit in range(count)
-    )
+    """Return rater -> label for each unit of a case, without raters who skipped the unit."""
+    # Each rater, and gold, has one label or None for each unit: the reader of rows checked this.
+    unit_count = max(map(len, (*case.ratings.values(), case.gold or ())))
+    ratings: tuple[dict[str, Value], ...] = tuple({} for _ in range(unit_count))
+    for rater, labels in case.ratings.items():
+        for unit, label in enumerate(labels):
+            if label is not None:
+                ratings[unit][rater] = label
+    return ratings
 
 
 def merged(case: Case, rule: Rule) -> Case:
-    """Return a case with the gold labels that a rule finds, and its ratings as they were."""
-    units = unit_ratings(case)
-    own = case.gold or (None,) * len(units)
-    gold = tuple(merge(ratings, rule, label) for ratings, label in zip(units, own, strict=True))
-    return replace(case, gold=gold if any(label is not None for label in gold) else None)
+    """Return a case whose gold labels come from a rule; its ratings stay."""
+    ratings_of_units = unit_ratings(case)
+    gold_labels = case.gold or (None,) * len(ratings_of_units)
+    labels = tuple(
+        merge(ratings, rule, gold_label)
+        for ratings, gold_label in zip(ratings_of_units, gold_labels, strict=True)
+    )
+    if all(label is None for label in labels):
+        return replace(case, gold=None)
+    return replace(case, gold=labels)
 
 
 def merge_gold(gold: G, rule: Rule) -> G:
-    """Return a gold set after a rule, without rows that nobody labelled; its ambiguous units name a category."""
-    answer, keys = gold.judge.answer, label_keys(gold.judge)
-    if rule not in (fitting := rules_of(answer.scale)):
-        hint = f"use one of {', '.join(fitting)}"
-        raise UsageError(f"--merge {rule} is of scores, and {gold.judge.name} gives none", hint=hint)
-    if not keys:
-        hint = f"give its rows model the field {answer.field!r}"
-        raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)
-    rows, labelled, ambiguous = dict(gold.rows), list[Case](), list[Case]()
-    for before in gold.cases:
-        case, row = merged(before, rule), dict(gold.rows[before.id])
-        case = explained(case, row) if case.reason else case
-        units, categories = unit_ratings(case), ambiguity(row, case)
-        if row.get("ratings"):  # the label is the rule's, in place of what the row had
-            row = {key: value for key, value in row.items() if key not in keys}
-            if case.gold is not None:
-                row[keys[0]] = label_field(gold.judge, case.gold)
-        labels = case.gold or (None,) * len(units)
-        unsure = [bool(ratings) and label is None for ratings, label in zip(units, labels, strict=True)]
-        written = row.get(AMBIGUITY) or [None] * len(units)
-        if any(unsure) and not isinstance(written, str):
-            each = [categories[at] if unsure[at] else written[at] for at in range(len(units))]
-            row[AMBIGUITY] = each if answer.per_unit or answer.criteria else categories[0]
-        rows[case.id] = row
+    """Return a gold set with labels by a rule: labelled cases, and cases whose raters leave every unit open.
+
+    Rows that nobody labelled are left out and counted as skipped. A unit without a label names its category of
+    ambiguity.
+    """
+    judge = gold.judge
+    fitting_rules = rules_of(judge.answer.scale)
+    if rule not in fitting_rules:
+        hint = f"use one of {', '.join(fitting_rules)}"
+        raise UsageError(f"--merge {rule} is of scores, and {judge.name} gives none", hint=hint)
+    if not label_keys(judge):
+        hint = f"give its rows model the field {judge.answer.field!r}"
+        raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", hint=hint)
+
+    rows = dict(gold.rows)
+    labelled: list[Case] = []
+    ambiguous: list[Case] = []
+    for gold_case in gold.cases:
+        row = dict(gold.rows[gold_case.id])
+        case = merged(gold_case, rule)
+        if case.reason:
+            case = explained(case, row)
+        rows[case.id] = _merged_row(judge, case, row)
         if case.known:
             labelled.append(case)
-        elif any(units):
+        elif any(unit_ratings(case)):
             ambiguous.append(case)
     if not labelled and not ambiguous:
         raise GoldError(
@@ -111,16 +131,52 @@ def merge_gold(gold: G, rule: Rule) -> G:
     return replace(gold, cases=tuple(labelled), ambiguous=tuple(ambiguous), rows=rows, skipped=skipped)
 
 
+def _merged_row(judge: Judge, case: Case, row: Row) -> Row:
+    """Return the row of a merged case: its label is the rule's, and units that stay open have a category."""
+    categories = ambiguity(row, case)  # of the row as it was read: an unknown category names its line
+    merged_row = dict(row)
+    if row.get("ratings"):
+        for key in label_keys(judge):
+            merged_row.pop(key, None)
+        if case.gold is not None:
+            merged_row[label_keys(judge)[0]] = label_field(judge, case.gold)
+
+    ratings_of_units = unit_ratings(case)
+    labels = case.gold or (None,) * len(ratings_of_units)
+    is_open = [
+        bool(ratings) and label is None for ratings, label in zip(ratings_of_units, labels, strict=True)
+    ]
+    row_categories = row.get(AMBIGUITY) or [None] * len(ratings_of_units)
+    if not any(is_open) or isinstance(row_categories, str):
+        return merged_row
+    if judge.answer.per_unit or judge.answer.criteria:
+        unit_categories = list(row_categories)
+        for unit, open_unit in enumerate(is_open):
+            if open_unit:
+                unit_categories[unit] = categories[unit]
+        merged_row[AMBIGUITY] = unit_categories
+    else:
+        merged_row[AMBIGUITY] = categories[0]
+    return merged_row
+
+
 def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
-    """Return the categories of a row's units: ``ambiguity`` holds one for all, or a list with one (or null) each."""
-    count, written, place = len(unit_ratings(case)), row.get(AMBIGUITY), Place(case.source)
-    if not count:
+    """Return the category of each unit; ``ambiguity`` in a row is one for all units, or a list with one (or null) each.
+
+    Raises:
+        GoldError: the list is too short or too long, or a category is unknown.
+    """
+    unit_count = len(unit_ratings(case))
+    if not unit_count:
         return ()  # nobody labelled it yet
-    each = written if isinstance(written, list | tuple) else [written] * count
-    names: list[Any] = [name or "unknown" for name in each]
-    if len(names) != count:
+    field = row.get(AMBIGUITY)
+    categories = list(field) if isinstance(field, list | tuple) else [field] * unit_count
+    names: list[Any] = [category or "unknown" for category in categories]
+
+    place = Place(case.source)
+    if len(names) != unit_count:
         hint = "write one category, or a list with one (or null) per unit"
-        raise place.wrong(f"there are {len(names)} categories for {count} units", AMBIGUITY, hint=hint)
+        raise place.wrong(f"there are {len(names)} categories for {unit_count} units", AMBIGUITY, hint=hint)
     for name in names:
         if name not in CATEGORIES:
             hint = f"use one of: {', '.join(CATEGORIES)}"
@@ -130,7 +186,7 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Strata:
-    """How many units there are, by how their raters agree. Each is in one of the five."""
+    """Counts of units by the agreement of their raters. Each unit is in one of the five."""
 
     agreed: int  # units with two ratings or more, all the same
     single: int  # labelled units with one rating or none
@@ -145,50 +201,93 @@ class Strata:
 
 
 def strata(gold: GoldData, rule: Rule = "adjudicated") -> Strata:
-    """Sort the units of a gold set by how their raters agree, with the labels that a rule gives them."""
-    counts, categories = Counter[str](), Counter[Category]()
+    """Count the units of a gold set by the agreement of their raters, with the labels of a rule."""
+    counts = Counter[str]()
+    open_categories = Counter[Category]()
     for case in (*gold.cases, *gold.ambiguous):
-        ratings, why = unit_ratings(case), ambiguity(gold.rows.get(case.id, {}), case)
+        ratings_of_units = unit_ratings(case)
+        categories = ambiguity(gold.rows.get(case.id, {}), case)
         for unit in range(len(gold.judge.answer.units(case.inputs))):
-            own = ratings[unit] if ratings else {}
-            label = merge(own, rule, case.gold[unit] if case.gold else None)
-            if label is None and own:
-                categories[why[unit]] += 1
-            elif label is None:
-                counts["unlabelled"] += 1
-            elif len(set(own.values())) > 1:
-                counts["contested"] += 1
+            ratings = ratings_of_units[unit] if ratings_of_units else {}
+            gold_label = case.gold[unit] if case.gold else None
+            label = merge(ratings, rule, gold_label)
+            if label is None and ratings:
+                open_categories[categories[unit]] += 1
             else:
-                counts["single" if len(own) < 2 else "agreed"] += 1
-    ambiguous = {category: categories[category] for category in CATEGORIES}
-    sizes = {name: counts[name] for name in ("agreed", "single", "contested", "unlabelled")}
-    return Strata(ambiguous=ambiguous, **sizes)
+                counts[_stratum(ratings, label)] += 1
+    return Strata(
+        agreed=counts["agreed"],
+        single=counts["single"],
+        contested=counts["contested"],
+        unlabelled=counts["unlabelled"],
+        ambiguous={category: open_categories[category] for category in CATEGORIES},
+    )
+
+
+def _stratum(ratings: Mapping[str, Value], label: Value | None) -> str:
+    """Return the field of :class:`Strata` that counts a unit, of those that are not ambiguous."""
+    if label is None:
+        return "unlabelled"
+    if len(set(ratings.values())) > 1:
+        return "contested"
+    return "agreed" if len(ratings) > 1 else "single"
 
 
 def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:
-    """Return rater -> labels, and the group, of every unit of the cases that somebody rated."""
-    rated = [case for case in cases if case.ratings]
-    raters = sorted({name for case in rated for name in case.ratings} - {RESOLVED})
-    units = [(case.group, labels) for case in rated for labels in unit_ratings(case)]
-    return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
+    """Return rater -> label of each rated unit (``None``: skipped), and the group of each of these units."""
+    raters: set[str] = set()
+    groups: list[str] = []
+    ratings_of_units: list[dict[str, Value]] = []
+    for case in cases:
+        if case.ratings:
+            raters.update(case.ratings)
+            for ratings in unit_ratings(case):
+                groups.append(case.group)
+                ratings_of_units.append(ratings)
+    columns: dict[str, list[Value | None]] = {}
+    for rater in sorted(raters - {RESOLVED}):
+        columns[rater] = [ratings.get(rater) for ratings in ratings_of_units]
+    return columns, groups
 
 
-def rated_in_test(gold: GoldData, test: Collection[str]) -> frozenset[str]:
-    """Return the ids of a test part, of ambiguous cases of its groups, and of a like share of groups without labels."""
-    labelled = {case.group for case in gold.cases}
-    groups = {case.group for case in gold.cases if case.id in test}
-    share = len(test) / max(1, len(gold.cases))
-    others = {case.group for case in gold.ambiguous} - labelled
-    drawn = {group for group in others if int(text_hash(group)[:13], 16) / 16**13 < share}
-    return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups | drawn)))
+def rated_in_test(gold: GoldData, test_ids: Collection[str]) -> frozenset[str]:
+    """Return the ids of a test part, and of the ambiguous cases that belong to it.
+
+    Ambiguous cases belong to the part of their group. Of groups without any label, which no split holds, a share as
+    large as the test part is drawn by the hash of their names.
+    """
+    labelled_groups: set[str] = set()
+    test_groups: set[str] = set()
+    for case in gold.cases:
+        labelled_groups.add(case.group)
+        if case.id in test_ids:
+            test_groups.add(case.group)
+    test_share = len(test_ids) / max(1, len(gold.cases))
+    ids = set(test_ids)
+    for case in gold.ambiguous:
+        if case.group in labelled_groups:
+            in_test = case.group in test_groups
+        else:
+            in_test = int(text_hash(case.group)[:13], 16) / 16**13 < test_share
+        if in_test:
+            ids.add(case.id)
+    return frozenset(ids)
 
 
 def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceiling | None:
-    """Return how well each rater does against the rest, on all units that raters rated, with a label or without."""
-    every = (*gold.cases, *gold.ambiguous)
-    columns, groups = rating_columns(case for case in every if only is None or case.id in only)
-    both = sum(sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True))
-    if len(columns) < 2 or not both:
+    """Return the score of each rater against the others, on all rated units; ``None`` if no unit has two ratings.
+
+    Args:
+        gold: the gold set; its ambiguous cases count too.
+        only: ids of the cases that count; default: all.
+    """
+    cases = [case for case in (*gold.cases, *gold.ambiguous) if only is None or case.id in only]
+    columns, groups = rating_columns(cases)
+    shared_units = 0
+    for labels in zip(*columns.values(), strict=True):
+        if sum(label is not None for label in labels) > 1:
+            shared_units += 1
+    if not shared_units:
         return None
     from ..evaluation.agreement import human_ceiling  # numpy is not loaded to read gold
 
