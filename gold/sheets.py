@@ -1,11 +1,11 @@
-"""Which units people label next, and annotation sheets: units as a CSV, read back as gold, as a review's journal is.
+"""Annotation sheets (units as a CSV for one rater, read back as gold), and the order in which people review units.
 
-The most informative come first: a label is worth the spread of the votes on its unit, one of each rater, and the
-judge's, divided as its samples are.
+The most informative units come first. A label is worth the spread of the votes on its unit: one vote of each rater, and
+one of the judge, divided like its samples.
 
-No gold label, rating of another person or verdict of a judge is ever in a sheet: who labels should not see them.
-A spreadsheet program runs a cell that starts with ``=``, ``+``, ``-`` or ``@``: it gets an apostrophe in front, as does
-one that starts with one, and reading takes one off.
+A sheet never holds a gold label, another person's rating or a judge's verdict: a rater should not see them. A
+spreadsheet program runs a cell that starts with ``=``, ``+``, ``-`` or ``@``. Such a cell, and one that starts with an
+apostrophe, gets an apostrophe in front. Reading takes one off.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Case, Values
+from ..cases import Case, Value, Values
 from ..errors import GoldError, UsageError
 from .columns import is_silent
 from .files import Place, Row
@@ -32,6 +31,7 @@ from .sources import All, read
 from .writing import json_text, of_table, write_whole
 
 if TYPE_CHECKING:
+    from ..evaluation.scale import Scale
     from ..programs.judge import Judge
     from .data import GoldData
 
@@ -62,16 +62,16 @@ class SheetLine:
 
 
 def open_lines(gold: GoldData, *, rater: str = "", every: bool = False) -> list[SheetLine]:
-    """Return the units to label, in order."""
-    lines = []
+    """Return the units that a rater has not labelled, in order; of labelled units only with ``every``."""
+    lines: list[SheetLine] = []
     for case in (*gold.cases, *gold.ambiguous):
-        count = len(gold.judge.answer.units(case.inputs))
-        labels, own = case.gold or (None,) * count, case.ratings.get(rater, (None,) * count)
-        lines += [
-            SheetLine(case=case, unit=unit)
-            for unit in range(count)
-            if own[unit] is None and (every or labels[unit] is None)
-        ]
+        unit_count = len(gold.judge.answer.units(case.inputs))
+        unlabelled = (None,) * unit_count
+        gold_labels = case.gold or unlabelled
+        rater_labels = case.ratings.get(rater, unlabelled)
+        for unit in range(unit_count):
+            if rater_labels[unit] is None and (every or gold_labels[unit] is None):
+                lines.append(SheetLine(case=case, unit=unit))
     return lines
 
 
@@ -81,13 +81,13 @@ def sheet_row(gold: GoldData, case: Case) -> Row:
     if not keys:
         hint = "name a judge whose rows people can label"
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", hint=hint)
-    of_people = {"ratings", AMBIGUITY, REASON} - set(judge.input_fields)
-    row = {key: value for key, value in gold.rows[case.id].items() if key not in of_people}
+    fields_of_people = {"ratings", AMBIGUITY, REASON} - set(judge.input_fields)
+    row = {key: value for key, value in gold.rows[case.id].items() if key not in fields_of_people}
     row = canonical_row(judge, row, replace(case, ratings={}, reason=""))
-    left = {key: value for key, value in row.items() if key not in (*keys, GROUP)}
-    if make_case(judge, left, Place(case.source)).id != case.id:
+    inputs = {key: value for key, value in row.items() if key not in (*keys, GROUP)}
+    if make_case(judge, inputs, Place(case.source)).id != case.id:
         raise GoldError("the row is another case without its label", path=case.source)
-    return left
+    return inputs
 
 
 def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater: str) -> None:
@@ -99,45 +99,68 @@ def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater
         raise UsageError(f"the rater's name {rater!r} cannot head a column", hint=hint)
     if path.exists():
         raise UsageError(f"{path} exists and may hold labels", hint="name another file, or move it away")
-    answer = gold.judge.answer
-    rows = {case.id: sheet_row(gold, case) for case in {line.case.id: line.case for line in lines}.values()}
-    names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    texts = {name for name in names if all(isinstance(row.get(name), str) for row in rows.values())}
-    inputs = [f"{_INPUT if name in texts else _JSON}{name}" for name in names]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
-    columns = [*inputs, "text", "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY]
-    writer.writerow([CASE, UNIT, GROUP, *columns])
-    for line in lines:
-        case, row, scale = line.case, rows[line.case.id], answer.scale_of(line.unit)
-        # an empty cell of JSON is an input that the row does not have
-        cells = [
-            row[name] if name in texts else json_text(row[name]) if name in row else "" for name in names
-        ]
-        if any(of_table(cell) != cell for cell in (case.group, *cells)):
-            hint = "label on the page: jurist review JUDGE ROWS -o F.jsonl"
-            raise GoldError("no CSV can hold the characters of this row", path=case.source, hint=hint)
-        allowed = " | ".join(scale.choices) or scale.expects
-        cells = [case.group, *cells, answer.units(case.inputs)[line.unit], allowed, "", "", ""]
-        writer.writerow([_ID + case.id, line.unit + 1, *map(safe, cells)])
+    _write_lines(writer, lines, gold, rater)
     write_whole("\ufeff" + stream.getvalue(), path)
 
 
+def _write_lines(writer: Any, lines: Sequence[SheetLine], gold: GoldData, rater: str) -> None:
+    """Write the header of a sheet and its lines with a CSV writer."""
+    answer = gold.judge.answer
+    rows: dict[str, Row] = {}
+    for line in lines:
+        if line.case.id not in rows:
+            rows[line.case.id] = sheet_row(gold, line.case)
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    text_names = {name for name in names if all(isinstance(row.get(name), str) for row in rows.values())}
+
+    header = [CASE, UNIT, GROUP]
+    for name in names:
+        header.append((_INPUT if name in text_names else _JSON) + name)
+    header.extend(["text", "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY])
+    writer.writerow(header)
+
+    for line in lines:
+        case = line.case
+        row = rows[case.id]
+        cells = [case.group]
+        for name in names:
+            if name in text_names:
+                cells.append(row[name])
+            elif name in row:
+                cells.append(json_text(row[name]))
+            else:  # an empty cell of JSON is an input that the row does not have
+                cells.append("")
+        if any(of_table(cell) != cell for cell in cells):
+            hint = "label on the page: jurist review JUDGE ROWS -o F.jsonl"
+            raise GoldError("no CSV can hold the characters of this row", path=case.source, hint=hint)
+        scale = answer.scale_of(line.unit)
+        cells.append(answer.units(case.inputs)[line.unit])
+        cells.append(" | ".join(scale.choices) or scale.expects)
+        cells.extend(["", "", ""])  # the label, its reason and its ambiguity, which the rater fills in
+        safe_cells = [safe(cell) for cell in cells]
+        writer.writerow([_ID + case.id, line.unit + 1, *safe_cells])
+
+
 def labelled_rows(rows: All) -> All:
-    """Return the rows of a source, of a journal of the review page the last label of every rater on every unit."""
-    if not rows or rows[0][0].kind != "json" or not is_journal(rows[0][1]):
+    """Return the rows of a source; of a review page's journal the last label of each rater on each unit."""
+    if not rows:
         return rows
-    firsts: dict[str, Row] = {}
-    last: dict[tuple[str, int, str], tuple[Place, Row]] = {}
+    first_place, first_row = rows[0]
+    if first_place.kind != "json" or not is_journal(first_row):
+        return rows
+    case_rows: dict[str, Row] = {}
+    last_labels: dict[tuple[str, int, str], tuple[Place, Row]] = {}
     for place, row in rows:
         label = label_of(row, place)
         if label.row:
-            firsts.setdefault(label.case, {"row": label.row, GROUP: label.group})
-        elif label.case not in firsts:
+            case_rows.setdefault(label.case, {"row": label.row, GROUP: label.group})
+        elif label.case not in case_rows:
             hint = "the first line of a case has it: take the whole journal"
             raise place.wrong(f"the row of case {label.case!r} is missing", "row", hint=hint)
-        last[label.key] = place, {**row, **firsts[label.case]}
-    return list(last.values())
+        last_labels[label.key] = place, {**row, **case_rows[label.case]}
+    return list(last_labels.values())
 
 
 def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
@@ -152,79 +175,116 @@ def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
 
 
 def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
-    """Return the row of a line of a sheet, whose case is told by its inputs."""
-    cells = {key: plain(cell) for key, cell in row.items()}
-    inputs = {key.removeprefix(_INPUT): cell for key, cell in cells.items() if key.startswith(_INPUT)}
-    others = {key.removeprefix(_JSON): cell for key, cell in cells.items() if key.startswith(_JSON) and cell}
-    for name, cell in others.items():
-        with suppress(ValueError, RecursionError):  # a changed cell stays a text, which is no such input
-            others[name] = json.loads(cell)
-    wanted = cells[CASE].strip().removeprefix(_ID)
-    # programs that save a sheet write the line ends inside a cell their own way
-    unix = {key: cell.replace("\r\n", "\n") for key, cell in inputs.items()}
-    windows = {key: cell.replace("\n", "\r\n") for key, cell in unix.items()}
-    for texts in (inputs, unix, windows):
-        for case, own in normalise(judge, {**texts, **others}, place):
-            if case.id == wanted:
-                number = cells[UNIT].strip()
-                filled = {key: cell for key, cell in cells.items() if key.startswith((RATER, f"{REASON}:"))}
-                filled |= {
-                    GROUP: cells.get(GROUP, ""),
-                    AMBIGUITY: cells.get(AMBIGUITY, "").strip().casefold(),
-                }
-                unit = int(number) if number.isascii() and number.isdigit() else 0
-                return _of_unit(judge, case, own, unit, filled, place)
+    """Return the row of a line of a sheet. The inputs of the line decide which case it is."""
+    texts: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    labels = {GROUP: "", AMBIGUITY: ""}  # what the rater filled in, by column
+    for key, cell in row.items():
+        text = plain(cell)
+        if key.startswith(_INPUT):
+            texts[key.removeprefix(_INPUT)] = text
+        elif key.startswith(_JSON) and text:
+            values[key.removeprefix(_JSON)] = _json_or_text(text)
+        elif key == GROUP or key.startswith((RATER, f"{REASON}:")):
+            labels[key] = text
+        elif key == AMBIGUITY:
+            labels[key] = text.strip().casefold()
+    case_id = plain(row[CASE]).strip().removeprefix(_ID)
+    number = plain(row[UNIT]).strip()
+    unit = int(number) if number.isascii() and number.isdigit() else 0
+
+    for line_ends in _line_end_forms(texts):
+        for case, case_row in normalise(judge, {**line_ends, **values}, place):
+            if case.id == case_id:
+                return _row_of_unit(judge, case, case_row, unit, labels, place)
     hint = "the id or an input was changed; copy both again from the sheet as it was written"
-    raise place.wrong(f"the inputs of this line are not those of case {wanted!r}", CASE, hint=hint)
+    raise place.wrong(f"the inputs of this line are not those of case {case_id!r}", CASE, hint=hint)
+
+
+def _json_or_text(cell: str) -> Any:
+    """Return the JSON value of a cell; a cell that was changed stays a text, which no input equals."""
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+
+
+def _line_end_forms(texts: Mapping[str, str]) -> tuple[dict[str, str], ...]:
+    """Return texts with the line ends they have, of Unix and of Windows: programs that save a sheet change them."""
+    unix = {name: text.replace("\r\n", "\n") for name, text in texts.items()}
+    windows = {name: text.replace("\n", "\r\n") for name, text in unix.items()}
+    return dict(texts), unix, windows
 
 
 def _journal_line(judge: Judge, row: Row, place: Place) -> Row:
+    """Return the row of a line of a journal, with the label of its rater."""
     label = label_of(row, place)
-    filled = {RATER + label.rater: label.label, f"{REASON}:{label.rater}": label.reason}
-    filled |= {AMBIGUITY: label.ambiguity, GROUP: label.group}
-    return _of_unit(judge, make_case(judge, label.row, place), label.row, label.unit, filled, place)
+    labels = {
+        RATER + label.rater: label.label,
+        f"{REASON}:{label.rater}": label.reason,
+        AMBIGUITY: label.ambiguity,
+        GROUP: label.group,
+    }
+    case = make_case(judge, label.row, place)
+    return _row_of_unit(judge, case, label.row, label.unit, labels, place)
 
 
-def _of_unit(judge: Judge, case: Case, row: Row, unit: int, filled: Mapping[str, str], place: Place) -> Row:
-    """Return the row of a case with what people said of one of its units (from 1)."""
+def _row_of_unit(
+    judge: Judge, case: Case, row: Row, unit: int, labels: Mapping[str, str], place: Place
+) -> Row:
+    """Return the row of a case with what a rater filled in for one of its units (from 1)."""
     answer = judge.answer
-    count = len(answer.units(case.inputs))
-    if not 1 <= unit <= count:
-        hint = f"write a number from 1 to {count}"
-        raise place.wrong(f"case {case.id} has {count} units, and no such unit", UNIT, hint=hint)
+    unit_count = len(answer.units(case.inputs))
+    if not 1 <= unit <= unit_count:
+        hint = f"write a number from 1 to {unit_count}"
+        raise place.wrong(f"case {case.id} has {unit_count} units, and no such unit", UNIT, hint=hint)
 
-    def placed(value: Any) -> list[Any]:
-        return [value if at == unit else None for at in range(1, count + 1)]
-
-    result, meant = dict(row), {text.casefold(): label for text, label in judge.values.items()}
-    for key, cell in filled.items():
-        if not cell.strip():
+    result = dict(row)
+    for column, cell in labels.items():
+        text = cell.strip()
+        if not text:
             continue
-        if key.startswith(RATER):
-            written = meant.get(cell.strip().casefold(), cell.strip())
-            label = answer.cell(written, unit - 1)
-            if label is None and is_silent(written):
-                continue
-            if label is None:
-                hint = f"use {answer.scale_of(unit - 1).expects}; or leave it empty"
-                raise place.wrong(f"unknown label {cell!r}", key, hint=hint)
-            result[key] = answer.row_of(placed(label))
-        elif key == AMBIGUITY:
-            result[key] = placed(cell) if count > 1 else cell
-        elif key == GROUP:
-            result |= {GROUP: cell} if GROUP in judge.row_model.model_fields else {}
+        if column.startswith(RATER):
+            label = _label_of_cell(judge, text, unit, column, place)
+            if label is not None:
+                unit_labels: list[Any] = [None] * unit_count
+                unit_labels[unit - 1] = label
+                result[column] = answer.row_of(unit_labels)
+        elif column == GROUP:
+            if GROUP in judge.row_model.model_fields:
+                result[GROUP] = cell
+        elif unit_count == 1:
+            result[column] = cell if column == AMBIGUITY else text
+        elif column == AMBIGUITY:
+            categories: list[str | None] = [None] * unit_count
+            categories[unit - 1] = cell
+            result[AMBIGUITY] = categories
         else:
-            about = [*answer.criteria, *map(str, range(1, count + 1))][unit - 1]
-            result[key] = f"{about}: {cell.strip()}" if count > 1 else cell.strip()
+            unit_name = answer.criteria[unit - 1] if answer.criteria else str(unit)
+            result[column] = f"{unit_name}: {text}"
     return result
 
 
-_SURE = 0.9  # the share of its vote from which the judge does not waver
+def _label_of_cell(judge: Judge, text: str, unit: int, column: str, place: Place) -> Any:
+    """Return the label that a rater wrote, or ``None`` if the text says that there is none."""
+    judge_label = text
+    for file_label, mapped_label in judge.values.items():
+        if file_label.casefold() == text.casefold():
+            judge_label = mapped_label
+    label = judge.answer.cell(judge_label, unit - 1)
+    if label is None and not is_silent(judge_label):
+        hint = f"use {judge.answer.scale_of(unit - 1).expects}; or leave it empty"
+        raise place.wrong(f"unknown label {text!r}", column, hint=hint)
+    return label
+
+
+_SURE = 0.9
+"""The share of the judge's vote from which its verdict counts as sure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What the judge says of one case."""
+    """A judge's verdict on one case, read from the output of a run."""
 
     id: str  # of the case
     values: Values  # the verdict of each unit; ``None`` where there is none
@@ -233,11 +293,16 @@ class Judged:
 
 
 def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
-    """Read the output of ``jurist run``, without rows on which the machinery failed."""
+    """Read the output of ``jurist run``, without rows that failed.
+
+    Raises:
+        GoldError: a line is not of a run of this judge.
+    """
     judged: list[Judged] = []
     for place, row in read(path).rows:
         try:
-            judged += [] if row["status"] == "failed" else [_judged(row, judge)]
+            if row["status"] != "failed":
+                judged.append(_judged(row, judge))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             message = f"no line of a run of judge {judge.name!r}: {error}"
             raise place.wrong(message, hint="give the file that this judge wrote") from error
@@ -245,61 +310,95 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
 
 
 def _judged(row: Mapping[str, Any], judge: Judge) -> Judged:
-    """Return what a line says. Raises whatever a line of another kind does."""
-    units, scale = row["units"], judge.answer.scale
-    votes = [unit.get("probabilities") or unit.get("votes", {}) for unit in units]
-    for name, vote in (item for of_unit in votes for item in of_unit.items()):
-        if scale.cell(name) is None or vote < 0:
-            raise ValueError(f"it has no {scale.noun} {name!r}")
+    """Return the verdict of a line; a line of another kind raises an error of Python."""
+    scale = judge.answer.scale
+    shares: list[dict[str, float]] = []
+    for unit in row["units"]:
+        votes = unit.get("probabilities") or unit.get("votes", {})
+        for name, vote in votes.items():
+            if scale.cell(name) is None or vote < 0:
+                raise ValueError(f"it has no {scale.noun} {name!r}")
+        shares.append(_shares(votes))
     return Judged(
         id=str(row.get("case") or row["id"]),
-        values=tuple(map(judge.answer.unit_value, units)),
-        shares=tuple(map(_shares, votes)),
+        values=tuple(judge.answer.unit_value(unit) for unit in row["units"]),
+        shares=tuple(shares),
     )
 
 
-def review_lines(judged: Iterable[Judged], judge: Judge, known: Mapping[str, Case]) -> list[SheetLine]:
-    """Return the units to review, most informative first."""
-    lines: dict[str, Judged] = {}
-    for line in judged:
-        lines.setdefault(line.id, line)
-    if missing := sorted(lines.keys() - known.keys()):
+def review_lines(judged: Iterable[Judged], judge: Judge, cases: Mapping[str, Case]) -> list[SheetLine]:
+    """Return the units to review, most informative first.
+
+    Args:
+        judged: verdicts; of several on one case the first counts.
+        judge: whose verdicts they are.
+        cases: id -> case, of all rows that may be reviewed.
+
+    Raises:
+        GoldError: a judged case is not among ``cases``.
+    """
+    verdicts: dict[str, Judged] = {}
+    for verdict in judged:
+        verdicts.setdefault(verdict.id, verdict)
+    missing = sorted(verdicts.keys() - cases.keys())
+    if missing:
         raise GoldError(
             f"{len(missing)} of the judged cases are not in the rows, such as {missing[0]}",
             hint="name the rows that were judged",
         )
-    worth = {
-        (case, unit): value
-        for case in {**lines, **known}
-        for unit, value in worths(known[case], lines.get(case), judge).items()
-    }
+    worth: dict[tuple[str, int], float] = {}
+    for case_id in {**verdicts, **cases}:  # judged cases first: the order decides between equals
+        for unit, value in worths(cases[case_id], verdicts.get(case_id), judge).items():
+            worth[case_id, unit] = value
     ordered = sorted(worth, key=lambda key: -round(worth[key], 9))
-    return [SheetLine(case=known[case], unit=unit) for case, unit in ordered]
+    return [SheetLine(case=cases[case_id], unit=unit) for case_id, unit in ordered]
 
 
-def worths(case: Case, line: Judged | None, judge: Judge) -> dict[int, float]:
-    """Return the units of a case on which raters, gold and judge are at odds, with what a label is worth."""
-    people, scale, worth = unit_ratings(case), judge.answer.scale, dict[int, float]()
-    labels = case.gold or (None,) * (len(people) or len(line.values if line else ()))
-    if line and len(labels) != len(line.values):
+def worths(case: Case, verdict: Judged | None, judge: Judge) -> dict[int, float]:
+    """Return unit -> worth of a further label, for the units where raters, gold and judge are at odds.
+
+    A unit is also at odds if the judge abstained, or gave less than nine tenths of its vote to one value.
+    """
+    scale = judge.answer.scale
+    ratings_of_units = unit_ratings(case)
+    unit_count = len(ratings_of_units) or len(verdict.values if verdict else ())
+    labels = case.gold or (None,) * unit_count
+    if verdict and len(labels) != len(verdict.values):
         raise GoldError(
-            f"case {case.id} has {len(line.values)} units here and {len(labels)} in the gold set",
+            f"case {case.id} has {len(verdict.values)} units here and {len(labels)} in the gold set",
             hint="give the gold set of the rows that were judged",
         )
+    worth: dict[int, float] = {}
     for unit, label in enumerate(labels):
-        ratings = people[unit] if people else {}
-        raters = [ratings[RESOLVED]] if RESOLVED in ratings else list(ratings.values())
-        value = line.values[unit] if line else None
-        shares: Mapping[str, float] = line.shares[unit] if line else {}
-        unsure = line is not None and (value is None or max(shares.values(), default=1.0) < _SURE)
-        if len(set(raters)) > 1 or unsure or (None not in (label, value) and label != value):
-            votes = Counter(map(scale.text, raters or ([] if label is None else [label])))
-            every = {name: votes[name] + shares.get(name, 0.0) for name in {**votes, **shares}}
-            worth[unit] = scale.spread(every) if every else 1.0
+        ratings = ratings_of_units[unit] if ratings_of_units else {}
+        rater_labels = [ratings[RESOLVED]] if RESOLVED in ratings else list(ratings.values())
+        raters_differ = len(set(rater_labels)) > 1
+        value = None
+        shares: Mapping[str, float] = {}
+        judge_is_unsure = False
+        if verdict:
+            value = verdict.values[unit]
+            shares = verdict.shares[unit]
+            judge_is_unsure = value is None or max(shares.values(), default=1.0) < _SURE
+        gold_differs = label is not None and value is not None and label != value
+        if raters_differ or judge_is_unsure or gold_differs:
+            if not rater_labels and label is not None:
+                rater_labels = [label]
+            worth[unit] = _spread_of_votes(scale, rater_labels, shares)
     return worth
 
 
+def _spread_of_votes(scale: Scale, labels: Sequence[Value], shares: Mapping[str, float]) -> float:
+    """Return the spread of a vote in which each rater has one voice, and the judge one that its samples divide."""
+    votes: dict[str, float] = dict(Counter(scale.text(label) for label in labels))
+    for name, share in shares.items():
+        votes[name] = votes.get(name, 0.0) + share
+    return scale.spread(votes) if votes else 1.0
+
+
 def _shares(votes: Mapping[str, float]) -> dict[str, float]:
-    """Return votes, or probabilities, as shares of their sum."""
+    """Return votes, or probabilities, as shares of their sum, without those of zero."""
     total = sum(votes.values())
-    return {name: count / total for name, count in votes.items() if count} if total else {}
+    if not total:
+        return {}
+    return {name: count / total for name, count in votes.items() if count}
