@@ -62,10 +62,10 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
 
 def _mean_score(scores: Sequence[Any]) -> float:
     """Return the mean of scores; of whole scores the nearest whole one, halves rounded up."""
-    mean = sum(scores) / len(scores)
+    mean = float(sum(scores)) / len(scores)
     if all(isinstance(score, int) for score in scores):
         return math.floor(mean + 0.5)
-    return float(mean)
+    return mean
 
 
 def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:

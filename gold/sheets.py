@@ -260,7 +260,8 @@ def _row_of_unit(
             categories[unit - 1] = cell
             result[AMBIGUITY] = categories
         else:
-            unit_name = answer.criteria[unit - 1] if answer.criteria else str(unit)
+            criteria = list(answer.criteria)  # its units are its criteria, if it has any
+            unit_name = criteria[unit - 1] if criteria else str(unit)
             result[column] = f"{unit_name}: {text}"
     return result
 
