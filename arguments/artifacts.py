@@ -4,7 +4,7 @@ from .groups import Details, Limits, Printed, Resume, Transport, name, some_gold
 from .options import flag, option, positional
 
 
-class ListOptions(Printed, command="artifacts list", does="artifacts.list_"):
+class ListOptions(Printed, command="artifacts list", does="listing.list_artifacts"):
     """All artifacts, or the versions of a judge: what each came from, how, and what was decided."""
 
     judge: str | None = positional("JUDGE", "default: all of them", nargs="?")

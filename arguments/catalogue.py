@@ -23,7 +23,7 @@ class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_"):
     output: str | None = option("F", "the file to write (default: standard output)")
 
 
-class JudgesOptions(Form, command="judges", does="catalogue.judges"):
+class JudgesOptions(Form, command="judges", does="judges.list_judges"):
     """The catalogue of judges."""
 
 

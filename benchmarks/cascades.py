@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from jurist.evaluation.cascade import Step, SureAnswer, Trust, chosen, crossed, steps, trust_in
+from jurist.evaluation.cascade import Step, chosen, crossed, steps, trust_in
+from jurist.evaluation.trust import SureAnswer, Trust
 from jurist.gold.goldset import Gold
 
 AGREE, RISK = 0.9, 0.1

@@ -1,6 +1,5 @@
 """``jurist artifacts`` with its actions, but for ``remember``, and ``jurist report``: what a store keeps."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,14 +7,12 @@ from typing import Any
 from ..arguments.artifacts import (
     DiffOptions,
     ForgetOptions,
-    ListOptions,
     ReportOptions,
     ShowOptions,
     TagOptions,
     VerifyOptions,
 )
-from ..arguments.groups import StoreOptions
-from ..errors import ArtifactError, GoldError, plural
+from ..errors import GoldError, plural
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
 from ..jobs.exporting import export_text
@@ -38,9 +35,7 @@ from ..report.document import Document
 from ..report.judged import cascade_report, saved_report
 from ..report.page import as_page
 from ..report.scores import (
-    disagreement_cell,
     disagreement_words,
-    metric_cell,
     robustness_about,
     robustness_table,
 )
@@ -48,63 +43,8 @@ from ..report.table import table
 from ..report.views import cascade_parts
 from ..runs.outputs import lines_in
 from .inputs import check_apart, gold_source, store_of, store_option
+from .listing import store_named
 from .printing import Part, Result, Verbatim, write_text
-
-
-def store_named(options: StoreOptions) -> Store:
-    """Return the store; refuse a folder that was named and does not exist, as it would only look empty."""
-    named = options.store or os.environ.get("JURIST_STORE")
-    if named and not Path(named).exists():
-        raise ArtifactError(f"there is no folder {named}", hint="name the store with --store or JURIST_STORE")
-    return store_of(options)
-
-
-def list_(options: ListOptions) -> Result:
-    """List artifacts with what each came from."""
-    artifacts = store_named(options).list(options.judge)
-    if options.judge is not None and not artifacts:
-        hint = "jurist artifacts list has all; --store names another folder"
-        raise ArtifactError(f"no artifact of {options.judge!r}", hint=hint)
-    columns = [
-        "artifact",
-        "names",
-        "from",
-        "optimizer",
-        "proven with",
-        "metric on test",
-        "tokens a row",
-        "decision",
-    ]
-    entries = [
-        {
-            "artifact": artifact.ref,
-            "path": str(artifact.path),
-            "latest": artifact.latest,
-            "tags": list(artifact.tags),
-            "problem": artifact.problem,
-            "disagreements": list(artifact.disagreements),
-            "card": artifact.card,
-        }
-        for artifact in artifacts
-    ]
-    return Result(data={"artifacts": entries}, body=[table("", columns, [*map(_row, artifacts)])])
-
-
-def _row(artifact: Artifact) -> list[str]:
-    about = artifact.about
-    metric = about.decision.metric or ""
-    score = ((about.scores or {}).get("compiled") or {}).get(metric)
-    decided = filter(None, (about.decision.verdict or "-", disagreement_cell(artifact.disagreements)))
-    return [
-        artifact.ref,
-        " ".join(artifact.names),
-        f"{artifact.judge}@{about.parent}" if about.parent else "basic",
-        about.optimizer.name or "-",
-        artifact.model or "-",
-        f"{metric} {metric_cell(score)}" if score else "-",
-        about.tokens_words or "-",
-        artifact.problem or "; ".join(decided),
-    ]
 
 
 def show(options: ShowOptions) -> Result:

@@ -2,14 +2,11 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
-from ..arguments.groups import Form
 from ..errors import GoldError, JudgeError, UsageError
 from ..gold.goldset import Gold, describe
 from ..gold.rejects import Rejects
@@ -25,52 +22,12 @@ from ..jobs.incoming import (
     score_asked,
 )
 from ..keeping.loaders import load_judge
-from ..programs.catalogue import CATALOGUE, GENERATORS, find
-from ..programs.judge import Judge, check_judge_name
-from ..report.table import table
+from ..programs.catalogue import find
+from ..programs.judge import check_judge_name
 from ..text.templates import Template
 from .bars import progress
 from .inputs import check_apart, shares_of, store_of
 from .printing import Result, Verbatim, remark, write_text
-
-
-def judges(options: Form) -> Result:
-    """Return the catalogue."""
-    columns = ["what it decides", "answers", "metric"]
-    return Result(
-        data={"judges": _entries(CATALOGUE), "generators": _entries(GENERATORS)},
-        body=[
-            table("", ["judge", *columns], _rows(CATALOGUE)),
-            table("", ["generator", "what it writes", *columns[1:]], _rows(GENERATORS)),
-        ],
-    )
-
-
-def _entries(listed: Mapping[str, Judge]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": judge.name,
-            "variant": judge.variant,
-            "description": judge.description,
-            "inputs": [name for name in judge.row_model.model_fields if name != "ratings"],
-            **judge.answer.scale.identity(),
-            "metric": _metric(judge),
-        }
-        for judge in listed.values()
-    ]
-
-
-def _rows(listed: Mapping[str, Judge]) -> list[list[str]]:
-    """Return a row for each judge, with what it can answer and a remark on each answer that has one."""
-    rows = []
-    for judge in listed.values():
-        answers = (f"{name} ({note})" if note else name for name, note in judge.answer.scale.listing())
-        rows.append([judge.name, judge.description, ", ".join(answers), _metric(judge)])
-    return rows
-
-
-def _metric(judge: Judge) -> str:
-    return judge.metric if isinstance(judge.metric, str) else "custom"
 
 
 def export_(options: ExportOptions) -> Result:

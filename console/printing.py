@@ -6,19 +6,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
-
-from rich.console import Console, Group
-from rich.panel import Panel
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, Union
 
 from ..arguments.groups import Form
 from ..errors import UsageError, printable
 from ..report.render import as_markdown, as_text, escape_markdown, folded
 from ..report.table import Table
-from ..report.verdict import VerdictCard
+
+if TYPE_CHECKING:
+    from ..report.verdict import VerdictCard
 
 
 class Verbatim(str):
@@ -28,7 +25,7 @@ class Verbatim(str):
 
 
 _Printed: TypeAlias = Table | Verbatim | str
-Part: TypeAlias = Table | Verbatim | VerdictCard | str
+Part: TypeAlias = Union[Table, Verbatim, "VerdictCard", str]
 """A table, text as it is, a paragraph whose lines may break at words, or a card."""
 _WIDEST = 110
 """Columns of a card at most."""
@@ -73,34 +70,48 @@ def show(result: Result, form: Form) -> None:
 
 
 def rendered(result: Result, form: Form) -> str:
-    """Return what :func:`show` prints on standard output."""
+    """Return the text that :func:`show` prints on standard output."""
     if form.json:
         return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
-    write = _markdown if form.markdown else _text
-    framed = write is _text and sys.stdout.isatty()
-    split = (part.plain if isinstance(part, VerdictCard) and not framed else [part] for part in result.body)
-    # Names, paths and labels come from elsewhere, and would be obeyed by a terminal.
-    return "".join(
-        _frame(part) if isinstance(part, VerdictCard) else printable(write(part))
-        for part in chain.from_iterable(split)
-        if part
-    )
+    write_part = _markdown if form.markdown else _text
+    is_framed = not form.markdown and sys.stdout.isatty()
+    texts = []
+    for part in result.body:
+        if isinstance(part, str | Table):
+            parts: Sequence[Table | str] = [part]
+        elif is_framed:
+            texts.append(_frame(part))
+            continue
+        else:
+            parts = part.plain
+        # Names, paths and labels come from elsewhere, and a terminal would obey them.
+        texts += [printable(write_part(plain_part)) for plain_part in parts if plain_part]
+    return "".join(texts)
 
 
-def _frame(card: VerdictCard) -> str:
+def _frame(card: "VerdictCard") -> str:
     """Return a card in a frame of the colour of its tone, as wide as the terminal and no wider than it can be read."""
-    width, colour = min(shutil.get_terminal_size().columns, _WIDEST), _COLOURS[card.tone]
-    lines = []
+    from rich.console import Console, Group
+    from rich.panel import Panel
+    from rich.text import Text
+
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    colour = _COLOURS[card.tone]
+    paragraphs = []
     for part in card.plain:
-        text = (
-            f"\n{as_text(part, width - 4)}" if isinstance(part, Table) else "\n".join(folded(part, width - 4))
-        )
-        warns = isinstance(part, str) and part.startswith("warning:")
-        style = f"bold {colour}" if part is card.decision else "yellow" if warns else ""
-        lines.append(Text(printable(text), style=style))
+        style = ""
+        if isinstance(part, Table):
+            text = f"\n{as_text(part, width - 4)}"
+        else:
+            text = "\n".join(folded(part, width - 4))
+            if part.startswith("warning:"):
+                style = "yellow"
+        if part is card.decision:
+            style = f"bold {colour}"
+        paragraphs.append(Text(printable(text), style=style))
     console = Console(file=sys.stdout, width=width, highlight=False)
     with console.capture() as captured:
-        console.print(Panel(Group(*lines), border_style=colour))
+        console.print(Panel(Group(*paragraphs), border_style=colour))
     return captured.get()
 
 

@@ -9,9 +9,9 @@ several rows that of so many rows as they are worth (Korn and Graubard 1998).
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy
@@ -19,32 +19,13 @@ from numpy.typing import NDArray
 
 from .intervals import over_groups
 from .metrics import mean
+from .trust import SURENESS_MARGIN, SureAnswer, Trust
 
-SureAnswer: TypeAlias = tuple[str, float] | None
-"""What a judge says of a row, and how sure it is, 0 to 1: its probability, or its share of the votes."""
 LEVELS = tuple(round(0.995 - 0.01 * step, 3) for step in range(50))
 """Probabilities of agreeing with people from which on a judge may answer, the strictest first."""
 FOLDS = 5
 START = 1 / 3
 """Of the rows, how many are answered at the first level that is tested: fewer could show little."""
-_SURE = 0.001  # how near to 0 and 1 a share may come
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trust:
-    """How probable it is that a judge agrees with people: a logistic regression on its label and on its sureness."""
-
-    intercept: float
-    slope: float  # on the logit of how sure it is
-    labels: Mapping[str, float]  # label -> what is added where the judge says it
-
-    def of(self, answer: SureAnswer) -> float:
-        """Return the probability, 0 without an answer."""
-        if answer is None:
-            return 0.0
-        label, share = answer
-        sure = float(scipy.special.logit(min(1 - _SURE, max(_SURE, share))))
-        return float(scipy.special.expit(self.intercept + self.slope * sure + self.labels.get(label, 0.0)))
 
 
 def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
@@ -54,7 +35,9 @@ def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
 
     known = [(*answer, good) for answer, good in zip(answers, right, strict=True) if answer is not None]
     labels = sorted({label for label, _, _ in known})
-    sure = scipy.special.logit(np.clip([share for _, share, _ in known], _SURE, 1 - _SURE))
+    sure = scipy.special.logit(
+        np.clip([share for _, share, _ in known], SURENESS_MARGIN, 1 - SURENESS_MARGIN)
+    )
     named = [[float(label == own) for own in labels] for label, _, _ in known]
     middle = float(np.mean(sure)) if known else 0.0
     # one row more that agrees and one that does not: neither is ever impossible

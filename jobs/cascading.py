@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 from ..engines.ledger import Spend
 from ..engines.models import Model
 from ..errors import UsageError, plural
-from ..evaluation.cascade import Step, Trust, chosen, crossed, fewest, steps, trust_in
+from ..evaluation.cascade import Step, chosen, crossed, fewest, steps, trust_in
 from ..evaluation.disagreements import credit
 from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
+from ..evaluation.trust import Trust
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import described

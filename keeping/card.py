@@ -23,8 +23,8 @@ from pydantic import (
 )
 
 from ..arguments.groups import JUDGE_OPTIONS, Effort
-from ..evaluation.cascade import Trust
 from ..evaluation.plain import plain_parts
+from ..evaluation.trust import Trust
 from ..evaluation.votes import Sampling
 from ..text.redaction import publishable
 from ..text.templates import CHAT

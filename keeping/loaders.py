@@ -12,7 +12,7 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import RECORDED, Model, connect
 from ..errors import UsageError
-from ..evaluation.cascade import SureAnswer, Trust
+from ..evaluation.trust import SureAnswer, Trust
 from ..evaluation.votes import Sampling
 from ..programs.answers.base import Reading
 from ..programs.asking import Asker

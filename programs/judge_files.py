@@ -17,7 +17,6 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +166,8 @@ def _is_own(name: str) -> bool:
 @cache
 def _installed() -> frozenset[str]:
     """Return the modules of all installed packages; kept, as the files of every package are listed for it."""
+    from importlib.metadata import packages_distributions
+
     return frozenset(packages_distributions())
 
 

@@ -98,7 +98,7 @@ class PluginKind(Generic[T]):
 
     def installed_names(self) -> list[str]:
         """Return the names that installed packages bring, in alphabetical order; none of them is imported."""
-        return sorted({entry.name for entry in self._entry_points()})
+        return sorted({plugin.name for plugin in installed_plugins(self.group)})
 
     def installed(self, name: str) -> T | None:
         """Return the object that an installed package brings under a name; ``None`` if there is no such name.
@@ -107,7 +107,7 @@ class PluginKind(Generic[T]):
             JuristError: two packages bring the name, its package cannot be imported, or the object is of another kind
                 or is called otherwise.
         """
-        matches = [entry for entry in self._entry_points() if entry.name == name]
+        matches = [entry for entry in _entry_points(self.group) if entry.name == name]
         if not matches:
             return None
         packages = sorted({_package_of(entry) for entry in matches})
@@ -115,12 +115,6 @@ class PluginKind(Generic[T]):
             message = f"{' and '.join(packages)} each bring {self._a_noun()} called {name!r}"
             raise self.error(message, hint=f"uninstall one of them: pip uninstall {packages[-1]}")
         return self._load(matches[0])
-
-    def _entry_points(self) -> "list[EntryPoint]":
-        # Importing importlib.metadata costs as much as the start of the command line.
-        from importlib.metadata import entry_points
-
-        return list(entry_points(group=self.group))
 
     def _load(self, entry: "EntryPoint") -> T:
         package = _package_of(entry)
@@ -144,6 +138,20 @@ class PluginKind(Generic[T]):
         return f"an {self.noun}" if self.noun[0] in "aeiou" else f"a {self.noun}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class InstalledPlugin:
+    """The name that an installed package brings, and the package."""
+
+    name: str
+    package: str
+
+
+def installed_plugins(group: str) -> list[InstalledPlugin]:
+    """Return the plugins in a group of entry points, in alphabetical order; no package is imported."""
+    plugins = {InstalledPlugin(name=entry.name, package=_package_of(entry)) for entry in _entry_points(group)}
+    return sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
+
+
 def split_file_name(name: str) -> tuple[Path | None, str]:
     """Return the Python file and the attribute in ``file.py:attribute``.
 
@@ -160,6 +168,13 @@ def split_file_name(name: str) -> tuple[Path | None, str]:
 def executed_hashes(path: Path) -> Mapping[str, str]:
     """Return the hashes of a file, with its modules, that was executed in this process; none if it was not."""
     return _executed_hashes.get(path.resolve(), {})
+
+
+def _entry_points(group: str) -> "list[EntryPoint]":
+    # Importing importlib.metadata costs a third of the start of the command line.
+    from importlib.metadata import entry_points
+
+    return list(entry_points(group=group))
 
 
 def _package_of(entry: "EntryPoint") -> str:

@@ -1,14 +1,17 @@
 """Tables and lines of scores and counts, of rater agreement and the human ceiling, for people."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import plural
-from ..evaluation.agreement import Agreement, Ceiling
 from ..evaluation.plain import plain
-from ..gold.raters import Strata
-from ..gold.rows import CATEGORIES
 from .table import Table, table
+
+if TYPE_CHECKING:
+    from ..evaluation.agreement import Agreement, Ceiling
+    from ..gold.raters import Strata
 
 Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Who was scored -> metric -> value, low and high of the interval, worst and best case."""
@@ -289,6 +292,8 @@ def _ceiling_name(ceiling: Ceiling) -> str:
 def rules_table(merged: Mapping[Any, Strata]) -> Table:
     """Return one row a rule: units with a label, and without one, by category."""
     # why units are ambiguous is known where people filled in the column for it
+    from ..gold.rows import CATEGORIES
+
     named = [name for name in CATEGORIES if any(own.ambiguous[name] for own in merged.values())]
     named = [] if named == ["unknown"] else named
     rows = [

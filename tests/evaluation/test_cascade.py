@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from jurist.evaluation.cascade import SureAnswer, chosen, crossed, fewest, least_agreement, steps, trust_in
+from jurist.evaluation.cascade import chosen, crossed, fewest, least_agreement, steps, trust_in
+from jurist.evaluation.trust import SureAnswer
 
 ROWS = st.lists(st.booleans(), min_size=1, max_size=60)
 

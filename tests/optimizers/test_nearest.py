@@ -22,7 +22,7 @@ import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
 from jurist.errors import ModelError
-from jurist.evaluation.cascade import Trust
+from jurist.evaluation.trust import Trust
 from jurist.keeping.loaders import CascadeAsker, Member
 from jurist.optimizers.fewshot import remembering
 from jurist.programs.asking import Asker

@@ -1,0 +1,46 @@
+"""The judges and generators that come with jurist, as lists show them, without their programs.
+
+Making a judge takes DSPy, which takes seconds to import. ``data/builtin.json`` says the same of each in words;
+``.ci/builtin`` writes it from the catalogue, and a test compares the two.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from .judge import Judge
+
+FILE = Path(__file__).with_name("data") / "builtin.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """A judge or a generator, in the words of a list."""
+
+    data: Mapping[str, Any]  # as ``jurist judges --json`` prints it
+    answers: list[str]  # what it can answer, each with a remark in brackets where there is one
+
+
+def describe_judge(judge: "Judge") -> Description:
+    """Return the description of a judge."""
+    data = {
+        "name": judge.name,
+        "variant": judge.variant,
+        "description": judge.description,
+        "inputs": [name for name in judge.row_model.model_fields if name != "ratings"],
+        **judge.answer.scale.identity(),
+        "metric": judge.metric if isinstance(judge.metric, str) else "custom",
+    }
+    answers = []
+    for answer, remark in judge.answer.scale.listing():
+        answers.append(f"{answer} ({remark})" if remark else answer)
+    return Description(data=data, answers=answers)
+
+
+def builtin_descriptions(kind: Literal["judges", "generators"]) -> list[Description]:
+    """Return the descriptions of the built-in judges, or generators, in the order of the catalogue."""
+    entries = json.loads(FILE.read_text(encoding="utf-8"))[kind]
+    return [Description(data=entry["data"], answers=entry["answers"]) for entry in entries]
