@@ -28,7 +28,7 @@ from ..runs.summary import Summary
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark, results
-from .terminal import agree, approve, approve_keys
+from .questions import agree, approve, approve_keys
 
 
 def run(options: RunOptions) -> Result:

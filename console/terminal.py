@@ -1,26 +1,22 @@
-"""The terminal: questions before much is paid, and what Python's functions tell it."""
+"""The terminal, as Python's functions see it: where they say how work goes, and ask before much is paid."""
 
-import select
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 from ..arguments.groups import Limits, NameOptions, Resume, RowOptions, StoreOptions
 from ..engines.ledger import Spend
-from ..engines.meter import Budget
-from ..engines.models import Model
-from ..errors import JuristError, UsageError, plural, unknown_price
+from ..errors import plural
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..jobs.estimate import Estimate
 from ..jobs.surface import Asked, GoldLike, Surface
-from ..keeping.key_hosts import key_transfer
 from ..programs.judge import Judge
 from .bars import progress
 from .inputs import gold_of, mapping_of, start_of, store_of
 from .printing import remark
+from .questions import agree
 
 
 class Terminal(Surface):
@@ -76,103 +72,3 @@ class Terminal(Surface):
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar."""
         return progress(rows, title)
-
-
-ASK_CALLS = 1000
-"""Calls to real models above which a person is asked."""
-ASK_COST = 1.0
-"""US dollars above which a person is asked."""
-REPLY_SECONDS = 600.0
-"""Seconds that the question waits for an answer: a terminal may be there with nobody in front of it."""
-
-
-class NotApprovedError(JuristError):
-    """A person said no: nothing was sent."""
-
-
-def approve(
-    calls: int | None,
-    cost: float | None,
-    budget: Budget,
-    *,
-    yes: bool,
-    unpriced: Sequence[str] = (),
-    hosted: Sequence[str] = (),
-) -> None:
-    """Ask a person before much is paid; where nobody can answer, refuse."""
-    # ``calls`` and US dollars are those of real models at most, ``None`` if not known; of the models whose price is not
-    # known (``unpriced``) some are asked at their provider's own address (``hosted``). A limit on cost within
-    # :data:`ASK_COST` answers the question, and so does one on calls within :data:`ASK_CALLS` where no price is known.
-    if (
-        budget.cost is not None and unpriced and calls != 0
-    ):  # the meter would refuse, but after a call was paid
-        raise unknown_price(*unpriced)
-    if yes or calls == 0 or (budget.cost is not None and cost is not None and cost <= ASK_COST):
-        return
-    number = "an unlimited number of" if calls is None else f"up to {calls}"
-    if calls is None or calls > ASK_CALLS or (cost or 0) > ASK_COST:
-        price = "" if cost is None else f" and may cost {cost:.2f} USD"
-        why = f"this makes {number} calls to a real model{price}"
-    elif hosted and (budget.calls is None or budget.calls > ASK_CALLS):
-        why = f"this makes {number} calls to {', '.join(hosted)}, whose price is not known"
-    else:
-        return
-    if not _has_terminal():
-        raise UsageError(why, hint="add --yes to go on")
-    _ask(why, hint="add --yes")
-
-
-def approve_keys(models: Iterable[Model], *, yes: bool) -> None:
-    """Ask a person before a provider's key goes to a host of others; where nobody can answer, say that it does."""
-    for model in dict.fromkeys(models):
-        transfer = key_transfer(model)
-        if transfer is None or transfer.approved:
-            continue
-        if yes or not _has_terminal():
-            remark(
-                f"{transfer.words}; --api-key-env NAME names the variable whose key is meant for that host"
-            )
-            continue
-        _ask(transfer.words, hint="name the variable that holds the key of that host with --api-key-env")
-        transfer.approve()
-
-
-def _has_terminal() -> bool:
-    """Whether somebody may be there who answers a question."""
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
-def _ask(why: str, *, hint: str) -> None:
-    """Ask a person whether to go on. Raises an error where the answer is no, or does not come."""
-    sys.stderr.write(f"{why}; go on? [y/N] ")
-    sys.stderr.flush()
-    reply = _typed_line(REPLY_SECONDS)
-    if reply is None:
-        raise UsageError(f"{why}, and nobody answered the question", hint=f"{hint} to go on")
-    if reply.strip().lower() not in ("y", "yes"):
-        raise NotApprovedError("nothing was sent", hint=f"answer y, or {hint}")
-
-
-def _typed_line(seconds: float) -> str | None:
-    """Return the line that a person types on standard input, or ``None`` if nobody types one in time."""
-    if sys.platform != "win32":  # Windows can wait for sockets alone
-        readable, _, _ = select.select([sys.stdin], [], [], seconds)
-        if not readable:
-            return None
-    return sys.stdin.readline()
-
-
-def agree(
-    estimate: Estimate, paid: Mapping[str, int], *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
-) -> None:
-    """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
-    answers, limit = sum(paid.values()), estimate.budget.calls
-    remark(f"before: {estimate.words}{f'; {answers} answers are paid already' if answers else ''}")
-    whole = estimate.whole.calls
-    if limit is not None and limit - spent < whole.most:
-        may = "will" if limit - spent < whole.least else "may"
-        remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
-    remark(*notes)
-    unpriced, hosted = estimate.unpriced(), estimate.unpriced(hosted=True)
-    approve(*estimate.left(paid, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)
-    approve_keys((model for ask in estimate.asks for model in ask.models), yes=yes)

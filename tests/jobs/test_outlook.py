@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from small import FAST, claims, cli, ok, write_jsonl
 
-from jurist.console.terminal import approve
+from jurist.console.questions import approve
 from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
@@ -141,7 +141,7 @@ def test_compiling_with_a_real_model_is_asked_about(
         assert (declined.code, server.count) == (1, 0)
         assert declined.lines[-1].endswith("error: nothing was sent; answer y, or add --yes")
     with monkeypatch.context() as patch:
-        patch.setattr("jurist.console.terminal.REPLY_SECONDS", 0.01)
+        patch.setattr("jurist.console.questions.REPLY_SECONDS", 0.01)
         typed(None)
         unanswered = cli(*argv)
     assert (unanswered.code, server.count) == (2, 0)

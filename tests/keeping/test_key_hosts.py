@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from jurist.console import terminal
-from jurist.console.terminal import NotApprovedError, approve_keys
+from jurist.console.questions import NotApprovedError, approve_keys
 from jurist.engines.models import Model
 from jurist.keeping.key_hosts import key_transfer
 
@@ -63,7 +62,7 @@ def test_a_person_is_asked_once_for_a_host(
     model = Model(name="openai/m", api_base=HOST)
     replies = iter(["n\n", "y\n"])
     monkeypatch.setattr("sys.stdin", Terminal())
-    monkeypatch.setattr(terminal, "_typed_line", lambda seconds: next(replies))
+    monkeypatch.setattr(questions, "_typed_line", lambda seconds: next(replies))
     with pytest.raises(NotApprovedError, match="--api-key-env"):
         approve_keys([model], yes=False)
     approve_keys([model, model], yes=False)

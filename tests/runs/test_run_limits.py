@@ -62,7 +62,7 @@ def test_a_row_that_is_not_paid_for_is_left_whole(serve: Callable[..., Any]) -> 
 
 def test_much_is_asked_about_before(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve()
-    monkeypatch.setattr("jurist.console.terminal.ASK_CALLS", ROWS - 1)
+    monkeypatch.setattr("jurist.console.questions.ASK_CALLS", ROWS - 1)
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     refused = run(server)
     assert (refused.code, server.count) == (2, 0)
