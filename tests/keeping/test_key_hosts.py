@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from jurist.console import questions
 from jurist.console.questions import NotApprovedError, approve_keys
 from jurist.engines.models import Model
 from jurist.keeping.key_hosts import key_transfer
