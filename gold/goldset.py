@@ -6,11 +6,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from ..cases import Case
+from ..cases import Case, Value
 from ..errors import EmptyInputError, GoldError, checked
 from ..programs.judge import Judge
 from ..programs.records import is_table, records
@@ -61,25 +60,25 @@ class Gold(GoldData):
             GoldError: the source or one of its rows cannot be used, with file, line and field.
             UsageError: the mapping names a field or a label that the judge does not have.
         """
-        sources: list[Any] = (
-            [source] if isinstance(source, str | Path | Mapping) or is_table(source) else list(source)
-        )
-        if not all(isinstance(source_, str | Path) for source_ in sources):  # rows, or a table of them
-            rows = source if is_table(source) else sources  # which hold what a generator gave
+        if isinstance(source, str | Path | Mapping) or is_table(source):
+            sources: list[Any] = [source]
+        else:
+            sources = list(source)
+        if not all(isinstance(item, str | Path) for item in sources):
+            rows = source if is_table(source) else sources  # a generator was read into ``sources``
             return cls.of(rows, judge, labelled=labelled, mapping=mapping, rejects=rejects)
-        bad = Rejects() if rejects is None else rejects
-        bad.check_apart(*sources)
-        with bad:
-            readings = [read_for(judge, named, bad.add) for named in sources]
-            return _build(
-                readings, judge, " ".join(map(str, sources)), labelled, mapping, bad, rejects is None
-            )
+        rejected = Rejects() if rejects is None else rejects
+        rejected.check_apart(*sources)
+        with rejected:
+            readings = [read_for(judge, path, rejected.add) for path in sources]
+            builder = _Builder(judge, mapping, rejected, labelled=labelled, strict=rejects is None)
+            return builder.build(readings, source=" ".join(str(path) for path in sources))
 
     @classmethod
     def again(
         cls, about: Mapping[str, Any], judge: Judge, place: str | Path | None = None, *, labelled: bool = True
     ) -> Gold:
-        """Read gold that a card tells of once more, by the names it was read by then, without what was set aside."""
+        """Read the gold of a card once more, with the column names of then, leaving out bad rows."""
         source = place or str(about.get("source") or about["name"])
         mapping = RowMapping(**about.get("mapping", {}))
         return cls.load(source, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
@@ -107,22 +106,27 @@ class Gold(GoldData):
         Raises:
             GoldError: a row cannot be used, or there is none.
         """
-        bad = Rejects() if rejects is None else rejects
-        with bad:
+        rejected = Rejects() if rejects is None else rejects
+        with rejected:
             kind: Kind = "columns" if is_table(rows) else "json"
-            placed = [(Place(name, line, kind), row) for line, row in enumerate(records(rows, name), 1)]
-            reading = Reading(name=name, path=name, rows=placed)
-            return _build([reading], judge, name, labelled, mapping, bad, rejects is None)
+            placed_rows = [(Place(name, line, kind), row) for line, row in enumerate(records(rows, name), 1)]
+            reading = Reading(name=name, path=name, rows=placed_rows)
+            builder = _Builder(judge, mapping, rejected, labelled=labelled, strict=rejects is None)
+            return builder.build([reading], source=name)
 
     split = split_gold
 
 
 def describe(gold: Gold) -> dict[str, Any]:
-    """Return what a gold set holds, as JSON values; what is said of the labels depends on the kind of answer."""
+    """Return counts of a gold set as JSON values; the part about labels depends on the kind of answer."""
     judge = gold.judge
-    units = sum(len(case.gold or judge.answer.units(case.inputs)) for case in gold.cases)
-    known = [value for case in gold.cases for value in case.known]
-    raters = Counter(rater for case in gold.cases for rater in case.ratings)
+    unit_count = 0
+    labels: list[Value] = []
+    ratings_by_rater = Counter[str]()
+    for case in gold.cases:
+        unit_count += len(case.gold or judge.answer.units(case.inputs))
+        labels.extend(case.known)
+        ratings_by_rater.update(case.ratings.keys())
     return {
         "name": gold.name,
         "source": gold.source,
@@ -130,11 +134,11 @@ def describe(gold: Gold) -> dict[str, Any]:
         "judge": judge.name,
         "cases": len(gold.cases),
         "groups": len({case.group for case in gold.cases}),
-        "units": units,
-        **judge.answer.scale.describe(known),
-        "unlabelled": units - len(known),
+        "units": unit_count,
+        **judge.answer.scale.describe(labels),
+        "unlabelled": unit_count - len(labels),
         "empty": empty_inputs(gold.cases),
-        "raters": dict(sorted(raters.items())),
+        "raters": dict(sorted(ratings_by_rater.items())),
         "skipped": gold.skipped,
         "merged": gold.merged,
     }
@@ -156,153 +160,222 @@ def import_gold(
     gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
     if merge is not None:
         gold = merge_gold(gold, merge)
-    known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
-    order = [known[id_] for id_ in gold.rows if id_ in known] if merge is not None else gold.cases
-    write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in order), path)
+    cases = gold.cases
+    if merge is not None:  # labelled and ambiguous cases in the order of the file
+        cases_by_id = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
+        cases = tuple(cases_by_id[case_id] for case_id in gold.rows if case_id in cases_by_id)
+    write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in cases), path)
     return gold
 
 
 def write_split(split: Split, folder: str | Path) -> None:
     """Write the parts as JSONL into a folder, and ``split.json`` with seed, shares, sizes and test hash."""
-    place = Path(folder)
+    folder_path = Path(folder)
+    sizes: dict[str, int] = {}
     for name in PARTS:
         cases = split.part(name)
-        write_jsonl(
-            (canonical_row(split.judge, split.rows[case.id], case) for case in cases), place / f"{name}.jsonl"
-        )
-    sizes = {name: len(split.part(name)) for name in PARTS}
+        sizes[name] = len(cases)
+        rows = (canonical_row(split.judge, split.rows[case.id], case) for case in cases)
+        write_jsonl(rows, folder_path / f"{name}.jsonl")
     about = {"seed": split.seed, "shares": list(split.shares), "sizes": sizes, "test_hash": split.test_hash}
-    write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", place / "split.json")
+    write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", folder_path / "split.json")
 
 
-def _build(
-    readings: Sequence[Reading[All]],
-    judge: Judge,
-    source: str,
-    labelled: bool,
-    mapping: RowMapping | None,
-    bad: Rejects,
-    strict: bool,
-) -> Gold:
-    """Make a gold set of what was read; bad rows are set aside, or, if strict, the whole is refused."""
-    mapping = mapping or RowMapping()
-    mapping.check(judge)
-    path = " ".join(reading.path for reading in readings)
-    mapping.check_columns(judge, [row for reading in readings for _, row in reading.rows], path)
-    held: defaultdict[str, list[tuple[Row, tuple[Case, Row]]]] = defaultdict(list)  # case id -> its rows
-    skipped = read = without_label = 0
-    for reading in readings:
-        if not reading.rows and not bad.count:
-            raise nothing_for(judge, 0, reading.path)
-        for raw, cases in _rows(reading, judge, mapping, bad, aside=labelled and strict):
-            used = [(case, row) for case, row in cases if not labelled or _has_both(case)]
-            skipped += len(cases) - len(used) if cases else 1
-            read += max(1, len(cases))
-            without_label += sum(not _is_labelled(case) for case, _ in cases)
-            for case, row in used:
-                held[case.id].append((raw, (case, row)))
-    whole: dict[str, tuple[Case, Row]] = {}
-    for key, several in held.items():
-        try:
-            whole[key] = reduce(partial(joined, judge), [pair for _, pair in several])
-        except GoldError as error:  # none of rows that contradict each other is the truth
-            # a refusal counts those that contradict the first
-            for raw, _ in several[1:] if strict else several:
-                bad.add(error, raw)
-    for alike in _contradicting([case for case, _ in whole.values()]):
-        contradicted = contradiction(alike[0], alike[1], "inputs that differ in white space alone")
-        raw_rows = [raw for case in alike for raw, _ in held[case.id]]
-        for raw in raw_rows[1:] if strict else raw_rows:
-            bad.add(contradicted, raw)
-        for case in alike:
-            del whole[case.id]
-    refusal = bad.refusal()
-    if refusal is not None and (strict or not whole):
-        raise refusal
-    if not whole and (judge.document or not labelled):
-        raise nothing_for(judge, skipped, source)
-    shared = shared_inputs(judge, [case for case, _ in whole.values()])
-    known = replace(judge, common=tuple(shared)) if judge.common is None else judge
-    grouped_cases = [grouped(known, case) for case, _ in whole.values()]
-    ambiguous = tuple(case for case in grouped_cases if labelled and not case.known)
-    gold = Gold(
-        name=" ".join(reading.name for reading in readings),
-        judge=judge,
-        cases=tuple(case for case in grouped_cases if case.known or not labelled),
-        source=source,
-        card=readings[0].card if len(readings) == 1 else {},
-        rows={key: row for key, (_, row) in whole.items()},
-        ambiguous=ambiguous,
-        mapping=mapping.to_json(),
-        skipped=skipped + len(ambiguous),
-        merged=sum(_repeated([case for _, (case, _) in held[key]]) for key in whole),
-        shared=shared,
-        read=read,
-        without_label=without_label,
-        notes=(
-            *(note for reading in readings for note in reading.notes),
-            *(_places_of_items(mapping, readings) if without_label else ()),
-        ),
-    )
-    if labelled:
-        _check_classes(gold, path)
-    return gold
+@dataclass(frozen=True)
+class _ReadCase:
+    """A case, the row that it was made of, and that row as the source has it."""
+
+    case: Case
+    row: Row
+    source_row: Row
 
 
-def _rows(
-    reading: Reading[All], judge: Judge, mapping: RowMapping, bad: Rejects, aside: bool
-) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
-    """Yield each row of a source with the cases that it holds."""
-    # A row without an input holds none if it is to be set ``aside``, and is a bad one otherwise
-    for place, raw in labelled_rows(reading.rows):
-        try:
-            row, at = as_row(judge, raw, place)
-            # what was written for people to label has the judge's own names
-            items = (
-                [mapping.row(judge, item) for item in mapping.items(judge, row, at)] if row is raw else [row]
-            )
-        except GoldError as error:
-            bad.add(error, raw)
-            continue
-        for item in items:
-            try:
-                yield raw, normalise(judge, item, at)
-            except GoldError as error:
-                if aside and all(isinstance(part, EmptyInputError) for part in (error, *error.also)):
-                    yield raw, []
+class _Builder:
+    """Makes a gold set of rows that were read; it sets bad rows aside, or, if strict, refuses the whole."""
+
+    def __init__(
+        self, judge: Judge, mapping: RowMapping | None, rejects: Rejects, *, labelled: bool, strict: bool
+    ) -> None:
+        self.judge = judge
+        self.mapping = mapping or RowMapping()
+        self.rejects = rejects
+        self.labelled = labelled
+        self.strict = strict
+        self.read_cases: defaultdict[str, list[_ReadCase]] = defaultdict(list)  # by the id of the case
+        self.skipped = 0  # cases, and rows without any case, that are left out
+        self.read = 0  # cases, and rows without any case, that were read
+        self.without_label = 0
+
+    def build(self, readings: Sequence[Reading[All]], source: str) -> Gold:
+        """Return the gold set of some readings, which ``source`` names.
+
+        Raises:
+            GoldError: no row can be used, or, if strict, one cannot.
+            UsageError: the mapping names a field or a label that the judge does not have.
+        """
+        path = " ".join(reading.path for reading in readings)
+        self.mapping.check(self.judge)
+        all_rows = [row for reading in readings for _, row in reading.rows]
+        self.mapping.check_columns(self.judge, all_rows, path)
+        for reading in readings:
+            if not reading.rows and not self.rejects.count:
+                raise nothing_for(self.judge, 0, reading.path)
+            self._read_cases(reading)
+        joined_cases = self._join_rows()
+        self._reject_contradicting(joined_cases)
+        refusal = self.rejects.refusal()
+        if refusal is not None and (self.strict or not joined_cases):
+            raise refusal
+        if not joined_cases and (self.judge.document or not self.labelled):
+            raise nothing_for(self.judge, self.skipped, source)
+        gold = self._gold(readings, joined_cases, source)
+        if self.labelled:
+            _check_classes(gold, path)
+        return gold
+
+    def _read_cases(self, reading: Reading[All]) -> None:
+        """Collect the cases of a reading that can be used, by their ids."""
+        for source_row, cases in self._rows(reading):
+            self.read += max(1, len(cases))
+            if not cases:
+                self.skipped += 1
+            for case, row in cases:
+                if not _is_labelled(case):
+                    self.without_label += 1
+                if self.labelled and not _has_both(case):
+                    self.skipped += 1
                 else:
-                    bad.add(error, raw)
+                    self.read_cases[case.id].append(_ReadCase(case, row, source_row))
+
+    def _rows(self, reading: Reading[All]) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
+        """Yield each row of a source with the cases that it holds."""
+        # A row without an input is a bad row, except in labelled gold that is read strictly: there it holds no case.
+        skips_empty_inputs = self.labelled and self.strict
+        for place, source_row in labelled_rows(reading.rows):
+            try:
+                row, row_place = as_row(self.judge, source_row, place)
+                if row is source_row:
+                    items = self.mapping.items(self.judge, row, row_place)
+                    items = [self.mapping.row(self.judge, item) for item in items]
+                else:  # a sheet or a journal, which has the judge's own names
+                    items = [row]
+            except GoldError as error:
+                self.rejects.add(error, source_row)
+                continue
+            for item in items:
+                try:
+                    yield source_row, normalise(self.judge, item, row_place)
+                except GoldError as error:
+                    errors = (error, *error.also)
+                    if skips_empty_inputs and all(isinstance(part, EmptyInputError) for part in errors):
+                        yield source_row, []
+                    else:
+                        self.rejects.add(error, source_row)
+
+    def _join_rows(self) -> dict[str, tuple[Case, Row]]:
+        """Return each case with one row: rows with equal inputs are joined, those that contradict are rejected."""
+        joined_cases: dict[str, tuple[Case, Row]] = {}
+        for case_id, read_cases in self.read_cases.items():
+            pair = (read_cases[0].case, read_cases[0].row)
+            try:
+                for read_case in read_cases[1:]:
+                    pair = joined(self.judge, pair, (read_case.case, read_case.row))
+            except GoldError as error:
+                self._reject_all(error, read_cases)
+            else:
+                joined_cases[case_id] = pair
+        return joined_cases
+
+    def _reject_contradicting(self, joined_cases: dict[str, tuple[Case, Row]]) -> None:
+        """Reject cases with different labels whose inputs differ in white space alone."""
+        for cases in _contradicting([case for case, _ in joined_cases.values()]):
+            error = contradiction(cases[0], cases[1], "inputs that differ in white space alone")
+            self._reject_all(error, [item for case in cases for item in self.read_cases[case.id]])
+            for case in cases:
+                del joined_cases[case.id]
+
+    def _reject_all(self, error: GoldError, read_cases: Sequence[_ReadCase]) -> None:
+        """Reject rows that contradict each other: nobody knows which of them is true."""
+        # A refusal counts the rows that contradict the first one.
+        rejected = read_cases[1:] if self.strict else read_cases
+        for read_case in rejected:
+            self.rejects.add(error, read_case.source_row)
+
+    def _gold(
+        self, readings: Sequence[Reading[All]], joined_cases: Mapping[str, tuple[Case, Row]], source: str
+    ) -> Gold:
+        """Return the gold set of joined cases, each with a group."""
+        shared = shared_inputs(self.judge, [case for case, _ in joined_cases.values()])
+        judge = self.judge
+        if judge.common is None:
+            judge = replace(judge, common=tuple(shared))
+        cases: list[Case] = []
+        ambiguous: list[Case] = []
+        rows: dict[str, Row] = {}
+        merged_count = 0
+        for case_id, (joined_case, row) in joined_cases.items():
+            case = grouped(judge, joined_case)
+            rows[case_id] = row
+            merged_count += _repeated([read_case.case for read_case in self.read_cases[case_id]])
+            if self.labelled and not case.known:
+                ambiguous.append(case)
+            else:
+                cases.append(case)
+        notes = [note for reading in readings for note in reading.notes]
+        if self.without_label:
+            notes.extend(_places_of_items(self.mapping, readings))
+        return Gold(
+            name=" ".join(reading.name for reading in readings),
+            judge=self.judge,
+            cases=tuple(cases),
+            source=source,
+            card=readings[0].card if len(readings) == 1 else {},
+            rows=rows,
+            ambiguous=tuple(ambiguous),
+            mapping=self.mapping.to_json(),
+            skipped=self.skipped + len(ambiguous),
+            merged=merged_count,
+            shared=shared,
+            read=self.read,
+            without_label=self.without_label,
+            notes=tuple(notes),
+        )
 
 
 def _places_of_items(mapping: RowMapping, readings: Sequence[Reading[All]]) -> list[str]:
-    """Return a note for each column that takes items by their places, where the items have names to find them by."""
-    notes = []
-    for column, name in mapping.columns.items():
-        rows = (row for reading in readings for _, row in reading.rows)
-        first = next((row for row in rows if has_column(row, column)), {})
-        named = by_names(first, column)
-        if named != column:
-            notes.append(f"items may stand in another order: --column '{named}={name}' finds them by name")
+    """Return a note for each column that takes items by position although the items have names."""
+    notes: list[str] = []
+    rows = [row for reading in readings for _, row in reading.rows]
+    for column, field in mapping.columns.items():
+        first_row = next((row for row in rows if has_column(row, column)), {})
+        column_by_name = by_names(first_row, column)
+        if column_by_name != column:
+            notes.append(
+                f"items may stand in another order: --column '{column_by_name}={field}' finds them by name"
+            )
     return notes
 
 
 def _contradicting(cases: Sequence[Case]) -> list[list[Case]]:
-    """Return the cases that have different labels, and inputs that differ in nothing but white space."""
-    by_text: defaultdict[str, list[Case]] = defaultdict(list)
+    """Return lists of cases with different labels whose inputs differ in white space alone."""
+    cases_by_text: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         if case.known:
             texts = [spaced_alike(text) for text in strings(case.inputs)]
-            by_text["\0".join(texts)].append(case)
-    contradicting = []
-    for alike in by_text.values():
-        if len({case.gold for case in alike}) > 1:
-            contradicting.append(alike)
+            cases_by_text["\0".join(texts)].append(case)
+    contradicting: list[list[Case]] = []
+    for same_text in cases_by_text.values():
+        if len({case.gold for case in same_text}) > 1:
+            contradicting.append(same_text)
     return contradicting
 
 
 def _repeated(cases: Sequence[Case]) -> int:
-    """Return how many of rows with equal inputs say what another says; labels of other raters are none of them."""
-    return len(cases) - len({() if case.known else tuple(sorted(case.ratings)) for case in cases})
+    """Return how many of some rows with equal inputs repeat another; a rating of another rater repeats nothing."""
+    distinct: set[tuple[str, ...]] = set()
+    for case in cases:
+        distinct.add(() if case.known else tuple(sorted(case.ratings)))
+    return len(cases) - len(distinct)
 
 
 def _has_both(case: Case) -> bool:
@@ -313,22 +386,25 @@ def _has_both(case: Case) -> bool:
 
 def _is_labelled(case: Case) -> bool:
     """Whether a case has a gold label or a rating."""
-    return bool(case.known) or _rated(case)
+    return bool(case.known) or _is_rated(case)
 
 
-def _rated(case: Case) -> bool:
-    return any(label is not None for labels in case.ratings.values() for label in labels)
+def _is_rated(case: Case) -> bool:
+    """Whether a rater labelled a unit of a case."""
+    return any(set(labels) != {None} for labels in case.ratings.values())
 
 
 def _check_classes(gold: Gold, path: str) -> None:
+    """Refuse gold without labels, or without a class that its judge needs."""
     judge = gold.judge
     if not any(case.known for case in gold.cases):
-        key = (label_keys(judge) or [judge.answer.field])[0]
+        field = (label_keys(judge) or [judge.answer.field])[0]
         expects = judge.answer.scale.expects
-        hint = f"add the column {key!r} with {expects}, or say which one it is: --column THEIRS={key}"
-        if any(map(_rated, gold.ambiguous)):
+        hint = f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}"
+        if any(_is_rated(case) for case in gold.ambiguous):
             hint = "what raters said is no gold yet: make one label of theirs with jurist gold import --merge"
-        raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=key, hint=hint)
-    if (lack := judge.answer.scale.check_part(gold.cases)) is not None:
+        raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=field, hint=hint)
+    lack = judge.answer.scale.check_part(gold.cases)
+    if lack is not None:
         hint = f"add rows labelled {lack.wanted}"
         raise GoldError(f"{lack.said}: there is no {lack.what} one", path=path, hint=hint)
