@@ -19,7 +19,7 @@ from .documents import nothing_for, read_for
 from .files import Kind, Place, Row
 from .mapping import RowMapping
 from .paths import by_names, has_column
-from .raters import Rule, merge_gold
+from .raters import Rule, merge_gold, unit_ratings
 from .rejects import Rejects
 from .rows import canonical_row, contradiction, joined, label_keys, normalise
 from .shared import empty_inputs, grouped, shared_inputs
@@ -391,7 +391,7 @@ def _is_labelled(case: Case) -> bool:
 
 def _is_rated(case: Case) -> bool:
     """Whether a rater labelled a unit of a case."""
-    return any(set(labels) != {None} for labels in case.ratings.values())
+    return any(unit_ratings(case))
 
 
 def _check_classes(gold: Gold, path: str) -> None:

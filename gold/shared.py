@@ -39,7 +39,8 @@ def empty_inputs(cases: Sequence[Case]) -> dict[str, int]:
 def shared_inputs(judge: "Judge", cases: Sequence[Case]) -> dict[str, str]:
     """Return the inputs that rows share by design, each with a note for people.
 
-    The note is empty where sharing changes nothing. A judge that names its shared inputs (``common=``) has none to find.
+    The note is empty where sharing changes nothing. A judge that names its shared inputs (``common=``) has none to
+    find.
     """
     shared: dict[str, str] = {}
     if judge.common is not None:
