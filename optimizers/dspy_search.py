@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
-from dspy import AdapterParseError, ContextWindowExceededError, LMError
+from dspy import AdapterParseError, LMError
 from dspy.lm15 import Request, Response
 
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
 from ..engines.dspy_internals import BaseCallback, InstructionProposer, Teleprompter
-from ..engines.failures import brief, model_error
+from ..engines.failures import ROW_REFUSED, brief, kind_of, model_error
 from ..errors import JuristError, OptimizerError, choices
 from .base import Event, Job
 from .board import Board, Candidate
@@ -234,9 +234,9 @@ class _Proposer:
     def complete(self, request: Request) -> Response:
         try:
             response: Response = self._inner.complete(request)
-        except ContextWindowExceededError:  # it says nothing of the next one, which may be shorter
-            raise
         except LMError as error:
+            if kind_of(error) in ROW_REFUSED:  # it says nothing of the next one, which may be shorter
+                raise
             raise CarriedError(model_error(error)) from error
         except JuristError as error:
             raise CarriedError(error) from error

@@ -14,7 +14,7 @@ import dspy
 from dspy import AdapterParseError, LMError
 
 from ..cases import Case
-from ..engines.failures import fatal, model_error, our_own
+from ..engines.failures import ROW_REFUSED, fatal, kind_of, model_error, our_own
 from ..programs.answers.base import Answer
 from ..programs.together import asking_of, collect, together
 from ..text.escaping import defuse
@@ -61,7 +61,9 @@ def propose(
                 raise ours from error
             if fatal(error):
                 raise model_error(error) from error
-            failed.append(error)
+            # A filter, or the window, refuses the cases that this one request quotes: others may pass.
+            if kind_of(error) not in ROW_REFUSED:
+                failed.append(error)
             return None
         # A proposer may echo field markers; in an instruction they would be read as structure.
         texts = {name: str(answer[name] or "") for name in signature.output_fields}

@@ -1,12 +1,15 @@
 """Six providers, each with its own wire, and what becomes of a job that meets their faults."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import CASES, FECT, right, wait_briefly
 from loopback import answer, field_of, truth_of
 from providers import KEY, WIRES, Counterpart, Fault, burst
+from scripted_runs import improving
+from small import claims, cli, write_jsonl
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
@@ -91,6 +94,22 @@ def test_rows_that_are_refused_for_what_they_are_are_abstentions_and_are_asked_o
         else:
             assert (verdict.status, verdict.error_kind, verdict.error) == ("verdict", "", "")
     assert [fate for fate, _ in part.hits].count(fault) == len(ODD_ROWS)
+
+
+@pytest.mark.parametrize("fault", ["filter400", "ctx"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_compilation_goes_on_where_what_the_proposer_is_shown_is_refused(provider: str, fault: str) -> None:
+    write_jsonl(Path("gold.jsonl"), claims())
+    refused = Fault(fault, lambda number, text: "[[ ## instruction ## ]]" in text)
+    with Counterpart(wire=WIRES[provider], answers=improving, faults=(refused,)) as part:
+        model = part.model()
+        address = () if model.api_base is None else ("--api-base", model.api_base)
+        search = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=2", "--set", "sample=6")
+        done = cli(
+            *("compile", "fect", "--gold", "gold.jsonl", "--yes", "--model", model.name), *address, *search
+        )
+    assert done.code == 0, done.err
+    assert [fate for fate, _ in part.hits].count(fault) == 2
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
