@@ -1,11 +1,11 @@
-"""What needs no language model: a linear model on words and overlap, and the labels of the nearest labelled rows."""
+"""Predictions without a language model: a linear model on words and overlap, and the nearest labelled rows."""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import bm25s
 import numpy as np
@@ -20,172 +20,262 @@ from ..text.ranking import words as _words
 from ..text.wording import strings
 
 _NEIGHBOURS: Final = 5
-_OFTEN: Final = 5000  # words and pairs of words that are learned from: those of most labelled units
-_MEMBERS: Final = 50  # members of sets that are looked for
+_VOCABULARY: Final = 5000  # words and pairs of words that are learned: the most frequent ones
+_MEMBERS: Final = 50  # members of sets that are learned: the most frequent ones
 
-Places: TypeAlias = Sequence[int]
-"""Which units, from 0."""
-Features: TypeAlias = tuple[Any, Any]
-"""What is known of labelled units, and of those to answer: a row each."""
-_Predict: TypeAlias = "Callable[[Units, Places, Features], list[Value]]"
-"""What answers units, having learned from labelled ones: (all, the labelled, features) -> values."""
+Positions: TypeAlias = Sequence[int]
+"""Positions of units, from 0."""
+
+
+class Features(NamedTuple):
+    """Sparse feature matrices with a row for each unit, and the same columns."""
+
+    labelled: Any
+    unlabelled: Any
 
 
 class Units:
-    """The units of some cases, as learners see them."""
+    """The units of some cases, with their texts as learners need them."""
 
     def __init__(self, judge: Judge, cases: Sequence[Case]) -> None:
-        self.judge, self.cases, answer = judge, cases, judge.answer
-        units = [answer.units(case.inputs) for case in cases]
-        ends = np.cumsum([0, *map(len, units)]).tolist()
-        self.of_case = [range(start, end) for start, end in pairwise(ends)]  # the units of each case
-        # the case of each unit
-        self.case_of = [number for number, own in enumerate(self.of_case) for _ in own]
-        self.gold: list[Value | None] = [
-            value
-            for case, own in zip(cases, units, strict=True)
-            for value in (case.gold if case.gold is not None else (None,) * len(own))
-        ]
-        # The texts that are judged, one for each unit; two lists of them where two texts are compared.
-        self.judged = [[text for own in units for text in own]]
-        if len(answer.unit_fields) > 1:
-            self.judged = [
-                ["\n".join(strings(case.inputs[name])) for case in cases] for name in answer.unit_fields
-            ]
-        rest = [name for name in judge.input_fields if name not in answer.unit_fields]
-        self.evidence = ["\n".join(strings([case.inputs[name] for name in rest])) for case in cases]
+        self.judge = judge
+        self.cases = cases
+        self.of_case: list[range] = []  # for each case the positions of its units
+        self.case_of: list[int] = []  # for each unit the position of its case
+        self.gold: list[Value | None] = []  # for each unit its label
+        unit_texts: list[str] = []
+        for case_position, case in enumerate(cases):
+            texts = judge.answer.units(case.inputs)
+            start = len(self.case_of)
+            self.of_case.append(range(start, start + len(texts)))
+            self.case_of.extend([case_position] * len(texts))
+            unit_texts.extend(texts)
+            labels = case.gold if case.gold is not None else (None,) * len(texts)
+            self.gold.extend(labels)
+
+        self.judged: list[list[str]] = [unit_texts]
+        """Judged texts by unit: one list, or two where a unit compares two texts."""
+        unit_fields = judge.answer.unit_fields
+        if len(unit_fields) > 1:
+            self.judged = [_joined_texts(cases, [name]) for name in unit_fields]
+        evidence_fields = [name for name in judge.input_fields if name not in unit_fields]
+        self.evidence = _joined_texts(cases, evidence_fields)
+        """The evidence of each case, as one text."""
         self.tokens = [_words("\n".join(texts)) for texts in zip(*self.judged, strict=True)]
+        """The words of each unit's judged texts."""
 
     @cached_property
-    def words(self) -> list[list[list[list[str]]]]:
-        """The words and pairs of words of each unit's texts; where a case is one unit, of its evidence too."""
-        judged = [[_grams(text) for text in texts] for texts in self.judged]
-        alone = len(judged) == 1 and len(self.case_of) == len(self.cases) and any(self.evidence)
-        return [judged, [[_grams(text) for text in self.evidence]]] if alone else [judged]
+    def grams(self) -> list[list[list[list[str]]]]:
+        """Words and pairs of words by kind of text: of judged texts, and of evidence where each case is one unit.
+
+        For each kind there are as many lists as :attr:`judged` has (of evidence one), each with the grams of each unit.
+        """
+        kinds = [[[_grams(text) for text in texts] for texts in self.judged]]
+        one_unit_each = len(self.case_of) == len(self.cases)
+        if len(self.judged) == 1 and one_unit_each and any(self.evidence):
+            kinds.append([[_grams(text) for text in self.evidence]])
+        return kinds
 
     @cached_property
     def overlap(self) -> Any:
-        """Of each unit, how much of it the evidence holds, and lengths: of two compared texts, first less second."""
-        known = [_words(text) for text in self.evidence]
-        held = [(frozenset(words), frozenset(pairwise(words)), len(words)) for words in known]
-        first, *second = [
-            np.array(
-                [_overlap(_words(text), *held[case]) for text, case in zip(texts, self.case_of, strict=True)]
-            )
-            for texts in self.judged
-        ]
-        return first - second[0] if second else first
+        """Array (units, 4): the shares of a unit's words and pairs that its evidence holds, and both log lengths.
 
-    def groups(self, places: Places) -> list[str]:
-        """Return the group of each of these units."""
-        return [self.cases[self.case_of[place]].group for place in places]
+        Where a unit compares two texts, it holds the difference of the first and the second.
+        """
+        evidence = [_EvidenceWords.of(text) for text in self.evidence]
+        by_text: list[Any] = []
+        for texts in self.judged:
+            rows = [
+                _overlap(_words(text), evidence[case]) for text, case in zip(texts, self.case_of, strict=True)
+            ]
+            by_text.append(np.array(rows))
+        if len(by_text) > 1:
+            return by_text[0] - by_text[1]
+        return by_text[0]
+
+    def groups(self, positions: Positions) -> list[str]:
+        """Return the groups of the units at these positions."""
+        return [self.cases[self.case_of[position]].group for position in positions]
+
+
+def _joined_texts(cases: Sequence[Case], fields: Sequence[str]) -> list[str]:
+    """Return, for each case, the texts of some input fields as one."""
+    return ["\n".join(strings([case.inputs[name] for name in fields])) for case in cases]
 
 
 def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
-    """Return the places of rows in parts of about the same size that keep groups whole; fewer if there are fewer."""
+    """Return the positions of rows in folds of about the same size, each group in one fold.
+
+    There are ``count`` folds, or fewer where there are fewer groups.
+    """
     members: dict[str, list[int]] = {}
-    for place, group in enumerate(groups):
-        members.setdefault(group, []).append(place)
+    for position, group in enumerate(groups):
+        members.setdefault(group, []).append(position)
     parts: list[list[int]] = [[] for _ in range(min(count, len(members)))]
     for group in sorted(members, key=lambda name: text_hash(f"{seed}|{name}")):
-        min(parts, key=len).extend(members[group])
+        smallest = min(parts, key=len)
+        smallest.extend(members[group])
     return parts
 
 
-def by_words(units: Units, known: Places, asked: Places) -> list[Value]:
-    """Answer by a linear model on words and overlap."""
-    # on several threads, problems this small take up to ten times as long; of a few rows some fits are no numbers
+def predict_by_words(units: Units, labelled: Positions, unlabelled: Positions) -> list[Value]:
+    """Return the values of unlabelled units by a linear model on words and overlap, fitted on labelled units."""
+    # Problems of this size run up to ten times slower on several threads. With few rows, some fits along the way
+    # divide by zero and are not chosen.
     with threadpool_limits(1), np.errstate(invalid="ignore"):
-        predict = _LEARNERS[units.judge.answer.scale.learned]
-        return predict(units, known, _features(units, known, asked))
+        predict = _PREDICTORS[units.judge.answer.scale.learned]
+        gold = [units.gold[position] for position in labelled]
+        return predict(units.judge, gold, _features(units, labelled, unlabelled))
 
 
-def by_neighbours(units: Units, known: Places, asked: Places) -> list[Value]:
-    """Answer by what most of the nearest labelled units say (BM25), or else the nearest."""
-    index, comparison = bm25s.BM25(), units.judge.comparison
+def predict_by_neighbours(units: Units, labelled: Positions, unlabelled: Positions) -> list[Value]:
+    """Return the value of each unlabelled unit that most of its nearest labelled units have (BM25), or the nearest."""
     quiet = {"show_progress": False, "leave_progress": False}
-    index.index([units.tokens[place] or [""] for place in known], **quiet)
-    most = min(_NEIGHBOURS, len(known))
-    texts = [units.tokens[place] or [" "] for place in asked]  # no text holds that word, and none is refused
-    nearest, scores = index.retrieve(texts, k=most, backend_selection="numpy", **quiet)
-    gold = [units.gold[place] for place in known]
-    usual = units.judge.answer.scale.usual(gold)[0]
-    answers = []
-    for near, score in zip(nearest.tolist(), scores.tolist(), strict=True):
-        values = [gold[number] for number, reached in zip(near, score, strict=True) if reached > 0]
-        agreed = comparison.consensus(values) if values else usual
-        answers.append(values[0] if agreed is None else agreed)
+    index = bm25s.BM25()
+    index.index([units.tokens[position] or [""] for position in labelled], **quiet)
+    # The index refuses an empty query. No text holds the word " ".
+    queries = [units.tokens[position] or [" "] for position in unlabelled]
+    neighbour_count = min(_NEIGHBOURS, len(labelled))
+    nearest, scores = index.retrieve(queries, k=neighbour_count, backend_selection="numpy", **quiet)
+
+    comparison = units.judge.comparison
+    gold = [units.gold[position] for position in labelled]
+    usual_value = units.judge.answer.scale.usual(gold)[0]
+    answers: list[Value] = []
+    for neighbours, similarities in zip(nearest.tolist(), scores.tolist(), strict=True):
+        values = [
+            gold[neighbour]
+            for neighbour, similarity in zip(neighbours, similarities, strict=True)
+            if similarity > 0
+        ]
+        if not values:
+            answers.append(usual_value)
+            continue
+        consensus = comparison.consensus(values)
+        answers.append(values[0] if consensus is None else consensus)
     return answers
 
 
-def _features(units: Units, known: Places, asked: Places) -> Features:
-    """Return what is known of labelled units and of those to answer, weighed and scaled by the labelled ones."""
-    blocks: list[list[Any]] = [[], []]
-    compared = len(units.judged) > 1
-    for lists in units.words:
-        learned = [texts[place] for texts in lists for place in known]
-        often = Counter(gram for grams in learned for gram in set(grams)).most_common(_OFTEN)
-        if not (words := [gram for gram, count in often if count > 1]):
+def _features(units: Units, labelled: Positions, unlabelled: Positions) -> Features:
+    """Return the features of units: TF-IDF of their grams, and their overlap, scaled on the labelled units."""
+    of_labelled: list[Any] = []
+    of_unlabelled: list[Any] = []
+    for gram_lists in units.grams:
+        training_texts = [grams[position] for grams in gram_lists for position in labelled]
+        vocabulary = _frequent(training_texts, _VOCABULARY)
+        if not vocabulary:
             continue
-        weigh = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=words).fit(learned)
-        for block, places in zip(blocks, (known, asked), strict=True):
-            weighed = [weigh.transform([texts[place] for place in places]) for texts in lists]
-            block.append(weighed[0] - weighed[1] if compared else weighed[0])
-    numbers = units.overlap[known]
-    middle, spread = (0.0 if compared else numbers.mean(axis=0)), numbers.std(axis=0)
-    for block, places in zip(blocks, (known, asked), strict=True):
-        block.append(
-            scipy.sparse.csr_array((units.overlap[places] - middle) / np.where(spread > 0, spread, 1.0))
-        )
-    of_known, of_asked = (scipy.sparse.hstack(block, format="csr") for block in blocks)
-    return of_known, of_asked
+        tfidf = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=vocabulary).fit(training_texts)
+        of_labelled.append(_tfidf_block(tfidf, gram_lists, labelled))
+        of_unlabelled.append(_tfidf_block(tfidf, gram_lists, unlabelled))
+
+    overlap = units.overlap[labelled]
+    is_difference = len(units.judged) > 1  # the difference of two texts is centred at 0 by design
+    center = 0.0 if is_difference else overlap.mean(axis=0)
+    spread = overlap.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    of_labelled.append(scipy.sparse.csr_array((overlap - center) / scale))
+    of_unlabelled.append(scipy.sparse.csr_array((units.overlap[unlabelled] - center) / scale))
+    return Features(
+        labelled=scipy.sparse.hstack(of_labelled, format="csr"),
+        unlabelled=scipy.sparse.hstack(of_unlabelled, format="csr"),
+    )
 
 
-def _labels(units: Units, known: Places, features: Features) -> list[Value]:
-    return _predicted(units, features, [units.gold[place] for place in known])
+def _frequent(texts: Sequence[Sequence[str]], limit: int) -> list[str]:
+    """Return the words that most texts hold, at most ``limit``, without words of a single text."""
+    text_counts = Counter[str]()
+    for words in texts:
+        text_counts.update(dict.fromkeys(words).keys())  # in order: a set's order differs between processes
+    return [word for word, count in text_counts.most_common(limit) if count > 1]
 
 
-def _members(units: Units, known: Places, features: Features) -> list[Value]:
-    gold: list[Any] = [units.gold[place] for place in known]
-    often = Counter(member for value in gold for member in set(value)).most_common(_MEMBERS)
-    names = sorted(name for name, count in often if count > 1)
-    chosen = {name: _predicted(units, features, [name in value for value in gold]) for name in names}
-    return [tuple(name for name in names if chosen[name][number]) for number in range(features[1].shape[0])]
+def _tfidf_block(
+    tfidf: TfidfVectorizer, gram_lists: Sequence[Sequence[list[str]]], positions: Positions
+) -> Any:
+    """Return the TF-IDF rows of units; where a unit compares two texts, those of the first less the second."""
+    rows = [tfidf.transform([grams[position] for position in positions]) for grams in gram_lists]
+    if len(rows) > 1:
+        return rows[0] - rows[1]
+    return rows[0]
 
 
-def _number(units: Units, known: Places, features: Features) -> list[Value]:
-    gold = np.array([units.gold[place] for place in known], dtype=float)
-    numbers = RidgeCV(alphas=(1.0, 10.0, 100.0)).fit(features[0], gold).predict(features[1])
-    return [units.judge.answer.scale.on_scale(float(number)) for number in numbers]
+def _predict_labels(judge: Judge, gold: Sequence[Any], features: Features) -> list[Value]:
+    """Return closed labels by a logistic regression."""
+    return _classify(judge, gold, features)
 
 
-def _predicted(units: Units, features: Features, gold: Sequence[Any]) -> list[Any]:
-    """Return what a logistic regression says; rare values count as much as others, but where accuracy is wanted."""
-    if len(set(gold)) < 2:
-        return [gold[0]] * features[1].shape[0]
-    weight = None if units.judge.metric == "accuracy" else "balanced"
-    names = sorted(set(gold), key=str)
-    codes = [names.index(value) for value in gold]
-    model = LogisticRegression(class_weight=weight, max_iter=1000).fit(features[0], codes)
-    return [names[code] for code in model.predict(features[1]).tolist()]
+def _predict_members(judge: Judge, gold: Sequence[Any], features: Features) -> list[Value]:
+    """Return sets of labels by a logistic regression for each frequent label."""
+    set_counts = Counter[str]()
+    for members in gold:
+        set_counts.update(dict.fromkeys(members).keys())
+    names = sorted(name for name, count in set_counts.most_common(_MEMBERS) if count > 1)
+    sets: list[list[str]] = [[] for _ in range(features.unlabelled.shape[0])]
+    for name in names:
+        has_member = _classify(judge, [name in members for members in gold], features)
+        for members, included in zip(sets, has_member, strict=True):
+            if included:
+                members.append(name)
+    return [tuple(members) for members in sets]
 
 
-_LEARNERS: Final[Mapping[str, _Predict]] = {"label": _labels, "members": _members, "number": _number}
-"""By what a scale's values are learned as: what predicts them."""
+def _predict_numbers(judge: Judge, gold: Sequence[Any], features: Features) -> list[Value]:
+    """Return scores by a ridge regression, each as the nearest value of the scale."""
+    scores = np.array(gold, dtype=float)
+    model = RidgeCV(alphas=(1.0, 10.0, 100.0)).fit(features.labelled, scores)
+    scale = judge.answer.scale
+    return [scale.on_scale(float(number)) for number in model.predict(features.unlabelled)]
+
+
+def _classify(judge: Judge, gold: Sequence[Any], features: Features) -> list[Any]:
+    """Return the classes of unlabelled units; rare classes weigh as much as others unless accuracy is the metric."""
+    classes = sorted(set(gold), key=str)
+    if len(classes) < 2:
+        return [gold[0]] * features.unlabelled.shape[0]
+    codes = [classes.index(value) for value in gold]
+    class_weight = None if judge.metric == "accuracy" else "balanced"
+    model = LogisticRegression(class_weight=class_weight, max_iter=1000).fit(features.labelled, codes)
+    return [classes[code] for code in model.predict(features.unlabelled).tolist()]
+
+
+_Predict: TypeAlias = Callable[[Judge, Sequence[Any], Features], list[Value]]
+_PREDICTORS: Final[Mapping[str, _Predict]] = {
+    "label": _predict_labels,
+    "members": _predict_members,
+    "number": _predict_numbers,
+}
+"""Kind of values of a scale -> the function that predicts them from labels and features."""
 
 
 def _grams(text: str) -> list[str]:
+    """Return the words of a text, and its pairs of neighbouring words."""
     words = _words(text)
-    return [*words, *(f"{word} {following}" for word, following in pairwise(words))]
+    pairs = [f"{word} {following}" for word, following in pairwise(words)]
+    return words + pairs
 
 
-def _overlap(
-    words: Sequence[str], held: frozenset[str], pairs: frozenset[tuple[str, str]], evidence: int
-) -> list[float]:
-    own, two = set(words), set(pairwise(words))
+class _EvidenceWords(NamedTuple):
+    """The words of a case's evidence."""
+
+    words: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+    length: int
+
+    @classmethod
+    def of(cls, text: str) -> "_EvidenceWords":
+        """Return the words of a text."""
+        words = _words(text)
+        return cls(frozenset(words), frozenset(pairwise(words)), len(words))
+
+
+def _overlap(words: Sequence[str], evidence: _EvidenceWords) -> list[float]:
+    """Return the shares of a text's words and pairs that the evidence holds, and the log lengths of both."""
+    distinct_words = set(words)
+    distinct_pairs = set(pairwise(words))
     return [
-        len(own & held) / max(1, len(own)),
-        len(two & pairs) / max(1, len(two)),
+        len(distinct_words & evidence.words) / max(1, len(distinct_words)),
+        len(distinct_pairs & evidence.pairs) / max(1, len(distinct_pairs)),
         math.log1p(len(words)),
-        math.log1p(evidence),
+        math.log1p(evidence.length),
     ]
