@@ -16,11 +16,11 @@ from statistics import fmean
 from typing import Any
 
 from jurist.engines.models import Model
-from jurist.engines.offline.filler import instruction_of
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.faithqa.judges import CONSTRAINTS
+from jurist.programs.faithqa.offline import instruction_of
 
 JUDGES = ("constraint-score:basic", "intent-baseline:basic")
 

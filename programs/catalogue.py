@@ -11,14 +11,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeGuard
 
+from ..engines.offline.filler import register_writers
 from ..errors import UnknownJudgeError, choices
 from .cognibench import COGNIBENCH, COGNIBENCH_TAGS, DETECTOR
 from .dialogue import DIALOGUE
+from .dialogue_offline import DIALOGUE_WRITERS
 from .faithqa.judges import FAITHQA_JUDGES
+from .faithqa.offline import FAITHQA_WRITERS
 from .faithqa.writing import FAITHQA_QUERIES
 from .fect import FECT_JUDGES
 from .generator import Generator
 from .haluagent.judges import HALUAGENT_JUDGES
+from .haluagent.offline import HALUAGENT_WRITERS
 from .haluagent.writing import HALUAGENT, HALUAGENT_ZH
 from .judge import Judge
 from .plugins import Allow, PluginKind, split_file_name
@@ -47,6 +51,7 @@ GENERATORS: Mapping[str, Generator] = {
     generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)
 }
 """Every generator by name."""
+register_writers((*DIALOGUE_WRITERS, *HALUAGENT_WRITERS, *FAITHQA_WRITERS))
 
 
 def _is_judge(value: object) -> TypeGuard[Judge]:

@@ -11,8 +11,10 @@ from asking import offline as ask
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jurist.engines.offline.filler import conditions, gaps, instruction_of, kind_of, missing_parts, others
 from jurist.gold.sources import read
+from jurist.programs import catalogue  # noqa: F401 - registers what the engine writes
+from jurist.programs.faithqa.offline import conditions, instruction_of, missing_parts
+from jurist.programs.haluagent.offline import gaps, kind_of, others
 from jurist.programs.haluagent.writing import problems
 from jurist.signatures.cognibench import NextTurn
 from jurist.signatures.faithqa import AnswerQuery

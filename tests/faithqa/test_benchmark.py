@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from small import cli, ok, read_jsonl
 
-from jurist.engines.offline.filler import missing_parts
 from jurist.errors import UsageError
 from jurist.gold.documents import Document, read_documents
 from jurist.papers.faithqa.benchmark import plan_rows, statistics
+from jurist.programs.faithqa.offline import missing_parts
 from jurist.programs.faithqa.writing import ANALYSIS, LIMIT, OMISSION, QueryPlan, WriteQuery
 from jurist.text.tables import table
 

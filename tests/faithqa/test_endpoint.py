@@ -10,7 +10,7 @@ from fakes import reply
 from loopback import Loopback, field_of
 from small import cli, ok, read_jsonl, write_jsonl
 
-from jurist.engines.offline.filler import missing_parts
+from jurist.programs.faithqa.offline import missing_parts
 
 MAPPED = [
     {"category": "action", "anchor": "Name", "text": "it names something"},

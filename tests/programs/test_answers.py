@@ -344,5 +344,5 @@ def test_a_subclass_keeps_the_reader_of_exports_unless_it_reads_otherwise() -> N
     labels = ("a", "b")
     assert PerSentence(**common, labels=labels).portable_rule()["reader"] == "numbered"
     assert "reader" not in Numbering(**common, labels=labels).portable_rule()
-    whole = Criteria(answers={"x": Stars(**common), "z": Halved(**common)})
+    whole = Criteria(unit="y", each=(Stars(**common), Halved(field="z", unit="y")))
     assert "reader" not in whole.portable_rule()

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from jurist.engines.offline.filler import _LABEL, conditions, missing_parts
 from jurist.engines.offline.objects import _CLAUSE
 from jurist.engines.offline.request import _RANGE, _one_of
 from jurist.gold.documents import read_documents
 from jurist.papers.haluagent.assess import read_choice, read_truth
 from jurist.programs.dialogue import _ROLE
+from jurist.programs.faithqa.offline import _LABEL, conditions, missing_parts
 from jurist.programs.faithqa.writing import _FIXED_WORDS
 
 N = 300_000

@@ -1,0 +1,95 @@
+"""Turns of a conversation as the offline engine writes them: sentences of the reference as they stand."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ..engines.offline.filler import Inputs, Written, writer_of_fields
+from ..text.evidence import index_evidence, term_set
+from ..text.sentences import split
+from ..text.tables import table
+from ..text.wording import count_words, is_chinese
+
+if TYPE_CHECKING:
+    from ..engines.offline.decisions import Manner
+
+_PHRASES: Final = table(__package__, "dialogue")
+_LENGTH: Final = re.compile(r"(\d+)(?:\D+(\d+))?")
+_USUAL_LENGTH: Final = (40, 120)  # words of a reply
+_FEWEST_WORDS: Final = 4  # of a sentence that is told
+_STARTS: Final = 3  # sentences that a drawn reply may begin with
+
+
+def _write_turn(values: Inputs, manner: "Manner") -> Written:
+    """Write a turn: sentences of the reference that were not told yet, or that the user asks for."""
+    reference = values.get("reference", "")
+    sentences = [
+        sentence.text
+        for sentence in split(reference)
+        if count_words(sentence.text) >= _FEWEST_WORDS and not sentence.text.startswith("#")
+    ]
+    low, high = _length_range(values.get("length", ""))
+    question = values.get("user_message", "")
+    if question:
+        by_relevance = _by_relevance(sentences, question)
+        return {"assistant_message": _told(sentences, by_relevance, low, high)}
+
+    dialogue = values.get("dialogue", "")
+    untold = [sentence for sentence in sentences if sentence not in dialogue]
+    start = 0
+    if manner.temperature > 0 and untold:
+        start = manner.rng.randrange(min(_STARTS, len(untold)))
+    in_order = untold[start:] + untold[:start]
+    return {
+        "user_message": _next_question(reference, dialogue, values.get("topic", "")),
+        "assistant_message": _told(sentences, in_order, low, high),
+    }
+
+
+def _length_range(length: str) -> tuple[int, int]:
+    """Return the fewest and the most words in ``30 to 90 words``; the usual ones where it names none."""
+    match = _LENGTH.search(length)
+    if match is None:
+        return _USUAL_LENGTH
+    low = int(match[1])
+    high = int(match[2] or low)
+    return low, max(low, high)
+
+
+def _by_relevance(sentences: Sequence[str], question: str) -> list[str]:
+    """Return the sentences by the weight of the terms that they share with a question, the heaviest first."""
+    evidence = index_evidence("\n".join(sentences))
+    question_terms = term_set(question)
+    weights: dict[str, float] = {}
+    for sentence in sentences:
+        shared_terms = question_terms & term_set(sentence)
+        weights[sentence] = sum(evidence.weight(term) for term in sorted(shared_terms))
+    return sorted(sentences, key=lambda sentence: -weights[sentence])
+
+
+def _next_question(reference: str, dialogue: str, topic: str) -> str:
+    """Return what the user says: an opening, then the first request to go on that was not used yet."""
+    phrases: dict[str, Any] = _PHRASES["chinese" if is_chinese(reference) else "english"]
+    if not dialogue.strip():
+        opening: str = phrases["opening"].format(topic=topic) if topic else phrases["opening_alone"]
+        return opening
+    return next((text for text in phrases["going_on"] if text not in dialogue), "")
+
+
+def _told(sentences: Sequence[str], by_priority: Sequence[str], low: int, high: int) -> str:
+    """Return sentences in the order of their text until they are long enough, none that would make them too long."""
+    chosen: list[str] = []
+    for sentence in by_priority:
+        too_short = count_words(_joined(chosen)) < low
+        if too_short and count_words(_joined([*chosen, sentence])) <= high:
+            chosen.append(sentence)
+    return _joined([sentence for sentence in sentences if sentence in chosen])
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    separator = "" if sentences and is_chinese(sentences[0]) else " "
+    return separator.join(sentences)
+
+
+DIALOGUE_WRITERS: Final = (writer_of_fields("", "assistant_message", "text", _write_turn),)
+"""What the offline engine writes for conversations."""

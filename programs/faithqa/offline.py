@@ -1,0 +1,205 @@
+"""FAITHQA's queries, and the conditions that they set, as the offline engine writes and reads them."""
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...engines.offline.filler import Inputs, Writer, Written, listed_entries, output_kinds, writer_of_fields
+from ...engines.offline.request import Ask
+from ...text.ranking import letters
+from ...text.sentences import split
+from ...text.tables import table
+from ...text.terms import neutralise
+from ...text.wording import is_chinese
+
+if TYPE_CHECKING:
+    from ...engines.offline.decisions import Manner
+
+_PHRASES: Final = table(__package__, "offline")
+_LABEL: Final = re.compile(
+    r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d{0,2})[ \t]*[:：]", re.I | re.M
+)
+_PARTS: Final = {"问题": "query", "文章": "article", "回答": "response"}
+# A clause ends at "and"; the "nd" in it begins no other.
+_CLAUSE: Final = re.compile(r"(?<![a-z])(?:(?!\band\b|并)[^,.;:?!，。；：？！\n])+")
+_COMMAND: Final = re.compile(
+    r"(?:列出|列举|写|介绍|说明|解释|比较|概括|总结|推荐|评价|翻译|描述)|[A-Z][a-z]+"
+)
+_COUNT: Final = re.compile(
+    r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve)\b|[二两三四五六七八九十]+(?=[个条句字行段种篇首位座本部])"
+)
+_BAN: Final = re.compile(r"\b(?:without|except|avoid|not)\b|don.t|不|避免|除了", re.I)
+_COUNT_WITHIN: Final = 12  # characters after a command in which its number stands
+_FACT_CONDITIONS: Final = 3  # of the phrase that asks for facts: command, number and subject
+_QUERY_FIELDS: Final = frozenset(
+    {"missing", "subject", "action", "context", "constraints", "answerable", "response"}
+)
+_FIELD_KINDS: Final = {"answerable": "bool", "constraints": "objects"}
+
+
+class Condition(NamedTuple):
+    """A condition that a query sets: its category and the words of the query that set it, from ``start`` on."""
+
+    category: str
+    anchor: str
+    start: int
+
+
+def instruction_of(query: str) -> str:
+    """Return the request of a query, without the material that it brings along under labels."""
+    first_label = _LABEL.search(query)
+    if first_label is None:
+        return query.strip()
+    return query[: first_label.start()].strip()
+
+
+def missing_parts(query: str) -> list[str]:
+    """Return the parts that stand in a query as an empty label, or are left out of numbered ones."""
+    labels = list(_LABEL.finditer(query))
+    ends = [label.start() for label in labels[1:]]
+    ends.append(len(query))
+    missing: set[str] = set()
+    numbers: set[int] = set()
+    for label, end in zip(labels, ends, strict=False):
+        name = _PARTS.get(label["name"], label["name"].lower())
+        if label["number"]:
+            numbers.add(int(label["number"]))
+        if not query[label.end() : end].strip():
+            missing.add(f"{name} {label['number']}".strip())
+    for number in range(1, max(numbers, default=0) + 1):
+        if number not in numbers:
+            missing.add(f"article {number}")
+    return sorted(missing)
+
+
+def conditions(query: str) -> list[Condition]:
+    """Return the conditions of a query in its order: its command and the number in that, then each clause."""
+    query_conditions: list[Condition] = []
+    open_category = "subject"
+    for clause in _CLAUSE.finditer(instruction_of(query)):
+        start, words = clause.start(), clause[0]
+        if not query_conditions:
+            query_conditions, start, words = _command_conditions(start, words)
+        text = words.strip()
+        if not letters(text):
+            continue
+        category = open_category
+        if _BAN.search(text):
+            category = "other"
+        elif _COUNT.search(text):
+            category = "quantity"
+        elif category == "subject":
+            open_category = "qualifier"
+        query_conditions.append(Condition(category, text, start + _indent(words)))
+    return query_conditions
+
+
+def _command_conditions(start: int, clause: str) -> tuple[list[Condition], int, str]:
+    """Return a clause's command and number as conditions, the start of the rest of the clause, and that rest."""
+    indent = _indent(clause)
+    words = clause[indent:]
+    command = _COMMAND.match(words)
+    if command is None:
+        return [], start, clause
+    start += indent
+    found = [Condition("action", command[0], start)]
+    start += command.end()
+    words = words[command.end() :]
+    count = _COUNT.search(words[:_COUNT_WITHIN])
+    if count:
+        found.append(Condition("quantity", count[0], start + count.start()))
+        start += count.end()
+        words = words[count.end() :]
+    return found, start, words
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _phrases_of_language(values: Inputs) -> dict[str, Any]:
+    """Return the phrases of the language that a request names."""
+    phrases: dict[str, Any] = _PHRASES["chinese" if "Chinese" in values.get("language", "") else "english"]
+    return phrases
+
+
+def _write_fact_query(values: Inputs, manner: "Manner") -> Written:
+    """Ask for facts about a concept: command, number and subject are three conditions, set phrases add the others."""
+    phrases = _phrases_of_language(values)
+    concept = (values["concept"] or values.get("topic", "")).strip()
+    if not concept:
+        return {"query": ""}
+    further_conditions = max(0, int(values.get("conditions") or _FACT_CONDITIONS) - _FACT_CONDITIONS)
+    extras = "".join(phrases["extras"][:further_conditions])
+    return {"query": phrases["fact"].format(concept=concept) + extras + phrases["stop"]}
+
+
+def _write_creative_query(values: Inputs, manner: "Manner") -> Written:
+    phrases = _phrases_of_language(values)
+    requirements = listed_entries(values["requirements"])
+    if not requirements:
+        return {"query": ""}
+    form = values.get("form", "")
+    opening = phrases["creative"].format(form=phrases["forms"].get(form, form))
+    return {"query": opening + phrases["join"].join(requirements) + phrases["stop"]}
+
+
+def _write_article_query(values: Inputs, manner: "Manner") -> Written:
+    """Ask what an article tells, and answer with its first sentence, which leaves the others out."""
+    sentences = split(values["article"])
+    response = sentences[0].text if sentences else ""
+    return {"question": _phrases_of_language(values)["what_it_tells"], "response": response}
+
+
+def _write_analysis_query(values: Inputs, manner: "Manner") -> Written:
+    kind = "relationship" if values.get("kind") == "relationship" else "summary"
+    return {"instruction": _phrases_of_language(values)[kind]}
+
+
+def _write_reading(values: Inputs, manner: "Manner") -> Written:
+    """Read a query: what it lacks, its conditions, whether it can be answered; reply only with what is missing."""
+    query = values["query"]
+    phrases = _PHRASES["chinese" if is_chinese(query) else "english"]
+    missing = missing_parts(query)
+    query_conditions = conditions(query)
+    constraints: list[dict[str, str]] = []
+    if not missing:
+        for condition in query_conditions:
+            text = neutralise(condition.anchor)
+            constraints.append({"category": condition.category, "anchor": condition.anchor, "text": text})
+    response = phrases["unknown"]
+    if missing:
+        response = phrases["sorry"].format(parts=" and the ".join(missing))
+    return {
+        "subject": _anchors(query_conditions, "subject"),
+        "action": _anchors(query_conditions, "action"),
+        "context": [],  # a place and a time are clauses like any other
+        "missing": missing,
+        "constraints": constraints,
+        "answerable": bool(query_conditions) and not missing,
+        "reason": ", ".join(f"the {part} is missing" for part in missing),
+        "response": response,
+    }
+
+
+def _anchors(query_conditions: list[Condition], category: str) -> list[str]:
+    return [condition.anchor for condition in query_conditions if condition.category == category]
+
+
+def _reads_query(ask: Ask) -> bool:
+    """Return whether a request has a query as its only input, and asks for parts of its reading alone."""
+    kinds = output_kinds(ask)
+    fields = kinds.keys() - {"reason"}
+    if set(ask.values) != {"query"} or not fields or not fields <= _QUERY_FIELDS:
+        return False
+    return all(kinds[name] == kind for name, kind in _FIELD_KINDS.items() if name in fields)
+
+
+FAITHQA_WRITERS: Final = (
+    writer_of_fields("concept", "query", "text", _write_fact_query),
+    writer_of_fields("requirements", "query", "text", _write_creative_query),
+    writer_of_fields("article", "question", "text", _write_article_query),
+    writer_of_fields("articles", "instruction", "text", _write_analysis_query),
+    writer_of_fields("query", "constraints", "objects", _write_reading),
+    Writer(recognises=_reads_query, fill=_write_reading),
+)
+"""What the offline engine writes for FAITHQA."""

@@ -1,0 +1,200 @@
+"""HaluAgent's questions and wrong answers as the offline engine writes them: years and numbers of a document."""
+
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ...engines.offline.filler import Inputs, Writer, Written, listed_entries, output_kinds, writer_of_fields
+from ...engines.offline.request import Ask
+from ...text.ranking import letters
+from ...text.sentences import split
+from ...text.tables import table
+from ...text.terms import numbers
+from ...text.wording import is_chinese
+
+if TYPE_CHECKING:
+    from ...engines.offline.decisions import Manner
+
+Figure = Literal["year", "number"]
+
+_PHRASES: Final = table(__package__, "offline")
+_ANSWER_FIELDS: Final = frozenset({"answer", "correct_answer"})
+_PASSAGE_FIELDS: Final = frozenset({"passage", "quote", "evidence", "sentence"})
+_TYPES: Final[Mapping[Figure, str]] = {"year": "spatiotemporal", "number": "attribute"}
+"""Kind of figure -> of which type a wrong one is (Table 1)."""
+
+_FIGURE: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_ASKS_YEAR: Final = re.compile(r"\bwhen\b|\b(?:which|what) year\b|哪一?年|何时")
+_ASKS_NUMBER: Final = re.compile(r"\bhow (?:many|much)\b|\bnumber\b|多少|什么数字")
+_QUOTATION: Final = re.compile('["“].*["”]')
+_CHOICE: Final = re.compile(r"^A[.)] ", re.M)
+_TRUTH: Final = re.compile(r"true or false|“正确”或“错误”")
+_LONGEST_SENTENCE: Final = 300  # characters of a sentence that a gap is made in
+_LAST_YEAR: Final = 2020  # no year that is made up lies after it
+_YEAR_STEPS: Final = (-23, -17, -12, -9, -6, 4, 7, 11, 16)
+_FACTORS: Final = (0.4, 0.5, 0.6, 0.7, 1.3, 1.5, 1.8, 2.5)
+_WRONG_ANSWERS: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A figure that a sentence states: its kind, and where it stands."""
+
+    sentence: str
+    kind: Figure
+    start: int
+    text: str
+
+    @property
+    def question(self) -> str:
+        """The sentence with a gap, and what is to be put into it."""
+        before = self.sentence[: self.start]
+        after = self.sentence[self.start + len(self.text) :]
+        gapped = f"{before}____{after}"
+        question: str = _phrases(self.sentence)[f"ask_{self.kind}"]
+        return question.format(text=gapped.replace('"', "'"))
+
+
+def gaps(document: str) -> list[Gap]:
+    """Return the figures to ask for: those whose sentence says by itself what it is about, and states them once."""
+    phrases = _phrases(document)
+    kinds: tuple[Figure, ...] = ("year", "number")
+    certain_gaps: list[Gap] = []
+    for sentence in split(document):
+        text = sentence.text
+        if len(text) > _LONGEST_SENTENCE or "\n" in text or re.search(phrases["unclear"], text):
+            continue
+        for kind in kinds:
+            for match in re.finditer(phrases[kind], text):
+                gap = Gap(sentence=text, kind=kind, start=match.start(), text=match[0])
+                if letters(gap.text) not in letters(gap.question):
+                    certain_gaps.append(gap)
+    return certain_gaps
+
+
+def others(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:
+    """Return three figures of the answer's kind found in neither question nor passage; none if they are fewer."""
+    kind = kind_of(question, answer)
+    if kind is None or not _FIGURE.fullmatch(answer):
+        return []
+    evidence = f"{question} {passage}"
+    candidates = _years_near(int(answer)) if kind == "year" else _amounts_near(answer, evidence)
+    evidence_numbers = numbers(evidence)
+    absent = [figure for figure in candidates if not numbers(figure) & evidence_numbers]
+    if len(absent) < _WRONG_ANSWERS:
+        return []
+    return rng.sample(absent, _WRONG_ANSWERS)
+
+
+def _years_near(year: int) -> list[str]:
+    latest = max(year, _LAST_YEAR)
+    candidates = [year + step for step in _YEAR_STEPS]
+    return [str(candidate) for candidate in candidates if 1000 <= candidate <= latest]
+
+
+def _amounts_near(figure: str, evidence: str) -> list[str]:
+    """Return other amounts, written as the figure is; a share stays below 100 per cent."""
+    value = float(figure.replace(",", ""))
+    places = len(figure.partition(".")[2])
+    highest = 100.0 if re.search(r"per ?cent|%", evidence) else float("inf")
+    candidates = [round(value * factor, places) for factor in _FACTORS]
+    if value < 10 and not places:
+        candidates += [value + step for step in (1, 2, 3)]
+    amounts = dict.fromkeys(amount for amount in candidates if 1 <= amount <= highest and amount != value)
+    separator = "," if "," in figure else ""
+    return [format(amount, f"{separator}.{places}f") for amount in amounts]
+
+
+def kind_of(question: str, answer: str) -> Figure | None:
+    """Return the kind of figure that a question asks for, where its words leave no doubt and the answer holds one."""
+    words = _QUOTATION.sub("", question).lower()
+    if _YEAR.search(answer) and _ASKS_YEAR.search(words):
+        return "year"
+    if _FIGURE.search(answer) and _ASKS_NUMBER.search(words):
+        return "number"
+    return None
+
+
+def _phrases(text: str) -> dict[str, Any]:
+    """Return the phrases and patterns of a text's language."""
+    phrases: dict[str, Any] = _PHRASES["chinese" if is_chinese(text) else "english"]
+    return phrases
+
+
+def _write_item(values: Inputs, manner: "Manner") -> Written:
+    """Write a question with its answer and the sentence that they come from."""
+    document = max(values.values(), key=len, default="")
+    title = values.get("title", "").strip()
+    document_gaps = gaps(document)
+    if not document_gaps:
+        return {}
+    gap = document_gaps[0]
+    if manner.temperature > 0:
+        gap = manner.rng.choice(document_gaps)
+    question = gap.question
+    if title and letters(gap.text) not in letters(title):
+        question = _phrases(document)["about"].format(title=title, question=question)
+    item = {"question": question}
+    item |= dict.fromkeys(_ANSWER_FIELDS, gap.text)
+    item |= dict.fromkeys(_PASSAGE_FIELDS, gap.sentence)
+    return item
+
+
+def _is_item(ask: Ask) -> bool:
+    """Return whether a request is for a question with its answer, and perhaps the passage."""
+    kinds = output_kinds(ask)
+    fields = kinds.keys() - {"reason"} - _PASSAGE_FIELDS
+    if "question" not in fields or len(fields) < 2 or not fields <= {"question"} | _ANSWER_FIELDS:
+        return False
+    return all(kinds[name] == "text" for name in fields)
+
+
+def _write_wrong_answers(values: Inputs, manner: "Manner") -> Written:
+    question = values.get("question", "")
+    answer = values.get("correct_answer", "")
+    rng = manner.rng
+    if manner.temperature <= 0:
+        rng = random.Random(f"{question}/{answer}")
+    return {"hallucinated_answers": others(answer, question, values.get("passage", ""), rng)}
+
+
+def _write_types(values: Inputs, manner: "Manner") -> Written:
+    """Name the type of each wrong answer; of none, if one of them is of an unknown kind."""
+    types: list[str] = []
+    for answer in listed_entries(values["hallucinated_answers"]):
+        kind = kind_of(values.get("question", ""), answer)
+        if kind is None:
+            return {"types": []}
+        types.append(_TYPES[kind])
+    return {"types": types}
+
+
+def _write_type_check(values: Inputs, manner: "Manner") -> Written:
+    kind = kind_of(values["question"], values["hallucinated_answer"])
+    if kind is None:
+        reason = "only years and numbers are told apart without a language model"
+        return {"fits": "uncertain", "reason": reason}
+    fits = "yes" if _TYPES[kind] == values["type"] else "no"
+    return {"fits": fits, "reason": f"the question asks for a {kind}: {_TYPES[kind]}"}
+
+
+def _write_reply(values: Inputs, manner: "Manner") -> Written:
+    """Answer a question about the world: the first option, the first truth value, or that it is not known."""
+    prompt = values["prompt"]
+    if _CHOICE.search(prompt):
+        return {"response": "A"}
+    answer = "truth" if _TRUTH.search(prompt) else "unknown"
+    return {"response": _phrases(prompt)[answer]}
+
+
+HALUAGENT_WRITERS: Final = (
+    writer_of_fields("correct_answer", "hallucinated_answers", "texts", _write_wrong_answers),
+    writer_of_fields("hallucinated_answers", "types", "labels", _write_types),
+    writer_of_fields("hallucinated_answer", "fits", "label", _write_type_check),
+    writer_of_fields("prompt", "response", "text", _write_reply),
+    Writer(recognises=_is_item, fill=_write_item),
+)
+"""What the offline engine writes for HaluAgent."""
