@@ -8,12 +8,14 @@ import argparse
 import difflib
 import inspect
 import json
+import os
 import re
 import shutil
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -197,7 +199,8 @@ def _first_sentence(text: str) -> str:
 def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
     """Import what does a command; return what does it for arguments, prints its result and returns the exit code."""
     module, _, function = command.does.rpartition(".")
-    does, printing = getattr(_module(f"console.{module}"), function), _module("console.printing")
+    with _loading_line():
+        does, printing = getattr(_module(f"console.{module}"), function), _module("console.printing")
 
     def run(arguments: argparse.Namespace) -> int:
         options = command.of(arguments)
@@ -209,6 +212,22 @@ def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
     return run
 
 
+@contextmanager
+def _loading_line() -> Iterator[None]:
+    """Say on a terminal that a command is being loaded, until it is: importing DSPy takes seconds."""
+    is_shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    if is_shown:
+        sys.stderr.write("loading ...")
+        sys.stderr.flush()
+    try:
+        yield
+    finally:
+        if is_shown:
+            sys.stderr.write(_ERASE_LINE)
+            sys.stderr.flush()
+
+
+_ERASE_LINE = "\r\x1b[K"
 _FILE = Path("jurist.toml")
 _TABLES = {"headers": "--header", "body": "--body"}
 """Tables of the file, and the option that takes each of their entries as NAME=VALUE."""

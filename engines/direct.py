@@ -13,11 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import dspy
 import orjson
 from dspy import LMError, LMProviderError, LMUnexpectedError, LMUnsupportedFeatureError
@@ -25,6 +24,9 @@ from dspy.lm15 import Config, LMRouter, Message, Request, Response, RouterConfig
 
 from .dspy_internals import error_boundary, select_backend
 from .kept import Kept
+
+if TYPE_CHECKING:
+    import aiohttp
 
 _OPENAI = "api.openai.com"
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
@@ -42,6 +44,8 @@ _IDLE = 4.0
 
 async def opened() -> AsyncGenerator[Transport, None]:
     """Yield what carries requests; an event loop that ends closes its generators, and so the connections."""
+    import aiohttp  # takes a fifth of a second, which no other engine needs
+
     limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING)
     connections = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE)
     async with aiohttp.ClientSession(
@@ -129,6 +133,8 @@ class Transport:
 
     async def answered(self, sent: Any, body: bytes | None = None) -> Reply:
         """Send what DSPy has written, or another body; return the reply when all of it is there."""
+        import aiohttp
+
         try:
             async with self._session.request(
                 sent.method,
