@@ -7,7 +7,8 @@ the one-sided permutation of whole groups; ``prove`` labels as many units on whi
 Compiled: the bundled house-rule is compiled on some of its groups, and the version is proven on the other ones, whose
 gold labels stand for people.
 
-Weighed (``--weighed``): labels count what they are worth in balanced accuracy, by the classes' shares in a sealed test.
+Weighed (``--weighed``): labels count what they are worth in balanced accuracy, by the classes' shares in a sealed test,
+with these shares taken as exact, and as they are: an estimate of so many units.
 
 Run: python benchmarks/disagreements.py --runs 2000 --compilations 12
 """
@@ -17,6 +18,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,9 @@ import numpy as np
 
 import jurist
 from jurist.engines.meter import Budget
-from jurist.evaluation.disagreements import alike_test, weigh
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.disagreements import LabelledUnit, UnitGains, alike_test, weigh, weigh_estimates
+from jurist.evaluation.rows import Row
 
 JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
 LEVEL = 0.025
@@ -91,9 +95,16 @@ CHANGES = (
     # positive, then recall and specificity of the first and of the second
     (0.1, (0.8, 0.8), (0.45, 0.95)),
     (0.1, (0.7, 0.7), (0.3, 0.95)),
+    # equal in balanced accuracy
     (0.1, (0.8, 0.8), (0.65, 0.95)),
     (0.05, (0.8, 0.8), (0.65, 0.95)),
+    (0.2, (0.8, 0.8), (0.65, 0.95)),
+    (0.1, (0.7, 0.9), (0.9, 0.7)),
+    # better
     (0.1, (0.5, 0.9), (0.8, 0.85)),
+    (0.1, (0.8, 0.6), (0.8, 0.8)),
+    (0.1, (0.7, 0.7), (0.8, 0.8)),
+    (0.2, (0.6, 0.8), (0.8, 0.8)),
     (0.5, (0.7, 0.7), (0.8, 0.8)),
 )
 
@@ -108,25 +119,54 @@ def of_differing(positive: float, first: Any, second: Any, shared: float) -> Any
     return np.array(shares) / sum(shares)
 
 
-def weighed(runs: int) -> None:
-    """Print how often 40 labels say better, by counting correct units and by what each counts."""
-    print("| positive | recall, specificity | shared luck | sealed units | correct units | weighed |")
-    print("|" + "---|" * 6)
-    rng = np.random.default_rng(0)
+CLOSED = ClosedLabels(("found", "fine"), {"found"})
+KINDS_OF_DIFFERENCE = (
+    # gold, then the answers of the first and of the second: in the order of ``of_differing``
+    LabelledUnit(gold="found", first="fine", second="found"),
+    LabelledUnit(gold="found", first="found", second="fine"),
+    LabelledUnit(gold="fine", first="found", second="fine"),
+    LabelledUnit(gold="fine", first="fine", second="found"),
+)
+
+
+@cache
+def worth_after(positives: int, units: int) -> UnitGains:
+    """Return what a unit counts in balanced accuracy after a sealed test with so many positives."""
+    rows = []
+    for place in range(units):
+        gold = "found" if place < positives else "fine"
+        rows.append(Row(id=str(place), group=str(place), gold=(gold,), predicted=(gold,)))
+    return UnitGains.of(rows, rows, CLOSED.metrics["balanced_accuracy"], CLOSED)
+
+
+def weighed(runs: int, labels: int) -> None:
+    """Print how often labels say better: by correct units, by weights taken as exact, and as it is."""
+    print(
+        "| positive | recall, specificity | gain | shared luck | sealed units | correct units "
+        "| weights as exact | as it is |"
+    )
+    print("|" + "---|" * 8)
+    rate = (0.2, 0.15, 0.25)
     for (positive, first, second), shared, test in product(CHANGES, (0.0, 0.5, 0.9), (60, 100)):
-        counted = by_weight = 0
+        rng = np.random.default_rng(0)
+        counted = exact = by_weight = 0
         shares = of_differing(positive, first, second, shared)
         for _ in range(runs):
-            known = min(test - 1, max(1, rng.binomial(test, positive))) / test
-            rare, usual = 0.5 / known, 0.5 / (1 - known)
-            gains = rng.choice([rare, -rare, usual, -usual], size=40, p=shares)
+            worth = worth_after(min(test - 1, max(1, rng.binomial(test, positive))), test)
+            units = [KINDS_OF_DIFFERENCE[kind] for kind in rng.choice(4, size=labels, p=shares)]
+            estimates = worth.estimates(units, LEVEL)
+            gains = estimates.estimate.by_unit
             wins = int((gains > 0).sum())
-            counted += alike_test(wins, 40 - wins) < LEVEL
-            found = weigh(gains.tolist(), max(rare, usual), (0.2, 0.15, 0.25), LEVEL)
-            by_weight += found.verdict == "better"
+            counted += alike_test(wins, labels - wins) < LEVEL
+            largest = estimates.estimate.largest
+            shown = weigh(gains.tolist(), largest, rate, LEVEL).verdict == "better"
+            exact += shown
+            # To be shown by weights that are uncertain is to be shown by the estimated ones, and more.
+            by_weight += shown and weigh_estimates(estimates, rate, LEVEL).verdict == "better"
         change = f"{first[0]} -> {second[0]}, {first[1]} -> {second[1]}"
-        cells = f"{counted / runs:.3f} | {by_weight / runs:.3f}"
-        print(f"| {positive} | {change} | {shared} | {test} | {cells} |", flush=True)
+        gain = (second[0] + second[1] - first[0] - first[1]) / 2
+        cells = f"{counted / runs:.3f} | {exact / runs:.3f} | {by_weight / runs:.3f}"
+        print(f"| {positive} | {change} | {gain:+.3f} | {shared} | {test} | {cells} |", flush=True)
 
 
 def proven(rows: list[dict[str, Any]], seed: int, groups: int, calls: int) -> dict[str, Any]:
@@ -196,9 +236,10 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=20, help="that are compiled on (default: 20 of 40)")
     parser.add_argument("--calls", type=int, default=800, help="a compilation's budget (default: 800)")
     parser.add_argument("--weighed", action="store_true", help="print the table of unequal weights alone")
+    parser.add_argument("--labels", type=int, default=40, help="of a plan, in that table (default: 40)")
     arguments = parser.parse_args()
     if arguments.weighed:
-        weighed(arguments.runs)
+        weighed(arguments.runs, arguments.labels)
         return
     if arguments.runs:
         simulate(arguments.runs)

@@ -26,16 +26,54 @@ import scipy
 
 from ..cases import Value
 from ..errors import JuristError
-from .intervals import Estimate, Ranged, estimated
+from .intervals import Estimate, Ranged, estimated, leaving_out, t_quantile
 from .metrics import Metric, mean
-from .paired import POWER, Verdict, fewest_groups, sign_test, swap_gains
+from .paired import POWER, OneSidedTest, Verdict, fewest_groups, sign_test, swap_gains
 from .plain import plain_fields
 from .rows import Row, tally
 from .scale import Scale
-from .units import encode
+from .units import Floats, Ints, encode
 
 _ROUNDING = 1e-9  # gains are differences of values near 1
 Ends: TypeAlias = tuple[float, float, float]  # a value, and the ends of its interval
+
+
+Answered: TypeAlias = tuple[Value, Value | None]
+"""The gold of a unit, and an answer to it; ``None`` is a missing one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledUnit:
+    """A unit on which two prompts differ, and what people said of it."""
+
+    gold: Value | None  # ``None`` where people could not tell
+    first: Value | None
+    second: Value | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelGains:
+    """What the second prompt gains by each labelled unit in a metric, as a share of one unit."""
+
+    by_unit: Floats  # (N,)
+    largest: float  # what one unit can count at most: from as wrong as can be to right
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GainEstimates:
+    """The gains by labelled units as the sealed test weighs them, and as it might have done by other luck."""
+
+    estimate: LabelGains
+    low: LabelGains  # weighed by a sealed test that speaks less for the second prompt
+    high: LabelGains  # and by one that speaks more for it
+
+    @classmethod
+    def certain(cls, gains: Sequence[float], largest: float) -> "GainEstimates":
+        """Return gains whose weights are known exactly."""
+        by_unit = np.array(gains, dtype=np.float64)
+        by_unit[np.abs(by_unit) < _ROUNDING] = 0.0
+        exact = LabelGains(by_unit=by_unit, largest=largest)
+        return cls(estimate=exact, low=exact, high=exact)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,25 +88,142 @@ class UnitGains:
     def of(
         cls, first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale
     ) -> "UnitGains":
-        """Return that of the metric between two prompts, by their answers to the same labelled rows."""
-        rows = [
-            replace(row, id=f"{name} {row.id}") for name, side in ((1, first), (2, second)) for row in side
-        ]
+        """Return the worth of answers between two prompts, by their answers to the same labelled rows."""
+        rows: list[Row] = []
+        for name, side in ((1, first), (2, second)):
+            rows.extend(replace(row, id=f"{name} {row.id}") for row in side)
         return cls(metric=metric, comparison=comparison, rows=tuple(rows))
 
     def gain(self, gold: Value, first: Value | None, second: Value | None) -> float:
         """Return how much is gained by the second answer over the first, as a share of one unit."""
-        return self._worth(gold, second) - self._worth(gold, first)
+        table = _WorthTable.of(self, [(gold, first), (gold, second)])
+        worth = table.worth(np.ones(table.groups, dtype=np.int64))
+        return worth[gold, second] - worth[gold, first]
 
     def largest(self, golds: Iterable[Value]) -> float:
         """Return how much at most one unit with some gold counts: from as wrong as can be to right."""
         return max(abs(self.gain(gold, None, gold)) for gold in golds)
 
-    def _worth(self, gold: Value, answer: Value | None) -> float:
+    def estimates(self, units: Sequence[LabelledUnit], level: float) -> GainEstimates:
+        """Return the gains by labelled units, and how a sealed test of other luck would weigh them at a level."""
+        golds = set(self.comparison.domain)
+        if not golds:
+            golds = {unit.gold for unit in units if unit.gold is not None}
+        answers = _answers_to(units)
+        if not golds or not answers:  # people could tell nothing of any unit
+            return GainEstimates.certain([0.0] * len(units), 1.0)
+        table = _WorthTable.of(self, answers)
+        extremes = [_WorthTable.of(self, [(gold, None), (gold, gold)]) for gold in golds]
+
+        def gains_by(group_weights: Floats) -> LabelGains:
+            largest = max(extreme.range(group_weights) for extreme in extremes)
+            return LabelGains(by_unit=_gains(units, table.worth(group_weights)), largest=largest)
+
+        estimate = gains_by(np.ones(table.groups, dtype=np.int64))
+        without_each = leaving_out(table.groups)  # (blocks, groups)
+        blocks = len(without_each)
+        means = np.array([_gains(units, table.worth(weights)).mean() for weights in without_each])
+        pulls = means.mean() - means  # (blocks,): how far each pulls the mean gain up
+        weights_error = math.sqrt((blocks - 1) / blocks * float((pulls**2).sum()))
+        if weights_error <= _ROUNDING:
+            return GainEstimates(estimate=estimate, low=estimate, high=estimate)
+
+        # So many errors of the weights, on top of the error of the labels, make the error of both together.
+        labels_error = math.sqrt(float((estimate.by_unit**2).sum())) / len(units)
+        quantile = t_quantile(1.0 - level, blocks - 1)
+        errors = quantile * (math.hypot(labels_error, weights_error) - labels_error) / weights_error
+        errors = max(1.0, errors)
+        # Each group counts for less, or more, by how far it pulls: the least favourable family (Efron 1981).
+        pull_of_group = pulls @ (1 - without_each)
+        tilt = errors * pull_of_group * (blocks - 1) / (blocks * weights_error)
+        against, in_favour = np.exp(-tilt), np.exp(tilt)
+        return GainEstimates(
+            estimate=estimate,
+            low=gains_by(against / against.mean()),
+            high=gains_by(in_favour / in_favour.mean()),
+        )
+
+
+_PARTS = 10
+"""Into how many parts a unit is cut for a metric that takes whole units only."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _WorthTable:
+    """The sums of a metric over each group of some rows, and of one more unit with each of some answers."""
+
+    metric: Metric
+    by_group: Floats  # (groups, d)
+    units: Ints  # (groups,): how many units each group holds
+    by_answer: Floats  # (answers, d)
+    answers: tuple[Answered, ...]
+    value_of: Callable[[Floats], Floats]  # (..., d) sums -> (...) values of the metric
+
+    @classmethod
+    def of(cls, gains: UnitGains, answers: Sequence[Answered]) -> "_WorthTable":
+        """Return the table of some rows and answers."""
+        # Rows are sorted by group, so one more unit with each answer comes after all that are there.
+        rows = [replace(row, group=f"row {row.group}") for row in gains.rows]
+        for place, (gold, answer) in enumerate(answers):
+            name = f"unit {place:09}"
+            rows.append(Row(id=name, group=name, gold=(gold,), predicted=(answer,)))
+        units = encode(gains.comparison, rows).worst
+        statistics = gains.metric.statistics(units)
+        sums = statistics.sums[0]
+        table = np.asarray(sums.toarray() if scipy.sparse.issparse(sums) else sums, dtype=np.float64)
+        groups = units.groups - len(answers)
+        return cls(
+            metric=gains.metric,
+            by_group=table[:groups],
+            units=units.sizes[:groups],
+            by_answer=table[groups:],
+            answers=tuple(answers),
+            value_of=statistics.of,
+        )
+
+    @property
+    def groups(self) -> int:
+        """How many groups the rows are of."""
+        return len(self.by_group)
+
+    def range(self, group_weights: Floats | Ints) -> float:
+        """Return how far the worth of the answers lies apart."""
+        worth = self.worth(group_weights).values()
+        return max(worth) - min(worth)
+
+    def worth(self, group_weights: Floats | Ints) -> dict[Answered, float]:
         """Return the metric with one more unit, times all units: only differences of it mean something."""
-        one_more = Row(id="one more", group="one more", gold=(gold,), predicted=(answer,))
-        units = encode(self.comparison, [*self.rows, one_more])
-        return self.metric.oriented(self.metric.of(units.worst)) * len(units.gold)
+        parts = 1
+        if not self.metric.divisible and group_weights.dtype.kind == "f":
+            parts = _PARTS
+            group_weights = np.rint(parts * group_weights)
+        total = group_weights @ self.by_group
+        values = self.value_of(total + parts * self.by_answer)
+        units = float(group_weights @ self.units) / parts + 1.0
+        return {
+            answer: self.metric.oriented(float(value)) * units
+            for answer, value in zip(self.answers, values, strict=True)
+        }
+
+
+def _answers_to(units: Sequence[LabelledUnit]) -> list[Answered]:
+    """Return each pair of gold and answer that occurs in some units, once."""
+    pairs: dict[Answered, None] = {}
+    for unit in units:
+        if unit.gold is not None:
+            pairs[unit.gold, unit.first] = None
+            pairs[unit.gold, unit.second] = None
+    return list(pairs)
+
+
+def _gains(units: Sequence[LabelledUnit], worth: Mapping[Answered, float]) -> Floats:
+    """Return what the second prompt gains by each unit, of shape (N,); 0 where people could not tell."""
+    gains = np.zeros(len(units))
+    for place, unit in enumerate(units):
+        if unit.gold is not None:
+            gains[place] = worth[unit.gold, unit.second] - worth[unit.gold, unit.first]
+    gains[np.abs(gains) < _ROUNDING] = 0.0
+    return gains
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,28 +240,41 @@ class Weighed:
 
 
 def weigh(gains: Sequence[float], largest: float, rate: Ends, level: float, *, seed: int = 0) -> Weighed:
-    """Return what is shown by the gains of labelled units, of which one counts ``largest`` at most."""
-    each = np.array(gains, dtype=np.float64)
-    each[np.abs(each) < _ROUNDING] = 0.0
-    swaps = swap_gains(each, seed=seed)
-    test = swaps.test_with_a_pair(2.0 * largest / len(each), side=1.0)
-    other_side = swaps.test_with_a_pair(2.0 * largest / len(each), side=-1.0)
-    low, high = max(-largest, test.bound(level)), min(largest, -other_side.bound(level))
+    """Return what is shown by gains of labelled units whose weights are known; one counts ``largest`` at most."""
+    return weigh_estimates(GainEstimates.certain(gains, largest), rate, level, seed=seed)
+
+
+def weigh_estimates(gains: GainEstimates, rate: Ends, level: float, *, seed: int = 0) -> Weighed:
+    """Return what is shown by gains of labelled units, also with the weights that speak against it."""
+    by_unit = gains.estimate.by_unit
+    better, worse = _both_sides(gains.estimate, seed)
+    if gains.low is not gains.estimate:
+        better = better.joined(_both_sides(gains.low, seed)[0])
+        worse = worse.joined(_both_sides(gains.high, seed)[1])
+    largest = gains.estimate.largest
+    low, high = max(-largest, better.bound(level)), min(largest, -worse.bound(level))
     verdict: Verdict = "not shown to be better"
     if low > 0.0:
         verdict = "better"
     elif high < 0.0:
         verdict = "worse"
-    value, low, high = _product(rate, (float(each.mean()), low, high))
+    value, low, high = _product(rate, (float(by_unit.mean()), low, high))
     return Weighed(
-        wins=int((each > 0.0).sum()),
-        losses=int((each < 0.0).sum()),
-        ties=int((each == 0.0).sum()),
-        better=test.p,
-        worse=other_side.p,
+        wins=int((by_unit > 0.0).sum()),
+        losses=int((by_unit < 0.0).sum()),
+        ties=int((by_unit == 0.0).sum()),
+        better=better.p,
+        worse=worse.p,
         verdict=verdict,
         gain=Ranged(value=value, low=low, high=high),
     )
+
+
+def _both_sides(gains: LabelGains, seed: int) -> tuple[OneSidedTest, OneSidedTest]:
+    """Return the tests that the second prompt is better and worse; two units of the largest weight flip along."""
+    swaps = swap_gains(gains.by_unit, seed=seed)
+    shift = 2.0 * gains.largest / len(gains.by_unit)
+    return swaps.test_with_a_pair(shift, side=1.0), swaps.test_with_a_pair(shift, side=-1.0)
 
 
 def alike_test(wins: int, losses: int) -> float:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from ..cases import Value
 from ..errors import CheckpointError, GoldError, JuristError, plural
-from ..evaluation.disagreements import UnitGains, weigh, win_share_shown
+from ..evaluation.disagreements import LabelledUnit, UnitGains, weigh_estimates, win_share_shown
 from ..evaluation.plain import plain, plain_fields
 from ..evaluation.scale import resolve
 from ..gold.goldset import Gold
@@ -200,17 +200,14 @@ def decide(plan: LabelPlan, judge: Judge, labels: Labels, worth: UnitGains) -> d
             hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
         )
     scale = judge.answer.scale
-    gains: list[float] = []
+    labelled: list[LabelledUnit] = []
     for unit in plan.units:
-        gold = labels[unit.key]
         basic, compiled = (
             None if value is None else scale.of_json(value) for value in (unit.basic, unit.compiled)
         )
-        gains.append(0.0 if gold is None else worth.gain(gold, basic, compiled))
-    golds = judge.comparison.domain or {gold for gold in labels.values() if gold is not None}
-    largest = worth.largest(golds) if golds else 1.0
+        labelled.append(LabelledUnit(gold=labels[unit.key], first=basic, second=compiled))
     rate = plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"]
-    found = weigh(gains, largest, rate, plan.level)
+    found = weigh_estimates(worth.estimates(labelled, plan.level), rate, plan.level)
     return {
         **{key: value for key, value in plan.to_json().items() if key not in ("decision", "version")},
         "conditions": list(plan.conditions),

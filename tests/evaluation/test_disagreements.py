@@ -10,14 +10,17 @@ from measures import rows_of
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.disagreements import (
+    LabelledUnit,
     UnitGains,
     alike_test,
     apart,
     credit,
     fewest_labels,
     weigh,
+    weigh_estimates,
     win_share_shown,
 )
+from jurist.evaluation.metrics import own_metric
 from jurist.evaluation.paired import sign_test
 from jurist.evaluation.scores import Scores
 
@@ -126,6 +129,101 @@ def test_equal_judges_that_trade_errors_are_hardly_ever_called_better() -> None:
         signs += sign_test(int((drawn > 0).sum()), int((drawn < 0).sum())) < 0.025
     assert signs > 0.5 * runs  # what counting correct units says
     assert better <= 0.05 * runs
+
+
+WON_RARE = LabelledUnit(gold="a", first="b", second="a")
+LOST_RARE = LabelledUnit(gold="a", first="a", second="b")
+WON_USUAL = LabelledUnit(gold="b", first="a", second="b")
+LOST_USUAL = LabelledUnit(gold="b", first="b", second="a")
+RATE = (0.2, 0.15, 0.25)
+
+
+@pytest.mark.parametrize(("positives", "verdict"), [(6, "not shown to be better"), (200, "better")])
+def test_a_class_that_may_be_rarer_than_in_the_sealed_test_counts_as_if_it_were(
+    positives: int, verdict: str
+) -> None:
+    """A tenth is positive; two rare units are lost and 62 usual ones won: better, if the shares hold."""
+    estimates = proof_of(positives, 9 * positives).estimates([LOST_RARE] * 2 + [WON_USUAL] * 62, 0.025)
+    exact = weigh(estimates.estimate.by_unit.tolist(), estimates.estimate.largest, RATE, 0.025)
+    assert exact.verdict == "better"
+    assert weigh_estimates(estimates, RATE, 0.025).verdict == verdict
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.sampled_from([WON_RARE, LOST_RARE, WON_USUAL, LOST_USUAL, LabelledUnit(gold=None, first="a", second="b")]),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(4, 20),
+    st.integers(4, 20),
+)  # fmt: skip
+def test_gains_by_a_sealed_test_of_other_luck_lie_on_both_sides_of_the_estimate(
+    units: list[LabelledUnit], positives: int, negatives: int
+) -> None:
+    worth = proof_of(positives, negatives)
+    estimates = worth.estimates(units, 0.025)
+    low, mean, high = (gains.by_unit.mean() for gains in (estimates.low, estimates.estimate, estimates.high))
+    assert low - 1e-9 <= mean <= high + 1e-9
+    one_by_one = [
+        0.0 if unit.gold is None else worth.gain(unit.gold, unit.first, unit.second) for unit in units
+    ]
+    assert estimates.estimate.by_unit.tolist() == pytest.approx(one_by_one, abs=1e-9)
+    found, exact = (
+        weigh_estimates(estimates, RATE, 0.025),
+        weigh(one_by_one, estimates.estimate.largest, RATE, 0.025),
+    )
+    assert found.better >= exact.better
+    assert found.worse >= exact.worse
+
+
+def share_right(gold: list[str], answered: list[str]) -> float:
+    return sum(one == other for one, other in zip(gold, answered, strict=True)) / len(gold)
+
+
+def test_weights_are_certain_where_units_count_alike_and_a_function_takes_whole_units() -> None:
+    rows = rows_of([("a", "a")] * 6 + [("b", "b")] * 54, group_size=1)
+    for metric in (CLOSED.metrics["accuracy"], own_metric(share_right, {})):
+        worth = UnitGains.of(rows, rows, metric, CLOSED)
+        estimates = worth.estimates([WON_RARE, LOST_USUAL], 0.025)
+        assert estimates.low is estimates.high is estimates.estimate
+        assert estimates.estimate.by_unit.tolist() == pytest.approx([1.0, -1.0])
+
+    def mean_recall(gold: list[str], answered: list[str]) -> float:
+        recalls = []
+        for label in "ab":
+            answers = [answer for truth, answer in zip(gold, answered, strict=True) if truth == label]
+            recalls.append(answers.count(label) / len(answers))
+        return sum(recalls) / 2
+
+    by_function = UnitGains.of(rows, rows, own_metric(mean_recall, {}), CLOSED)
+    by_metric = UnitGains.of(rows, rows, CLOSED.metrics["balanced_accuracy"], CLOSED)
+    units = [LOST_RARE, WON_USUAL, WON_USUAL]
+    for side in ("low", "estimate", "high"):
+        gains = (getattr(worth.estimates(units, 0.025), side).by_unit for worth in (by_function, by_metric))
+        assert next(gains).tolist() == pytest.approx(next(gains).tolist(), rel=0.1)
+
+
+def test_equal_judges_with_shared_luck_are_called_better_within_the_level() -> None:
+    """Balanced accuracy stays at .80; a tenth are positive, nine tenths of the luck shared; 60 sealed units."""
+    rng, runs, worths = np.random.default_rng(5), 100, dict[int, UnitGains]()
+    won, lost = (0.1 * 0.2 * 0.65, 0.9 * 0.2 * 0.95), (0.1 * 0.8 * 0.35, 0.9 * 0.8 * 0.05)
+    shares = 0.1 * np.array([won[0], lost[0], won[1], lost[1]])
+    shares += 0.9 * np.array([0.0, 0.1 * 0.15, 0.9 * 0.15, 0.0])
+    kinds = [WON_RARE, LOST_RARE, WON_USUAL, LOST_USUAL]
+    exact = found = 0
+    for _ in range(runs):
+        positives = int(np.clip(rng.binomial(60, 0.1), 1, 59))
+        worth = worths.setdefault(positives, proof_of(positives, 60 - positives))
+        units = [kinds[kind] for kind in rng.choice(4, size=100, p=shares / shares.sum())]
+        estimates = worth.estimates(units, 0.025)
+        gains = estimates.estimate
+        shown = weigh(gains.by_unit.tolist(), gains.largest, RATE, 0.025).verdict == "better"
+        exact += shown
+        found += shown and weigh_estimates(estimates, RATE, 0.025).verdict == "better"
+    assert exact > 0.05 * runs  # by shares of the classes that were taken as exact
+    assert found <= 0.04 * runs
 
 
 def test_answers_are_apart_where_a_label_can_tell_them_apart() -> None:
