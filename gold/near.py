@@ -13,7 +13,6 @@ from itertools import accumulate, groupby
 from typing import TypeAlias
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from ..cases import text_hash
@@ -75,11 +74,31 @@ def clusters(sketches: Sketches) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64)
     unique, place = np.unique(sketches, axis=0, return_inverse=True)
     first, second = np.concatenate([_edges(unique, start) for start in range(0, _BINS, _BAND)], axis=1)
-    size = len(unique)
-    graph = scipy.sparse.coo_array((np.ones(len(first), dtype=np.bool_), (first, second)), shape=(size, size))
-    return np.asarray(
-        scipy.sparse.csgraph.connected_components(graph, directed=False)[1][place.ravel()], dtype=np.int64
-    )
+    components = connected_components(len(unique), first, second)
+    return components[place.ravel()]
+
+
+def connected_components(size: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the component of each of ``size`` nodes, numbered from 0 by their first node, shape (size,).
+
+    SciPy has the same function, which takes a second to import.
+
+    Args:
+        size: how many nodes there are.
+        first: one end of each edge, a node from 0 to ``size`` - 1.
+        second: the other end of each edge.
+    """
+    root = np.arange(size)  # the lowest node that each node is known to be connected to
+    while True:
+        lower = np.minimum(root[first], root[second])
+        next_root = root.copy()
+        np.minimum.at(next_root, root[first], lower)
+        np.minimum.at(next_root, root[second], lower)
+        next_root = next_root[next_root]
+        next_root = next_root[next_root]
+        if np.array_equal(next_root, root):
+            return np.unique(root, return_inverse=True)[1].astype(np.int64)
+        root = next_root
 
 
 def _edges(unique: Sketches, start: int) -> NDArray[np.int64]:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components as scipy_components
 
-from jurist.gold.near import clusters, from_text, sketches, to_text
+from jurist.gold.near import clusters, connected_components, from_text, sketches, to_text
 from jurist.text.ranking import folded
 
 TEXT = "The tenant may keep one small dog in the flat, but the landlord must be told before it moves in."
@@ -73,3 +75,14 @@ def test_sketches_survive_being_written(texts: list[str]) -> None:
     assert (sketches(texts[::-1]) == found[::-1]).all()
     same = clusters(sketches([*texts, *texts]))
     assert same[: len(texts)].tolist() == same[len(texts) :].tolist()
+
+
+@pytest.mark.parametrize(("size", "edges"), [(1, 0), (2, 1), (60, 30), (300, 250), (300, 1000)])
+def test_components_are_those_of_scipy(size: int, edges: int) -> None:
+    generator = np.random.default_rng(size + edges)
+    first, second = generator.integers(0, size, edges), generator.integers(0, size, edges)
+    graph = coo_array((np.ones(edges), (first, second)), shape=(size, size))
+    expected = scipy_components(graph, directed=False)[1]
+    assert connected_components(size, first, second).tolist() == expected.tolist()
+    chain = np.arange(size - 1)
+    assert set(connected_components(size, chain, chain + 1).tolist()) == {0}
