@@ -113,13 +113,20 @@ class Scale(Kind):
         return ()
 
     @property
-    @abstractmethod
     def expects(self) -> str:
-        """What people may say of a unit, in words: ``one of: send, hold``."""
+        """The values that people may give a unit, in words: ``one of: send, hold``."""
+        return f"one of: {', '.join(self.choices)}" if self.choices else f"a {self.noun} as JSON"
 
-    @abstractmethod
     def cell(self, written: str) -> Any:
-        """What a cell of a sheet says of one unit as a row's field has it, ``None`` if it is unusable."""
+        """Return the value in a cell of a sheet, as a row's field has it; ``None`` if it is unusable."""
+        try:
+            data = json.loads(written)
+        except (RecursionError, ValueError):
+            data = written.strip()
+        try:
+            return self.to_json(self.of_json(data))
+        except ValueError:
+            return None
 
     def of_json(self, data: Any) -> Value:
         """The value that :meth:`to_json` gave. Raises ``ValueError`` for what is none."""
@@ -140,9 +147,9 @@ class Scale(Kind):
     def stratum(self, gold: Any) -> str:
         return self.category(gold)
 
-    @abstractmethod
     def task_words(self) -> str:
-        """For a proposer, what may be answered."""
+        """Return the possible answers in words, for a proposer."""
+        return f"answer: {self.expects}"
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -158,9 +165,15 @@ class Scale(Kind):
 
     # How the samples of one unit become one value.
 
-    @abstractmethod
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
-        """The value that votes (value -> samples, or probability where that decides) give; ``None`` if none."""
+        """Return the value that votes (value -> samples, or probability where that decides) give; ``None`` if none.
+
+        By default it is the value with the most votes, if more than half of the samples cast one.
+        """
+        if sum(votes.values()) < more_than_half(sampling.samples):
+            return None
+        winner: Value = max(votes, key=lambda value: (votes[value], self.text(value)))
+        return winner
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
@@ -201,9 +214,10 @@ class Scale(Kind):
 
     # How people's values are described and drawn from.
 
-    @abstractmethod
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
-        """What gold holds, as JSON values by name."""
+        """Return how often gold has each value, as JSON values by name."""
+        counts = Counter(self.category(value) for value in values)
+        return {f"{self.noun}s": dict(counts.most_common())}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         """Whether each case holds what is looked for, or what is rarer: two sides to draw from."""
