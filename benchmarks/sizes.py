@@ -7,6 +7,7 @@
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,12 @@ from jurist.programs.state import PromptState
 
 PARTS = (0.25, 0.5, 1.0)
 """Shares of the full size at which each command is measured."""
+
+
+_OPENING = "Agent: Thank you for calling the service line of our house, how may I help you today?"
+_SYLLABLES = [
+    consonant + vowel + end for consonant in "bdfgklmnprstvz" for vowel in "aeiou" for end in ("", "n", "r")
+]
 
 
 @dataclass(frozen=True)
@@ -53,11 +60,19 @@ def row_of(number: int) -> dict[str, str]:
 
 
 def write_gold(folder: Path, rows: int) -> None:
-    """Write labelled rows, two to a group."""
+    """Write labelled rows, two to a group; they share an opening and differ in all that follows."""
+    vocabulary = [first + second for first in _SYLLABLES for second in _SYLLABLES]
     with (folder / "gold.jsonl").open("w", encoding="utf-8") as file:
         for number in range(rows):
-            labelled = {**row_of(number), "group": f"g{number // 2}", "factual": number % 3 > 0}
-            file.write(json.dumps(labelled) + "\n")
+            draw = random.Random(number)
+            words = draw.choices(vocabulary, k=45)
+            row = {
+                "conversation": f"{_OPENING} Customer: {' '.join(words[:20])}. Agent: {' '.join(words[20:40])}.",
+                "claim": f"The agent says {' '.join(words[40:])}, case {number}.",
+                "group": f"g{number // 2}",
+                "factual": number % 3 > 0,
+            }
+            file.write(json.dumps(row) + "\n")
 
 
 def write_output(folder: Path, rows: int) -> None:

@@ -12,53 +12,21 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..cases import Case, text_hash
 from ..text.ranking import folded
 from ..text.wording import normalised, strings
+from .containment import MIN_CHARACTERS, find_holders
 from .near import Sketches, clusters, from_text, sketches, to_text
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-MIN_CHARACTERS = 40
-"""The length from which a text that two places share counts, in characters after normalisation."""
 _LONG = 40
 """Letters and digits from which evidence that nearly repeats is a copy, and not chance."""
-_BLOCK = MIN_CHARACTERS // 2
-_TRIED = 8
-"""Blocks of a wanted text, about, of which the one that fewest texts have is looked up."""
-
-P = TypeVar("P")
-
-
-class Index(Generic[P]):
-    """Finds which of many texts hold a given text: any occurrence covers one whole block of half the least length."""
-
-    def __init__(self, texts: Iterable[tuple[str, P]]) -> None:
-        self._texts = [(text, place) for text, place in texts if len(text) >= MIN_CHARACTERS]
-        self._blocks: dict[str, list[tuple[int, int]]] = {}
-        for number, (text, _) in enumerate(self._texts):
-            for start in range(0, len(text) - _BLOCK + 1, _BLOCK):
-                self._blocks.setdefault(text[start : start + _BLOCK], []).append((number, start))
-
-    def holding(self, wanted: str) -> Iterator[P]:
-        """Yield the place of every text that holds ``wanted``."""
-        if len(wanted) < MIN_CHARACTERS:
-            return
-        for offset in range(_BLOCK):
-            starts = range(offset, len(wanted) - _BLOCK + 1, _BLOCK)
-            tried = starts[:: max(1, len(starts) // _TRIED)]
-            # what many texts begin with is no help: any block of those that an occurrence covers would do
-            blocks = {at: self._blocks.get(wanted[at : at + _BLOCK], []) for at in tried}
-            at, found = min(blocks.items(), key=lambda block: len(block[1]))
-            for number, start in found:
-                text, place = self._texts[number]
-                if start >= at and text.startswith(wanted, start - at):
-                    yield place
 
 
 def texts_of(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[str]:
@@ -81,20 +49,26 @@ def evidence_fields(judge: Judge) -> list[str]:
     return [name for name in judge.input_fields if name not in apart]
 
 
-def sharing(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
-    """Yield cases of several groups, of which one has an evidence text that the inputs of the others hold."""
-    common = judge.common or ()
-    judged = (*judge.answer.unit_fields, *common)
-    known = constants(cases, judged)
-    first = {
-        (text, case.group): case for case in reversed(cases) for text in texts_of(case.inputs, without=common)
-    }
-    index = Index((text, case) for (text, _), case in first.items())
-    wanted = {text for case in cases for text in texts_of(case.inputs, without=judged)} - known
-    for text in sorted(wanted):
-        holders = {case.group: case for case in index.holding(text)}
-        if len(holders) > 1:
-            yield list(holders.values())
+def find_shared_evidence(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
+    """Yield cases of several groups, one of each, whose inputs hold an evidence text of one of them."""
+    common_fields = judge.common or ()
+    fields_without_evidence = (*judge.answer.unit_fields, *common_fields)
+    evidence_texts: set[str] = set()
+    cases_of_text: dict[str, dict[str, Case]] = {}  # text -> group -> its first case with this text
+    for case in cases:
+        evidence_texts.update(texts_of(case.inputs, without=fields_without_evidence))
+        for text in texts_of(case.inputs, without=common_fields):
+            cases_of_text.setdefault(text, {}).setdefault(case.group, case)
+
+    texts = list(cases_of_text)
+    wanted_texts = sorted(evidence_texts - constants(cases, fields_without_evidence))
+    for holders in find_holders(wanted_texts, texts):
+        case_of_group: dict[str, Case] = {}
+        for number in holders:
+            for group, case in cases_of_text[texts[number]].items():
+                case_of_group.setdefault(group, case)
+        if len(case_of_group) > 1:
+            yield list(case_of_group.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +84,7 @@ def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
     fields = evidence_fields(judge) or list(judge.answer.unit_fields)
     sources: dict[str, str] = {}
     united = {case.group: {case.group} for case in cases}  # group -> all that are one with it
-    for members in (*_near_in(cases, fields), *sharing(judge, cases)):
+    for members in (*_near_in(cases, fields), *find_shared_evidence(judge, cases)):
         for case in members:
             sources.setdefault(case.group, case.source)
         parts = {id(part): part for part in (united[case.group] for case in members)}

@@ -1,21 +1,47 @@
-"""Leaks: whether the test part of a split, or what stands in it, is seen in train, in dev or in a prompt."""
+"""Leaks: whether the test part of a split, or one of its texts, is seen in train, in dev or in a prompt."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..cases import Case
 from ..errors import GoldError
 from ..text.wording import normalised, strings
-from .copies import Index, constants, texts_of
+from .containment import find_holders
+from .copies import constants, texts_of
 
 if TYPE_CHECKING:
     from ..programs.state import Demo, PromptState
     from .splits import Split
 
-_Place: TypeAlias = tuple[str, str]
-"""The id of a prompt's state, and where in it, in words."""
+_SHOWN_CHARACTERS = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where a text stands in a prompt."""
+
+    state_id: str
+    words: str  # for people, such as "demonstration 2 of 'judge'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PromptText:
+    """A text of one or more prompts."""
+
+    text: str  # normalised
+    in_demonstration: bool
+    places: list[_Place] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Demonstration:
+    """A demonstration of one or more prompts."""
+
+    values: Demo
+    places: list[_Place] = field(default_factory=list)
 
 
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
@@ -23,16 +49,22 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     # A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case, or the whole
     # case, in a demonstration; an evidence or unit text of a test case inside an instruction, unless train or dev hold
     # the same unit.
-    seen = (*split.train, *split.dev)
-    ids, groups = {case.id: case for case in seen}, {case.group: case for case in seen}
-    again = "split again by group"
+    case_of_id: dict[str, Case] = {}
+    case_of_group: dict[str, Case] = {}
+    for case in (*split.train, *split.dev):
+        case_of_id[case.id] = case
+        case_of_group[case.group] = case
+
+    hint = "split again by group"
     for case in split.test:
-        if (other := ids.get(case.id)) is not None:
-            message = f"leak: the test case {case.source} is also in train or dev, {other.source}"
-            raise GoldError(message, hint=again)
-        if (other := groups.get(case.group)) is not None:
-            where = f"in test ({case.source}) and in train or dev ({other.source})"
-            raise GoldError(f"leak: the group {case.group!r} is {where}", hint=again)
+        same_case = case_of_id.get(case.id)
+        if same_case is not None:
+            message = f"leak: the test case {case.source} is also in train or dev, {same_case.source}"
+            raise GoldError(message, hint=hint)
+        same_group = case_of_group.get(case.group)
+        if same_group is not None:
+            where = f"in test ({case.source}) and in train or dev ({same_group.source})"
+            raise GoldError(f"leak: the group {case.group!r} is {where}", hint=hint)
     for leak in leaks_of(split, states).values():
         raise leak
 
@@ -40,55 +72,83 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
 def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError]:
     """Return, by the id of its state, the first leak of each prompt that shows something of the test part."""
     leaks: dict[str, GoldError] = {}
-    prompts, demos = _prompt_texts(states)
-    if not prompts:
+    prompt_texts, demonstrations = _read_prompts(states)
+    if not prompt_texts:
         return leaks
-    judge, seen = split.judge, (*split.train, *split.dev)
-    fields = (*judge.answer.unit_fields, *(judge.common or ()))
-    constant = constants((*seen, *split.test), fields)
-    known = _unit_texts(seen, fields) | constant
-    index = Index((text, (in_demo, places)) for (text, in_demo), places in prompts.items())
+
+    judge = split.judge
+    fields_without_evidence = (*judge.answer.unit_fields, *(judge.common or ()))
+    seen_cases = (*split.train, *split.dev)
+    constant_texts = constants((*seen_cases, *split.test), fields_without_evidence)
+    allowed_units = _unit_texts(seen_cases, fields_without_evidence) | constant_texts
+
+    rendered_values = [judge.prompt_values(case.inputs) for case in split.test]
+    evidence_of_case: list[set[str]] = []
+    units_of_case: list[set[str]] = []
+    for case, values in zip(split.test, rendered_values, strict=True):
+        evidence = set(texts_of(case.inputs, without=fields_without_evidence))
+        evidence.update(texts_of(values, without=fields_without_evidence))
+        evidence_of_case.append(evidence - constant_texts)
+        units_of_case.append(_unit_texts([case], fields_without_evidence) - allowed_units)
+    sealed_texts = sorted(set().union(*evidence_of_case, *units_of_case))
+    holders = find_holders(sealed_texts, [prompt_text.text for prompt_text in prompt_texts])
+    holders_of_text = dict(zip(sealed_texts, holders, strict=True))
 
     def note(places: Iterable[_Place], what: str) -> None:
-        for state, where in places:
+        for place in places:
             hint = "compile again on this split: the prompt was made with test rows in sight"
-            leaks.setdefault(state, GoldError(f"leak: {where} {what}", hint=hint))
+            leaks.setdefault(place.state_id, GoldError(f"leak: {place.words} {what}", hint=hint))
 
-    for case in split.test:
-        values = judge.prompt_values(case.inputs)
-        for demo, places in demos.values():
-            if all(demo.get(name) == value for name, value in values.items()):
-                note(places, f"is the test case {case.source}")
-        evidence = {text for inputs in (case.inputs, values) for text in texts_of(inputs, without=fields)}
-        evidence -= constant
-        for text in sorted(evidence | (_unit_texts([case], fields) - known)):
-            shown = repr(text if len(text) <= 60 else text[:57] + "...")
-            for in_demo, places in index.holding(text):
+    for number, case in enumerate(split.test):
+        for demonstration in demonstrations:
+            if _shows_values(demonstration.values, rendered_values[number]):
+                note(demonstration.places, f"is the test case {case.source}")
+        evidence = evidence_of_case[number]
+        for text in sorted(evidence | units_of_case[number]):
+            for holder in holders_of_text[text]:
+                prompt_text = prompt_texts[holder]
                 # a claim may repeat across conversations, so a demonstration may hold it
-                if text in evidence or not in_demo:
-                    note(places, f"holds {shown} of the test case {case.source}")
+                if text in evidence or not prompt_text.in_demonstration:
+                    note(prompt_text.places, f"holds {_shorten(text)!r} of the test case {case.source}")
     return leaks
 
 
+def _shows_values(demo: Demo, values: Demo) -> bool:
+    return all(demo.get(name) == value for name, value in values.items())
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    return text[: _SHOWN_CHARACTERS - 3] + "..."
+
+
 def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:
-    """Return the normalised texts of what is judged."""
-    values = (case.inputs[name] for case in cases for name in fields)
-    return {normalised(text) for value in values for text in strings(value)}
+    """Return the normalised texts of the judged fields."""
+    texts: set[str] = set()
+    for case in cases:
+        for name in fields:
+            texts.update(map(normalised, strings(case.inputs[name])))
+    return texts
 
 
-def _prompt_texts(
-    states: Iterable[PromptState],
-) -> tuple[dict[tuple[str, bool], list[_Place]], dict[str, tuple[Demo, list[_Place]]]]:
-    """Return the texts of prompts, and whether of a demonstration, and the demonstrations, with where each stands."""
-    texts: dict[tuple[str, bool], list[_Place]] = {}
-    demos: dict[str, tuple[Demo, list[_Place]]] = {}
+def _read_prompts(states: Iterable[PromptState]) -> tuple[Sequence[_PromptText], Sequence[_Demonstration]]:
+    """Return the texts of prompts and their demonstrations, each once, with the places where it stands."""
+    texts: dict[tuple[str, bool], _PromptText] = {}
+    demonstrations: dict[str, _Demonstration] = {}
+
+    def add_text(text: str, place: _Place, *, in_demonstration: bool) -> None:
+        prompt_text = _PromptText(text=text, in_demonstration=in_demonstration)
+        texts.setdefault((text, in_demonstration), prompt_text).places.append(place)
+
     for state in states:
         for name, prompt in state.predictors.items():
-            instruction = normalised(prompt.instructions)
-            texts.setdefault((instruction, False), []).append((state.id, f"the instruction of {name!r}"))
+            place = _Place(state_id=state.id, words=f"the instruction of {name!r}")
+            add_text(normalised(prompt.instructions), place, in_demonstration=False)
             for number, demo in enumerate(prompt.examples, 1):
-                place = state.id, f"demonstration {number} of {name!r}"
-                demos.setdefault(repr(sorted(demo.items())), (demo, []))[1].append(place)
+                place = _Place(state_id=state.id, words=f"demonstration {number} of {name!r}")
+                key = repr(sorted(demo.items()))
+                demonstrations.setdefault(key, _Demonstration(values=demo)).places.append(place)
                 for text in texts_of(demo):
-                    texts.setdefault((text, True), []).append(place)
-    return texts, demos
+                    add_text(text, place, in_demonstration=True)
+    return list(texts.values()), list(demonstrations.values())

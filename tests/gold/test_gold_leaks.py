@@ -10,7 +10,7 @@ from judges import CHECK
 
 from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold.copies import MIN_CHARACTERS, Index
+from jurist.gold.containment import MIN_CHARACTERS, find_holders
 from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
 from jurist.programs.state import Demo, PredictorPrompt, PromptState
@@ -112,11 +112,21 @@ _LETTERS = st.text("ab ", max_size=120).map(normalised)
 
 
 @given(st.lists(_LETTERS, max_size=4), _LETTERS, st.integers(0, 80), st.integers(0, 80))
-def test_the_index_finds_the_texts_that_hold_one(
-    texts: list[str], more: str, start: int, length: int
-) -> None:
+def test_all_texts_that_hold_one_are_found(texts: list[str], more: str, start: int, length: int) -> None:
     wanted = more[start : start + MIN_CHARACTERS + length]
     every = [*texts, more, f"x{more}", more[1:]]
-    index = Index((text, number) for number, text in enumerate(every))
-    expected = {n for n, text in enumerate(every) if wanted in text and len(wanted) >= MIN_CHARACTERS}
-    assert set(index.holding(wanted)) == expected
+    # all at once, with others of the same beginning, the same end, and another length
+    parts = [wanted, wanted[:-1], wanted[1:], wanted, more, *texts, more[: MIN_CHARACTERS + 5], f"{wanted}a"]
+    expected = [[n for n, text in enumerate(every) if len(p) >= MIN_CHARACTERS and p in text] for p in parts]
+    assert find_holders(parts, every) == expected
+
+
+def test_texts_are_found_across_portions_and_in_repetitive_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jurist.gold.containment._PORTION", 100)
+    monkeypatch.setattr("jurist.gold.containment._CANDIDATES", 7)
+    surrogates = "\ud800" * 45
+    every = ["ab" * length for length in range(1, 150, 9)]
+    every += ["ab" * 60 + surrogates, "", surrogates]
+    expected = [[n for n, text in enumerate(every) if len(p) >= MIN_CHARACTERS and p in text] for p in every]
+    assert find_holders(every, every) == expected
+    assert find_holders([], every) == find_holders(every, [])[:0] == []
