@@ -8,9 +8,9 @@ from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, Judg
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import human_ceiling, rater_agreement
 from ..gold.goldset import Gold, describe, import_gold, write_split
-from ..gold.raters import rating_columns, rules_of, strata
+from ..gold.raters import Rule, Strata, rating_columns, rules_of, strata
 from ..gold.rejects import Rejects
-from ..gold.rows import RESOLVED, row_keys
+from ..gold.rows import row_keys
 from ..gold.splits import PARTS
 from ..gold.writing import write_whole
 from ..jobs.incoming import with_names
@@ -23,7 +23,7 @@ from .printing import Part, Result
 
 
 def gold_name(options: JudgedGold) -> str:
-    """Return the gold that is named, with ``--gold`` or without."""
+    """Return the name of the gold, given with ``--gold`` or without."""
     name = options.gold or options.source
     if name is None:
         raise UsageError("no gold is named", hint="add --gold PATH|NAME")
@@ -31,60 +31,88 @@ def gold_name(options: JudgedGold) -> str:
 
 
 def check(options: CheckOptions) -> Result:
-    """Validate all rows, describe those that can be used, and try the split."""
-    judge, bad = find_judge(options.judge, store_of(options)), Rejects(options.rejects)
+    """Validate all rows, describe the gold of usable rows, and try the split."""
+    judge = find_judge(options.judge, store_of(options))
+    rejects = Rejects(options.rejects)
     try:
-        gold = Gold.load(gold_name(options), judge, mapping=mapping_of(options), rejects=bad)
-        if options.rejects is None and (refusal := bad.refusal()):
+        gold = Gold.load(gold_name(options), judge, mapping=mapping_of(options), rejects=rejects)
+        refusal = rejects.refusal()
+        if options.rejects is None and refusal:
             raise refusal
     except GoldError as error:
-        if not bad.count:
+        if not rejects.count:
             raise
-        words = f"error: {error if options.rejects else bad.first}"
-        return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[words], code=1)
-    parts, near = gold.split(options.seed, shares_of(options.split)), gold.near_copies
-    facts = {**describe(gold), "split": {name: len(parts.part(name)) for name in PARTS}}
-    rows = [[name, _words(value)] for name, value in facts.items()]
-    remarks = [
-        *([f"{plural(bad.count, 'row')} set aside in {bad.path}"] if bad.count else []),
-        *gold.notes,
-        *filter(None, [gold.unlabelled_words]),
-        *gold.blank_words,
+        message = error if options.rejects else rejects.first
+        return Result(
+            data=_problems(rejects), body=[_problem_table(rejects)], notes=[f"error: {message}"], code=1
+        )
+
+    parts = gold.split(options.seed, shares_of(options.split))
+    sizes = {name: len(parts.part(name)) for name in PARTS}
+    facts = {**describe(gold), "split": sizes}
+    near_copies = [asdict(copies) for copies in gold.near_copies]
+    remarks = _check_remarks(gold, rejects) or ["no problem found"]
+    if parts.near_words:
+        remarks.append(parts.near_words)
+    body: list[Part] = [
+        f"{gold.name}: {'; '.join(remarks)}",
+        table("", ["what", "value"], [[name, _cell(value)] for name, value in facts.items()]),
     ]
-    if near:
-        groups, example = sum(len(copies.groups) for copies in near), " and ".join(near[0].sources[:2])
-        remarks.append(f"{groups} groups hold near copies and count as {len(near)}, for example {example}")
+    if rejects.count:
+        body.append(_problem_table(rejects))
     return Result(
-        data={**facts, **_problems(bad), "near_copies": [*map(asdict, near)], "near_test": parts.copies},
-        body=[
-            f"{gold.name}: "
-            + "; ".join([*(remarks or ["no problem found"]), *filter(None, [parts.near_words])]),
-            table("", ["what", "value"], rows),
-            *([_problem_table(bad)] if bad.count else []),
-        ],
+        data={**facts, **_problems(rejects), "near_copies": near_copies, "near_test": parts.copies},
+        body=body,
         notes=list(gold.shared_words),
     )
 
 
-def _words(value: Any) -> Any:
-    """Return counts of parts, or of labels of each criterion, on one line; else a cell."""
+def _check_remarks(gold: Gold, rejects: Rejects) -> list[str]:
+    """Return what a user should know about the rows of a gold set, each in some words."""
+    remarks: list[str] = []
+    if rejects.count:
+        remarks.append(f"{plural(rejects.count, 'row')} set aside in {rejects.path}")
+    remarks.extend(gold.notes)
+    if gold.unlabelled_words:
+        remarks.append(gold.unlabelled_words)
+    remarks.extend(gold.blank_words)
+    if gold.near_copies:
+        group_count = sum(len(copies.groups) for copies in gold.near_copies)
+        example = " and ".join(gold.near_copies[0].sources[:2])
+        remarks.append(
+            f"{group_count} groups hold near copies and count as {len(gold.near_copies)}, for example {example}"
+        )
+    return remarks
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell of a table: counts by name on one line, and ``-`` for none."""
     if isinstance(value, dict):
-        nested = any(isinstance(part, dict) for part in value.values())
-        return ("; " if nested else ", ").join(
-            f"{name} {_words(part)}" for name, part in value.items()
-        ) or "-"
-    return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else value
+        if not value:
+            return "-"
+        is_nested = any(isinstance(part, dict) for part in value.values())
+        separator = "; " if is_nested else ", "
+        return separator.join(f"{name} {_cell(part)}" for name, part in value.items())
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return value
 
 
-def _problems(bad: Rejects) -> dict[str, Any]:
-    return {"problems": [*map(asdict, bad.problems())]} if bad.count else {}
+def _problems(rejects: Rejects) -> dict[str, Any]:
+    """Return the problems of rejected rows as JSON values; nothing without any."""
+    if not rejects.count:
+        return {}
+    return {"problems": [asdict(problem) for problem in rejects.problems()]}
 
 
-def _problem_table(bad: Rejects) -> Table:
-    rows = [
-        [problem.rows, problem.field or "-", problem.reason, ", ".join(problem.places), problem.hint]
-        for problem in bad.problems()
-    ]
+def _problem_table(rejects: Rejects) -> Table:
+    """Return a table of the problems of rejected rows."""
+    rows: list[list[Any]] = []
+    for problem in rejects.problems():
+        places = ", ".join(problem.places)
+        rows.append([problem.rows, problem.field or "-", problem.reason, places, problem.hint])
     return table("what is wrong", ["rows", "field", "problem", "first places", "what to do"], rows)
 
 
@@ -92,52 +120,62 @@ def import_(options: ImportOptions) -> Result:
     """Write canonical JSONL."""
     check_apart(options.output, *options.gold)
     judge = find_judge(options.judge, store_of(options))
-    bad = None if options.rejects is None else Rejects(options.rejects)
+    rejects = None if options.rejects is None else Rejects(options.rejects)
     gold = import_gold(
         options.gold,
         judge,
         Path(options.output),
         merge=options.merge,
         mapping=mapping_of(options),
-        rejects=bad,
+        rejects=rejects,
     )
-    cases, unlabelled = len(gold.cases), len(gold.ambiguous)
+    case_count = len(gold.cases)
+    unlabelled_count = len(gold.ambiguous)
+    left_out_count = gold.skipped - unlabelled_count
+    rejected_count = rejects.count if rejects else 0
+    rejected_words = ""
+    if rejects and rejected_count:
+        rejected_words = f"; {rejected_count} rows that cannot be used are in {rejects.path}"
+
+    body: list[Part] = []
+    if options.merge is None:
+        body.append(f"{plural(case_count, 'case')} written to {options.output}{rejected_words}")
+    else:
+        body.append(
+            f"{case_count + unlabelled_count} cases written to {options.output}, {unlabelled_count} of them "
+            f"without any label; {left_out_count} that nobody labelled are left out{rejected_words}"
+        )
+        body.append(strata_line(strata(gold)))
+    body.extend(_keep_names(options, judge))
     data = {
         "output": options.output,
-        "cases": cases,
-        "without_label": unlabelled,
-        "left_out": gold.skipped - unlabelled,
-        "rejected": bad.count if bad else 0,
+        "cases": case_count,
+        "without_label": unlabelled_count,
+        "left_out": left_out_count,
+        "rejected": rejected_count,
     }
-    named = _keep_names(options, judge)
-    aside = f"; {bad.count} rows that cannot be used are in {bad.path}" if bad and bad.count else ""
-    if options.merge is None:
-        return Result(data=data, body=[f"{plural(cases, 'case')} written to {options.output}{aside}", *named])
-    line = (
-        f"{cases + unlabelled} cases written to {options.output}, {unlabelled} of them "
-        f"without any label; {gold.skipped - unlabelled} that nobody labelled are left out{aside}"
-    )
-    return Result(data=data, body=[line, strata_line(strata(gold)), *named])
+    return Result(data=data, body=body)
 
 
 def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
     """Write the names of columns and labels into the judge's file, and return the line that says so, if any."""
-    named, _, variable = options.judge.rpartition(":")
-    file = Path(named)
-    columns, values = dict(options.columns), dict(options.labels)
-    if not (columns or values) or file.suffix != ".py" or not file.is_file():
+    path, _, variable = options.judge.rpartition(":")
+    file = Path(path)
+    columns = dict(options.columns)
+    labels = dict(options.labels)
+    if not (columns or labels) or file.suffix != ".py" or not file.is_file():
         return []
-    # a column that is called like a field would be renamed in the file that was just written, too
-    clashing = [column for column in columns if column in row_keys(judge)]
-    before = file.read_bytes().decode("utf-8", "surrogateescape")
-    after = None if clashing else with_names(before, variable, columns, values)
-    words = ", ".join([*columns, *values])
-    if after is None:
-        return [f"{file} is not changed: name {words} with --column and --map wherever such files are read"]
-    if after == before:
+    names = ", ".join([*columns, *labels])
+    text = file.read_bytes().decode("utf-8", "surrogateescape")
+    # A column that is called like a field of the judge would also be renamed in the file that was just written.
+    clashes = any(column in row_keys(judge) for column in columns)
+    new_text = None if clashes else with_names(text, variable, columns, labels)
+    if new_text is None:
+        return [f"{file} is not changed: name {names} with --column and --map wherever such files are read"]
+    if new_text == text:
         return []
-    write_whole(after.encode("utf-8", "surrogateescape"), file)
-    return [f"{file} now reads {words} in such files: --column and --map can be left out"]
+    write_whole(new_text.encode("utf-8", "surrogateescape"), file)
+    return [f"{file} now reads {names} in such files: --column and --map can be left out"]
 
 
 def split(options: SplitGoldOptions) -> Result:
@@ -156,37 +194,40 @@ def split(options: SplitGoldOptions) -> Result:
 def agreement(options: AgreementOptions) -> Result:
     """Compare the raters of a gold set, with what each merging rule leaves ambiguous."""
     judge = find_judge(options.judge, store_of(options))
-    # rows that raters labelled and nobody merged yet have no gold label
+    # Rows that raters labelled and nobody merged yet have no gold label.
     gold = gold_of(gold_name(options), judge, options, labelled=False)
-    raters = sorted({name for case in gold.cases for name in case.ratings} - {RESOLVED})
+    ratings, groups = rating_columns(gold.cases)
+    raters = list(ratings)
     if len(raters) < 2:
+        who = f"one rater, {raters[0]}" if raters else "no rater"
         raise GoldError(
-            f"{gold.name} has the labels of {f'one rater, {raters[0]}' if raters else 'no rater'}",
+            f"{gold.name} has the labels of {who}",
             hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
         )
-    ratings, groups = rating_columns(gold.cases)
     measured = rater_agreement(ratings, judge.comparison, groups=groups)
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
-    merged = {rule: strata(gold, rule) for rule in rules_of(judge.answer.scale)}
+    strata_by_rule: dict[Rule, Strata] = {}
+    rules: dict[str, Any] = {}
+    for rule in rules_of(judge.answer.scale):
+        units = strata(gold, rule)
+        strata_by_rule[rule] = units
+        rules[rule] = {
+            "labelled": units.labelled,
+            "ambiguous": sum(units.ambiguous.values()),
+            "by_category": units.ambiguous,
+        }
     data = {
         "gold": gold.name,
         "judge": judge.name,
         **asdict(measured),
         "ceiling": ceiling_card(ceiling),
-        "rules": {
-            rule: {
-                "labelled": units.labelled,
-                "ambiguous": sum(units.ambiguous.values()),
-                "by_category": units.ambiguous,
-            }
-            for rule, units in merged.items()
-        },
+        "rules": rules,
     }
-    several = f"{measured.units} units with two ratings or more, in {measured.groups} groups"
+    rated = f"{measured.units} units with two ratings or more, in {measured.groups} groups"
     body: list[Part] = [
-        f"{gold.name}: {len(measured.raters)} raters, {several}; {measured.skipped} units with fewer ratings",
-        *agreement_tables(measured),
-        ceiling_table(ceiling),
-        rules_table(merged),
+        f"{gold.name}: {len(measured.raters)} raters, {rated}; {measured.skipped} units with fewer ratings",
     ]
+    body.extend(agreement_tables(measured))
+    body.append(ceiling_table(ceiling))
+    body.append(rules_table(strata_by_rule))
     return Result(data=data, body=body)
