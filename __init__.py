@@ -16,27 +16,63 @@ Importing this package is cheap: DSPy and everything else that is heavy is
 imported by the first call that needs it.
 """
 
-import re
 from importlib import import_module
-from pathlib import Path
-from typing import Any
 
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_HOMES = {name: home for home, name in re.findall(r"^from \.([\w.]+) import (\w+) as ", _STUB, re.M)}
-"""Public name -> the module that has it."""
-__all__ = sorted([*_HOMES, "__version__"])
+MODULES = {
+    "Artifact": "keeping.artifact_card",
+    "Budget": "engines.meter",
+    "Cascade": "jobs.cascading",
+    "Case": "cases",
+    "Check": "evaluation.checked_items",
+    "Comparison": "jobs.comparing",
+    "Compiled": "jobs.compiling",
+    "Generator": "programs.generator",
+    "Gold": "gold.goldset",
+    "Judge": "programs.judge",
+    "JuristError": "errors",
+    "LabelSet": "programs.answers.whole",
+    "LoadedJudge": "keeping.loading",
+    "Model": "engines.models",
+    "ObjectSet": "programs.answers.whole",
+    "OneLabel": "programs.answers.labels",
+    "Preference": "programs.answers.labels",
+    "Proof": "evaluation.proof",
+    "Rejects": "gold.rejects",
+    "RowMapping": "gold.mapping",
+    "Sampling": "evaluation.votes",
+    "Score": "programs.answers.whole",
+    "StoppedError": "errors",
+    "Store": "keeping.artifacts",
+    "Verdict": "programs.verdicts",
+    "assert_judge": "api",
+    "cascade": "api",
+    "compare": "api",
+    "compile": "jobs.compiling",
+    "evaluate": "api",
+    "export": "jobs.exporting",
+    "frozen": "programs.frozen",
+    "gate": "api",
+    "harden": "api",
+    "judge": "jobs.judges",
+    "load": "jobs.judges",
+    "prove": "jobs.unlabelled",
+    "run": "jobs.judges",
+    "verifier": "programs.frozen",
+}
+"""Public name -> the module that defines it; ``__init__.pyi`` tells type checkers the same, as a test holds."""
+__all__ = sorted([*MODULES, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
-    """Import what is asked for, and only that."""
+def __getattr__(name: str) -> object:
+    """Return a public object, whose module is imported now."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("jurist")
-    home = _HOMES.get(name)
-    if home is None:
+    module = MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'jurist' has no attribute {name!r}")
-    return getattr(import_module(f".{home}", __name__), name)
+    return getattr(import_module(f".{module}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The public names and the modules that they are from: types are checked by it, and ``__init__.py`` reads it."""
+"""The public names with their types, for type checkers; ``__init__.py`` has the same table."""
 
 from .api import assert_judge as assert_judge
 from .api import cascade as cascade

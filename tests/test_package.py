@@ -1,10 +1,13 @@
 """The package as it is installed: cheap to import, complete, and writing nothing by itself."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ import jurist
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = ("dspy", "datasets", "sklearn", "numpy", "pydantic", "rich", "optuna", "openai", "litellm")
+MODULE_OF = {"scikit-learn": "sklearn", "markdown-it-py": "markdown_it"}
+"""Requirement -> its module, where the two are called differently."""
 HELP = "from jurist.cli import main\ntry:\n    main({argv})\nexcept SystemExit:\n    pass\n"
 
 
@@ -60,6 +65,53 @@ def test_loading_every_public_name_writes_nothing_where_the_user_is(tmp_path: Pa
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(jurist, name)
     assert name in dir(jurist)
+
+
+def test_type_checkers_see_the_same_public_names() -> None:
+    stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
+    typed = {}
+    for node in stub.body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                typed[alias.asname] = node.module
+    assert typed == jurist.MODULES
+
+
+def imported_packages(files: Iterable[Path]) -> set[str]:
+    """Return the top-level names of what files import, without Python's own modules."""
+    names = set()
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.partition(".")[0])
+    return names - set(sys.stdlib_module_names)
+
+
+def declared_modules(*extras: str) -> set[str]:
+    """Return the modules that the declared requirements of the package, and of extras, bring under their own name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements = list(project["dependencies"])
+    for extra in extras:
+        requirements += project["optional-dependencies"][extra]
+    names = {re.split(r"[<>=\[ ]", requirement)[0] for requirement in requirements}
+    return {MODULE_OF.get(name, name.replace("-", "_")) for name in names}
+
+
+def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
+    files = [*ROOT.glob("*.py")]
+    for folder in jurist_folders():
+        files += folder.rglob("*.py")
+    imported = imported_packages(files)
+    assert imported - declared_modules("serve") == set()
+    assert declared_modules() - imported == set()
+
+
+def jurist_folders() -> list[Path]:
+    """Return the folders of the package that hold code."""
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    return sorted({ROOT / name.split(".")[1] for name in packages if "." in name})
 
 
 def test_another_name_is_not() -> None:
