@@ -13,7 +13,7 @@ from .jobs.cascading import Cascade, Cascading
 from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
-from .jobs.judges import JudgeLike, in_order, judges_of
+from .jobs.judges import JudgeLike, contenders_of, in_order
 from .jobs.surface import Asking, GoldLike, ModelLike, started
 
 
@@ -42,7 +42,7 @@ def _measured(
     asking: Asking,
     *,
     title: str = "",
-    load: Callable[..., Any] = judges_of,
+    load: Callable[..., Any] = contenders_of,
     **more: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,6 @@ from ..keeping.trust import Trust
 from ..programs.judge import Judge
 from .printing import remark
 
-Load = Callable[..., LoadedJudge]
 """What loads a judge by its name, for a store."""
 
 
@@ -111,7 +110,6 @@ def judge_of(
     options: JudgingOptions | AssessOptions | DetectorOptions,
     store: Store,
     model: str,
-    load: Load = load_judge,
     **others: Any,
 ) -> LoadedJudge:
     """Return a judge as the options say, or as it was proven, for a model whose settings are open yet."""
@@ -120,7 +118,7 @@ def judge_of(
     if isinstance(options, JudgingOptions):
         adapter = options.adapter
         about["verifier"] = verifier_model(options, options.timeout, options.seed)
-    loaded = load(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
+    loaded = load_judge(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
     if isinstance(options, JudgingOptions):
         loaded = replace(loaded, redraws=options.redraw)
     return loaded

@@ -23,7 +23,7 @@ from ..arguments.scoring import (
 )
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
-from ..engines.models import RECORDED, Model
+from ..engines.models import Model
 from ..evaluation.paired import wide
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
@@ -31,8 +31,9 @@ from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening, suite
 from ..keeping.artifact_card import Artifact
-from ..keeping.loaders import load
+from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
+from ..keeping.logs import LogReference, is_log
 from ..keeping.paying import PaidJob
 from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
@@ -172,7 +173,12 @@ def compare(options: CompareOptions) -> Result:
 def cascade(options: CascadeOptions) -> Result:
     """Choose a cascade on gold; exit code 3 if none was shown to agree enough."""
     terminal = _Scoring(options)
-    loaded = [judge_of(name, options, terminal.store, OFFLINE_MODEL, load) for name in options.judges]
+    loaded: list[LoadedJudge | LogReference] = []
+    for name in options.judges:
+        if is_log(name):
+            loaded.append(LogReference.of(name, options.threshold))
+        else:
+            loaded.append(judge_of(name, options, terminal.store, OFFLINE_MODEL))
     cascaded = choose_cascade(
         with_models(
             loaded,
@@ -317,9 +323,9 @@ def three(options: DetectorOptions) -> Result:
     return Result(data=data, body=body)
 
 
-def _contenders(options: DetectorOptions, reference: str, gold: Gold) -> list[LoadedJudge]:
+def _contenders(options: DetectorOptions, reference: str, gold: Gold) -> Sequence[Contender]:
     """Return a detector with each model, or the verdicts of a log; strictness goes to those that have it."""
-    if reference.startswith(RECORDED):
+    if is_log(reference):
         return [recorded_detector(reference, gold)]
     store, model = store_of(options), options.names[0]
     judge = judge_of(reference, options, store, model, strictness=None)

@@ -147,7 +147,9 @@ def verdicts(
     judge: LoadedJudge, cases: Sequence[Case | None], on_step: Callable[[], None] = lambda: None
 ) -> list[Verdict | None]:
     """Return what a judge says of each case; ``None`` where there is none to be judged."""
-    asked = iter(judge.asker().ask_all([case for case in cases if case], lambda index, verdict: on_step()))
+    asked = iter(
+        judge.verdicts([case for case in cases if case], on_verdict=lambda index, verdict: on_step())
+    )
     return [next(asked) if case else None for case in cases]
 
 
@@ -156,7 +158,7 @@ def assess(work: Assessment, surface: Surface) -> tuple[list[Any], dict[str, Any
     doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
     with surface.asking(work, doing) as (job, on_step):
         judge = replace(work.judge, context=job.contexts["judge"])
-        verdicts = judge.asker().ask_all(work.held_out, lambda index, verdict: on_step())
+        verdicts = judge.verdicts(work.held_out, on_verdict=lambda index, verdict: on_step())
         known = list(zip(work.held_out, verdicts, strict=True))
         results = list[Any]()
         for role, model in zip(work.roles[1:], work.targets, strict=True):

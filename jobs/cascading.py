@@ -16,8 +16,9 @@ from ..evaluation.trust import Trust
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import described
-from ..keeping.loaders import RecordedJudge, as_member, said_by
+from ..keeping.loaders import as_member, sure_answer
 from ..keeping.loading import LoadedJudge
+from ..keeping.logs import Log, LogReference
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import SEEN
 from ..optimizers.candidate import Spent, spent
@@ -129,7 +130,9 @@ class Cascading(Experiment):
             if not 0 < value < 1:
                 hint = "give a number above 0 and below 1, such as 0.9"
                 raise UsageError(f"--{name} {value:g} is no share", hint=hint)
-        members = tuple(as_member(member) for member in self.contenders)
+        members = tuple(
+            as_member(member) if isinstance(member, LoadedJudge) else member for member in self.contenders
+        )
         object.__setattr__(self, "contenders", members)
         super().__post_init__()
         first, *others = (member.judge.answer.scale.identity() for member in members)
@@ -147,10 +150,8 @@ class Cascading(Experiment):
         rows = [number for number, case in enumerate(self.cases) if case.known]
         groups = [self.cases[row].group for row in rows]
         # of each judge: its labels and how sure it is of them, and whether people say the same
-        askers = [own.judge.asker() for own in answers]
         sure = [
-            [said_by(asker, own.verdicts[row]) for row in rows]
-            for asker, own in zip(askers, answers, strict=True)
+            [sure_answer(own.judge.judge.answer.scale, own.verdicts[row]) for row in rows] for own in answers
         ]
         right = [[self._agrees(own.repeats[0][row]) for row in rows] for own in answers]
         probable = [crossed(*pair, groups, self.seed) for pair in zip(sure, right, strict=True)]
@@ -200,7 +201,7 @@ class Cascading(Experiment):
         best: Step | None,
     ) -> dict[str, Spent]:
         """Return what a row takes, of the cascade and of the last judge alone; empty where a log does not tell."""
-        if best is None or any(isinstance(own.judge, RecordedJudge) for own in answers):
+        if best is None or any(isinstance(own.judge, Log) for own in answers):
             return {}
         taken = []
         for row, *sure in zip(rows, *probable, strict=True):
@@ -214,12 +215,8 @@ class Cascading(Experiment):
 
     def _kept(self, cascade: Cascade, answers: Sequence[Answers], spend: Spend) -> Cascade:
         """Keep it as the next version of its last judge, unless a log is one of its judges: that answers no new row."""
-        contenders = [one.judge for one in answers]
-        if (
-            cascade.chosen is None
-            or any(isinstance(one, RecordedJudge) for one in contenders)
-            or not self.store
-        ):
+        contenders = [one.judge for one in answers if isinstance(one.judge, LoadedJudge)]
+        if cascade.chosen is None or len(contenders) < len(answers) or not self.store:
             return cascade
         last, seen = contenders[-1], {case.id: case for case in self.gold.cases}
         compiled = {id_ for one in contenders if one.artifact for id_ in one.artifact.about.gold.seen}
@@ -270,32 +267,38 @@ class Cascading(Experiment):
 
 
 def with_models(
-    judges: Sequence[LoadedJudge],
+    judges: Sequence[LoadedJudge | LogReference],
     models: Sequence[Model],
     settings: Model | None = None,
     keep: Sequence[bool] = (),
-) -> tuple[LoadedJudge, ...]:
+) -> tuple[LoadedJudge | LogReference, ...]:
     """Return judges with one model for all or one for each; without any a version's is the one it was proven with."""
     # Logs and detectors have none or their own. ``settings`` are how models are reached; those that ``keep`` theirs
     # were loaded with it.
-    fixed = [
-        bool(judge.named) or own for judge, own in zip(judges, keep or [False] * len(judges), strict=True)
-    ]
-    takers, settings = fixed.count(False), settings or Model()
+    keeping = keep or [False] * len(judges)
+    takers = 0
+    for judge, keeps_model in zip(judges, keeping, strict=True):
+        takers += not (judge.named or keeps_model)
+    settings = settings or Model()
     if models and len(models) not in (1, takers):
         hint = "name one for all, or one for each in their order"
         raise UsageError(f"{plural(len(models), 'model')} for {plural(takers, 'judge')}", hint=hint)
-    each = iter([*models] * (takers if len(models) == 1 else 1))
-    ready = []
-    for judge, own in zip(judges, fixed, strict=True):
-        proven = judge.artifact.about.model if judge.artifact else None
-        if own:
+    if len(models) == 1:
+        models = list(models) * takers
+    next_model = iter(models)
+    ready: list[LoadedJudge | LogReference] = []
+    for judge, keeps_model in zip(judges, keeping, strict=True):
+        if isinstance(judge, LogReference) or judge.named or keeps_model:
             ready.append(judge)
-        elif models:
-            ready.append(judge.with_model(next(each)))
+            continue
+        proven = judge.artifact.about.model if judge.artifact else None
+        if models:
+            model = next(next_model)
         elif proven and proven.name:
-            known = {name: getattr(proven, name) for name in ("name", "api_base", "max_tokens")}
-            ready.append(judge.with_model(replace(settings, **known)))
+            model = replace(
+                settings, name=proven.name, api_base=proven.api_base, max_tokens=proven.max_tokens
+            )
         else:
-            ready.append(judge.with_model(settings))
+            model = settings
+        ready.append(judge.with_model(model))
     return tuple(ready)

@@ -43,7 +43,7 @@ from .references import References
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class ContenderResult:
     """One contender's results."""
 
     name: str  # its name in the experiment
@@ -83,7 +83,7 @@ class Comparison:
     left_out: int
     opening: int
     repeats: int
-    contenders: tuple[Contender, ...]
+    contenders: tuple[ContenderResult, ...]
     tests: tuple[Contrast, ...]
     warnings: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -124,7 +124,9 @@ class Comparing(Experiment):
             repeats=self.repeats,
             contenders=contenders,
             tests=corrected([test for other in answers[1:] for test in self._tests(answers[0], other)]),
-            warnings=tuple(f"{answer.name}: {answer.other_form}" for answer in answers if answer.other_form),
+            warnings=tuple(
+                f"{answer.name}: {answer.other_adapter}" for answer in answers if answer.other_adapter
+            ),
             opening=self.look.opening,
             references=references.to_card() if references else {},
             metrics=tuple(name for name in dict.fromkeys(shown) if name in contenders[0].scores),
@@ -140,11 +142,11 @@ class Comparing(Experiment):
         return [whole, *contrasts_by_criterion(rows, other, judge.comparison, **level)]
 
 
-def _contender(answers: Answers, judge: Judge) -> Contender:
+def _contender(answers: Answers, judge: Judge) -> ContenderResult:
     kind, repeats = judge.comparison, answers.repeats
     units = encode(kind, *repeats)
     measured = measure_units(units, tally(list(itertools.chain(*repeats))), judge.metric, kind)
-    return Contender(
+    return ContenderResult(
         name=answers.name,
         judge=answers.judge.name,
         model=answers.judge.model.name,
@@ -245,7 +247,7 @@ class Evaluating(Experiment):
             references=beside.to_card(),
             by=dict(Counter(verdict.by for verdict in own.verdicts if verdict.by)),
             warnings=(
-                *([own.other_form] if own.other_form else []),
+                *([own.other_adapter] if own.other_adapter else []),
                 *lopsided(own.judge.name, rows, judge.comparison, judge.answer.scale.text),
                 *beside.words(own.judge.name),
             ),

@@ -370,8 +370,6 @@ def ask_of(
     who: str = "",
 ) -> Ask:
     """Return what asking takes: at the least a call a question, at the most every prompt and a quarter more."""
-    if all(model.recorded for model in models):
-        return Ask(role=role, models=tuple(models), calls=Span(*number), who=who)
     calls = Span(number[0] * asker.judge.answer.presentations, room_for(asker.judge, number[1], 1))
     size = size_of(asker, cases) if cases else Size()
     # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.

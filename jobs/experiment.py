@@ -1,6 +1,5 @@
 """An experiment: several judges on the same gold rows that none was compiled on, and every paid answer kept."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,13 +13,13 @@ from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..gold.raters import rated_in_test
 from ..keeping.artifacts import Store
-from ..keeping.loaders import RecordedJudge
+from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
-from ..programs.verdicts import FIRST, Verdict, in_readable_form
-from .estimate import Estimate, ask_of, embedding
+from ..programs.verdicts import FIRST, OnVerdict, Verdict, in_readable_form
+from .estimate import Ask, Estimate, Span, ask_of, embedding
 from .references import References, references_beside
 from .sealed_rows import Look, look_at, unseen
 
@@ -37,7 +36,7 @@ class Experiment:
     """Judges times repeats without which there is nothing to compare."""
 
     # judges, each with its model; two or more, or one that is asked several times
-    contenders: tuple[LoadedJudge, ...]
+    contenders: tuple[Contender, ...]
     gold: Gold  # labelled cases
     repeats: int = 1  # times everything is asked, each time with other draws (FECT section 3.1: 10)
     budget: Budget = field(default_factory=Budget)  # hard limits for all contenders together
@@ -128,10 +127,8 @@ class Experiment:
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
         return " x ".join(plural(size, name) for name, size in sizes.items())
 
-    def questions(self, contender: LoadedJudge) -> int:
+    def questions(self, contender: Contender) -> int:
         """Return how often the program of one contender is called: samples x cases x repeats."""
-        if isinstance(contender, RecordedJudge):
-            return 0
         return contender.questions[1] * len(self.cases) * self.repeats
 
     @property
@@ -143,64 +140,68 @@ class Experiment:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
         asks = []
         for name, contender in zip(self.roles, self.contenders, strict=True):
-            number, asker = self.questions(contender), contender.asker()
-            asks.append(ask_of(name, asker, contender.models, self.cases, (number, number)))
-            asks += embedding(name, asker, len(self.cases), self.cases)
+            questions = self.questions(contender)
+            if isinstance(contender, LoadedJudge):
+                asker = contender.asker()
+                asks.append(ask_of(name, asker, contender.models, self.cases, (questions, questions)))
+                asks += embedding(name, asker, len(self.cases), self.cases)
+            else:
+                asks.append(Ask(role=name, models=tuple(contender.models), calls=Span(questions, questions)))
         return Estimate(what=self.size, asks=tuple(asks), budget=self.budget)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender about every row, as often as there are repeats."""
         look = self.look
-        judges = [
-            dataclasses.replace(judge, context=job.contexts[name])
-            for name, judge in zip(self.roles, self.contenders, strict=True)
+
+        def on_verdict(index: int, verdict: Verdict) -> None:
+            on_case()
+
+        contenders = []
+        for name, contender in zip(self.roles, self.contenders, strict=True):
+            contender.check()
+            contenders.append(contender.paid_by(job.contexts[name]))
+        # What cannot be asked at all, or not read, is said before all the rows of another contender are paid.
+        first_verdicts = [
+            contender.verdicts(self.cases[:1], on_verdict=on_verdict) for contender in contenders
         ]
-        for judge in judges:
-            judge.asker()
-        # What cannot be asked at all, or not read, is said before all the rows of another one are paid.
-        first = [_verdicts(judge, self.cases[:1], 0, on_case) for judge in judges]
-        readable = [self._readable(*known, on_case) for known in zip(judges, first, strict=True)]
-        answers = [
-            self._answers(name, *known, on_case) for name, known in zip(self.roles, readable, strict=True)
-        ]
+        readable = []
+        for contender, verdicts in zip(contenders, first_verdicts, strict=True):
+            readable.append(self._readable(contender, verdicts, on_verdict))
+        answers = []
+        for name, begun in zip(self.roles, readable, strict=True):
+            answers.append(self._answers(name, begun, on_verdict))
         look.done(f"{self.kind} {' '.join(self.roles)}")
         return answers
 
-    def _readable(
-        self, judge: LoadedJudge, verdicts: tuple[Verdict, ...], on_case: Callable[[], None]
-    ) -> tuple[LoadedJudge, tuple[Verdict, ...], str]:
-        """Return a judge whose replies can be read, its first verdicts, and why it is asked in another form."""
-        if not judge.finds_form:
-            return judge, verdicts, ""
+    def _readable(self, contender: Contender, verdicts: list[Verdict], on_verdict: OnVerdict) -> "_Begun":
+        """Return a contender whose replies can be read, with the verdicts by which that was seen."""
+        if not (isinstance(contender, LoadedJudge) and contender.finds_adapter):
+            return _Begun(contender, verdicts)
 
-        def ask(tried: LoadedJudge) -> tuple[Verdict, ...]:
+        def ask(judge: LoadedJudge) -> list[Verdict]:
             nonlocal verdicts
-            known = verdicts if tried is judge else ()
-            verdicts = (*known, *_verdicts(tried, self.cases[len(known) : FIRST], 0, on_case))
+            if judge is not contender:  # the verdict of the first case is of the other prompt format
+                verdicts = []
+            cases = self.cases[len(verdicts) : FIRST]
+            verdicts = [*verdicts, *judge.verdicts(cases, on_verdict=on_verdict)]
             return verdicts
 
-        readable, why = in_readable_form((judge, judge.with_adapter("json")), ask)
-        return readable, verdicts, why
+        judge, why = in_readable_form((contender, contender.with_adapter("json")), ask)
+        return _Begun(judge, verdicts, why)
 
-    def _answers(
-        self,
-        name: str,
-        judge: LoadedJudge,
-        first: tuple[Verdict, ...],
-        other_form: str,
-        on_case: Callable[[], None],
-    ) -> "Answers":
-        cases = self.cases
-        rest = _verdicts(judge, cases[len(first) :], 0, on_case)
-        again = [_verdicts(judge, cases, number, on_case) for number in range(1, self.repeats)]
-        repeats = [(*first, *rest), *again]
+    def _answers(self, name: str, begun: "_Begun", on_verdict: OnVerdict) -> "Answers":
+        cases, contender = self.cases, begun.contender
+        rest = contender.verdicts(cases[len(begun.verdicts) :], on_verdict=on_verdict)
+        repeats = [[*begun.verdicts, *rest]]
+        for repeat in range(1, self.repeats):
+            repeats.append(contender.verdicts(cases, repeat=repeat, on_verdict=on_verdict))
         return Answers(
             name=name,
-            judge=judge,
+            judge=contender,
             repeats=tuple(tuple(map(row_of, cases, verdicts)) for verdicts in repeats),
-            verdicts=repeats[0],
-            spend=judge.context.ledger.spend(),
-            other_form=other_form,
+            verdicts=tuple(repeats[0]),
+            spend=contender.spend,
+            other_adapter=begun.other_adapter,
         )
 
     def references(self, seed: int = 0) -> References:
@@ -223,19 +224,21 @@ class Answers:
     """What one contender said."""
 
     name: str  # its name in the experiment
-    judge: LoadedJudge  # the contender
+    judge: Contender
     repeats: tuple[tuple[Row, ...], ...]  # the rows of each repeat, in the order of the cases
     verdicts: tuple[Verdict, ...] = ()  # of the first repeat, in the order of the cases
-    other_form: str = ""  # why it was asked in another prompt format, in words
+    other_adapter: str = ""  # why it was asked in another prompt format, in words
     # calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``
     spend: Spend
 
 
-def _verdicts(
-    judge: LoadedJudge, cases: Sequence[Case], repeat: int, on_case: Callable[[], None]
-) -> tuple[Verdict, ...]:
-    asker = dataclasses.replace(judge.asker(), first_draw=repeat * judge.sampling.samples)
-    return tuple(asker.ask_all(cases, lambda index, verdict: on_case()))
+@dataclass(frozen=True)
+class _Begun:
+    """A contender, and its verdicts on the first cases."""
+
+    contender: Contender
+    verdicts: list[Verdict]
+    other_adapter: str = ""  # why it is asked in another prompt format, in words
 
 
 def _option_that_sets(setting: str, judges: Sequence[Judge]) -> str:

@@ -10,9 +10,9 @@ from ..errors import JuristError, UsageError, choices, plural
 from ..evaluation.contrasts import not_worse, usual_margin
 from ..evaluation.plain import plain_fields
 from ..evaluation.scale import resolve, shown_metrics
-from ..keeping.loading import LoadedJudge
+from ..keeping.contenders import Contender
 from ..keeping.paying import PaidJob
-from .comparing import Comparing, Comparison, Contender
+from .comparing import Comparing, Comparison, ContenderResult
 from .experiment import Answers
 
 
@@ -29,7 +29,7 @@ class Limit:
         """``f1 >= 0.8``."""
         return f"{self.metric} {'>=' if self.lowest else '<='} {self.value:g}"
 
-    def check(self, scores: Contender, *, sure: bool) -> "Check":
+    def check(self, scores: ContenderResult, *, sure: bool) -> "Check":
         """Hold a judge's score against it: the value, or if ``sure`` the worse end of its 95 % interval."""
         score = scores.scores[self.metric]
         held = (score.interval.low if self.lowest else score.interval.high) if sure else score.value
@@ -97,7 +97,7 @@ class Gating(Comparing):
     itself: bool = False  # whether that one is the judge itself, which is asked once
 
     @classmethod
-    def of(cls, contenders: Sequence[LoadedJudge], **settings: Any) -> Self:
+    def of(cls, contenders: Sequence[Contender], **settings: Any) -> Self:
         """Return the gate of a judge, and of the one that it must not be worse than."""
         settings["criteria"].check(other=len(contenders) > 1)
         itself = any(contenders[0].is_same(one) for one in contenders[1:])

@@ -20,8 +20,9 @@ from ..evaluation.disagreements import Flips, flips
 from ..evaluation.plain import plain_fields
 from ..evaluation.rows import Row
 from ..gold.writing import check_files
-from ..keeping.loaders import RecordedJudge, no_new_rows
+from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
+from ..keeping.logs import no_new_rows
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
@@ -95,8 +96,8 @@ class Hardening(Experiment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.judge, RecordedJudge):
-            raise no_new_rows(self.judge.name)
+        if not isinstance(self.contenders[0], LoadedJudge):
+            raise no_new_rows(self.contenders[0].name)
         if not self.most >= 1:
             raise UsageError(f"--cases {self.most} attacks nothing", hint="give 1 or more")
         if not (self.judge.judge.answer.has_examples and self.known):
@@ -111,7 +112,9 @@ class Hardening(Experiment):
     @property
     def judge(self) -> LoadedJudge:
         """The one that is attacked."""
-        return self.contenders[0]
+        attacked = self.contenders[0]
+        assert isinstance(attacked, LoadedJudge)
+        return attacked
 
     @property
     def attacked(self) -> str:
@@ -143,7 +146,7 @@ class Hardening(Experiment):
             f"{len(self.chosen)} cases x {len(self.attacks)} attacks and probes, as they are, and once more"
         )
 
-    def questions(self, contender: LoadedJudge) -> int:
+    def questions(self, contender: Contender) -> int:
         return contender.sampling.samples * self.rows
 
     @property
@@ -159,10 +162,11 @@ class Hardening(Experiment):
             check_files(
                 self.judge.artifact.path / ROBUSTNESS, hint="copy the store to where it can be written"
             )
-        judge = dataclasses.replace(self.judge, context=job.contexts[self.roles[0]])
-        verdicts = tuple(judge.asker().ask_all(self.chosen, lambda index, verdict: on_case()))
-        spend = judge.context.ledger.spend()
-        return [Answers(name=judge.name, judge=judge, repeats=(), verdicts=verdicts, spend=spend)]
+        judge = self.judge.paid_by(job.contexts[self.roles[0]])
+        verdicts = judge.verdicts(self.chosen, on_verdict=lambda index, verdict: on_case())
+        return [
+            Answers(name=judge.name, judge=judge, repeats=(), verdicts=tuple(verdicts), spend=judge.spend)
+        ]
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         """Ask about the cases once more, and about each with each change, and count the answers that change."""
@@ -173,9 +177,9 @@ class Hardening(Experiment):
             pairs = zip(self.chosen, verdicts, strict=True)
             cases = [_attacked(attack, self, case, verdict) for case, verdict in pairs]
             asked.append((attack.name, attack.kind, cases))
-        asker, kind, results = judge.asker(), judge.judge, []
+        kind, results = judge.judge, []
         for name, what, cases in asked:
-            answered = asker.ask_all(cases, lambda index, verdict: on_case())
+            answered = judge.verdicts(cases, on_verdict=lambda index, verdict: on_case())
             rows = [_row(kind, *four) for four in zip(self.chosen, verdicts, cases, answered, strict=True)]
             flipped = flips(rows, kind.comparison, kind.answer.scale.category)
             results.append(AttackResult(name=name, kind=what, flips=flipped))

@@ -13,8 +13,9 @@ from ..engines.models import OFFLINE, Model
 from ..errors import StoppedError, UsageError, checked
 from ..gold.new_rows import Source
 from ..keeping.artifacts import Store
-from ..keeping.loaders import load as load_from
+from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
+from ..keeping.logs import LogReference, is_log, no_new_rows
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from ..runs.runner import RunSettings, run_judge
@@ -23,7 +24,7 @@ from .cascading import with_models
 from .compiling import Compiled
 from .surface import Loading, MappingLike, ModelLike, counted, mapping_of, model_of, store_of, warn
 
-JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
+JudgeLike: TypeAlias = str | Judge | LoadedJudge | LogReference | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
 returned, with its own model."""
 
@@ -94,7 +95,7 @@ def loaded_of(
     """Return a judge as :func:`jurist.load` does."""
     if isinstance(reference, str) and version:
         reference, version = f"{reference}:basic" if version == "basic" else f"{reference}@{version}", ""
-    loaded = load_from(
+    loaded = load_judge(
         reference,
         version=str(version or ""),
         store=store,
@@ -109,29 +110,44 @@ def loaded_of(
     return replace(loaded, redraws=redraws)
 
 
-def judges_of(
+def contenders_of(
     judges: JudgeLike | Sequence[JudgeLike],
     models: ModelLike | Sequence[ModelLike] | None,
     store: Store,
     options: Mapping[str, Any],
     draws: int = 1,
-) -> tuple[LoadedJudge, ...]:
-    """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own."""
-    listed = [one.judge if isinstance(one, Compiled) else one for one in _listed(judges)]
-    ready = [one for one in listed if isinstance(one, LoadedJudge)]
+) -> tuple[LoadedJudge | LogReference, ...]:
+    """Return each judge with each of the models (default: ``offline``), and each log once."""
+    # A judge that was loaded keeps its own model and settings.
+    listed = [item.judge if isinstance(item, Compiled) else item for item in _listed(judges)]
+    ready = [item for item in listed if isinstance(item, LoadedJudge | LogReference)]
     changed = [name for name, value in options.items() if value is not None]
-    changed += ["model"] * (models is not None and len(ready) == len(listed))
+    if models is not None and len(ready) == len(listed):
+        changed.append("model")
     if ready and changed:
         problem = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
         raise UsageError(problem, hint="give that to jurist.load, or name the judge here")
-    asked = [model_of(one) for one in _listed(models) or [OFFLINE]]
-    contenders: list[LoadedJudge] = []
-    for one in listed:
-        if isinstance(one, LoadedJudge):
-            contenders.append(one)
+    asked_models = [model_of(model) for model in _listed(models) or [OFFLINE]]
+    contenders: list[LoadedJudge | LogReference] = []
+    for item in listed:
+        if isinstance(item, LoadedJudge | LogReference):
+            contenders.append(item)
+        elif is_log(item):
+            contenders.append(LogReference.of(item, options.get("threshold")))
         else:
-            contenders += loaded_of(one, store, model=asked[0], **options).on(asked, draws=draws)
+            loaded = loaded_of(item, store, model=asked_models[0], **options)
+            contenders += loaded.on(asked_models, draws=draws)
     return tuple(contenders)
+
+
+def judge_of_new_rows(
+    judge: JudgeLike, model: ModelLike | None, store: Store, options: Mapping[str, Any]
+) -> LoadedJudge:
+    """Return a judge with its model, as new rows are judged by it."""
+    (contender,) = contenders_of([judge], model, store, options)
+    if isinstance(contender, LogReference):
+        raise no_new_rows(contender.name)
+    return contender
 
 
 def in_order(
@@ -140,16 +156,16 @@ def in_order(
     store: Store,
     options: Mapping[str, Any],
     draws: int = 1,
-) -> tuple[LoadedJudge, ...]:
+) -> tuple[LoadedJudge | LogReference, ...]:
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
     keep = [isinstance(judge, LoadedJudge | Compiled) for judge in _listed(judges)]
-    ready = judges_of(judges, None, store, options, draws)
+    ready = contenders_of(judges, None, store, options, draws)
     return with_models(ready, [model_of(judge) for judge in _listed(models)], keep=keep)
 
 
 def _listed(values: Any) -> list[Any]:
     """Return several judges or models as a list; a name alone, which Python takes for letters, is one of them."""
-    alone = isinstance(values, str | Judge | LoadedJudge | Compiled | Model | dspy.LM)
+    alone = isinstance(values, str | Judge | LoadedJudge | LogReference | Compiled | Model | dspy.LM)
     return [values] if alone else list(values or ())
 
 
@@ -191,7 +207,7 @@ def run(
         be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
         JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
     """
-    (loaded,) = judges_of([judge], model, store_of(store), options)
+    loaded = judge_of_new_rows(judge, model, store_of(store), options)
     warn(loaded.note)
     columns = mapping_of(mapping)
     columns.check(loaded.judge)

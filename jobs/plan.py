@@ -21,8 +21,8 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, checked_shares, shared_hint
 from ..keeping.artifacts import Store
 from ..keeping.card import described
-from ..keeping.loaders import RecordedJudge
 from ..keeping.loading import verifier_of
+from ..keeping.logs import Log
 from ..optimizers.base import Job, Optimizer, Sink
 from ..optimizers.candidate import Setting
 from ..optimizers.layouts import Layouts
@@ -47,7 +47,7 @@ class Plan(SearchOptions):
     judge: Judge  # the judge
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
-    beside: tuple[RecordedJudge, ...] = ()  # what others said of the rows, scored on the sealed test too
+    beside: tuple[Log, ...] = ()  # what others said of the rows, scored on the sealed test too
     # a name of :mod:`jurist.optimizers.registry`, or an optimizer itself
     optimizer: str | Optimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings
@@ -158,7 +158,7 @@ class Plan(SearchOptions):
             frozen_lm=connect(self.frozen_model, context, "judge") if self.frozen_model else None,
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
-            finds_form=not self.model.offline,
+            finds_adapter=not self.model.offline,
             sink=sink,
         )
 

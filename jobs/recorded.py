@@ -25,7 +25,7 @@ from ..gold.mapping import RowMapping
 from ..gold.paths import flat
 from ..gold.rows import REASON, is_rating
 from ..gold.sources import read
-from ..keeping.loaders import RecordedJudge
+from ..keeping.logs import Log, LogReference
 from ..keeping.naming import BASIC
 from ..programs.answers.base import Reading
 from ..programs.judge import Judge
@@ -58,16 +58,16 @@ _LONGEST = 40  # characters of a label
 _RUN = ["case"]  # by what the lines of ``jurist run`` are found
 
 
-def logs_beside(names: Sequence[str], gold: Gold) -> tuple[RecordedJudge, ...]:
-    """Return the judges of logs, each with what it says of the gold."""
+def logs_beside(names: Sequence[str], gold: Gold) -> tuple[Log, ...]:
+    """Return the logs of these names, each with its verdicts on the gold."""
     for name in names:
         if not name.startswith(RECORDED):
             hint = f"write {RECORDED}FILE; compare asks judges: jurist compare {name} ..."
             raise UsageError(f"{name} is no log of verdicts", hint=hint)
-    return tuple(joined(RecordedJudge.of(name, None), gold) for name in dict.fromkeys(names))
+    return tuple(read_log(LogReference.of(name), gold) for name in dict.fromkeys(names))
 
 
-def log_rows(log: RecordedJudge) -> list[Row]:
+def log_rows(log: LogReference) -> list[Row]:
     """Return the rows of a log, with what is nested in them by its path."""
     rows = [{**row, **dict(flat(row))} for _, row in read(log.file).rows]
     if not rows:
@@ -77,7 +77,7 @@ def log_rows(log: RecordedJudge) -> list[Row]:
     return rows
 
 
-def judge_named(log: RecordedJudge) -> str:
+def judge_named(log: LogReference) -> str:
     """Return the name of the judge whose run a log is; empty if it is none."""
     row = log_rows(log)[0]
     return str(row["judge"]).partition("@")[0].removesuffix(BASIC) if _of_a_run(row) else ""
@@ -87,7 +87,7 @@ def _of_a_run(row: Mapping[str, Any]) -> bool:
     return {"case", "units", "judge"} <= row.keys()
 
 
-def inferred_judge(logs: Sequence[RecordedJudge], gold: Any, mapping: RowMapping) -> Judge:
+def inferred_judge(logs: Sequence[LogReference], gold: Any, mapping: RowMapping) -> Judge:
     """Return a judge of the values that gold and logs hold; its inputs are texts that the gold's rows have."""
     if isinstance(gold, Gold):
         return gold.judge
@@ -234,7 +234,7 @@ def _kind_of(labels: Sequence[str], verdicts: Counter[str]) -> tuple[Any, dict[s
     return Literal[*choices], {"positive": rarest} if len(choices) <= 2 else {}
 
 
-def verdict_column(log: RecordedJudge, rows: Sequence[Row]) -> str:
+def verdict_column(log: LogReference, rows: Sequence[Row]) -> str:
     """Return the column of a log that holds its verdicts: that of its name, else of a usual name, else like labels."""
     have = list(dict.fromkeys(key for row in rows for key in row))
     if log.column in have:
@@ -278,8 +278,8 @@ def _text(value: Any) -> str:
     return "" if text.lower() in ("", "nan", "none", "null", "n/a") else text
 
 
-def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
-    """Return the judge of a log with what it says of each case of the gold; its note says how rows were found."""
+def read_log(log: LogReference, gold: Gold) -> Log:
+    """Return a log with its verdict on each case of the gold; its note says how rows were found."""
     cases, mapping = (*gold.cases, *gold.ambiguous), RowMapping(**gold.mapping)
     rows = _by_field(log_rows(log), gold, mapping)
     keys = _keys(rows, gold, cases, log)
@@ -335,7 +335,7 @@ def joined(log: RecordedJudge, gold: Gold) -> RecordedJudge:
     sha = text_hash(
         repr(sorted((id_, reading.values, reading.probabilities) for id_, reading in said.items()))
     )
-    return log.on_gold(gold.judge, said, sha, "; ".join(notes))
+    return Log(reference=log, judge=gold.judge, readings=said, sha256=sha, note="; ".join(notes))
 
 
 def _by_field(rows: Sequence[Row], gold: Gold, mapping: RowMapping) -> list[Row]:
@@ -359,9 +359,7 @@ def _majority(readings: Sequence[Reading]) -> Reading | None:
     return None
 
 
-def _other_words(
-    log: RecordedJudge, gold: Gold, columns: Sequence[str], verdicts: Sequence[str]
-) -> GoldError:
+def _other_words(log: LogReference, gold: Gold, columns: Sequence[str], verdicts: Sequence[str]) -> GoldError:
     """Return the error of a log that says none of the gold's labels."""
     words = [word for word, _ in Counter(verdicts).most_common(_SHOWN)]
     labels = list(gold.judge.answer.scale.choices) or [gold.judge.answer.scale.expects]
@@ -375,7 +373,7 @@ def _other_words(
     )
 
 
-def _columns(log: RecordedJudge, rows: Sequence[Row], judge: Judge, keys: Sequence[str]) -> tuple[str, ...]:
+def _columns(log: LogReference, rows: Sequence[Row], judge: Judge, keys: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a log that say what the judge does: one, or one for each criterion."""
     if keys == _RUN:
         return ("units",)
@@ -423,7 +421,7 @@ def _together(judge: Judge, orders: Sequence[Sequence[Reading]]) -> Reading:
     return judge.answer.join([own[0] if own else in_own_order, exchanged[0]])
 
 
-def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], log: RecordedJudge) -> list[str]:
+def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], log: LogReference) -> list[str]:
     """Return the columns by which rows are found: an id that both have, else the inputs that both have."""
     have = {key for row in rows for key in row}
     if _of_a_run(rows[0]) and not log.column:

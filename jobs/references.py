@@ -22,7 +22,7 @@ from ..evaluation.scale import Learned, resolve
 from ..evaluation.units import encode
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of
-from ..keeping.loaders import RecordedJudge
+from ..keeping.logs import Log
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 
@@ -140,7 +140,7 @@ def references(
     seed: int = 0,
     people: Ceiling | None = None,
     same: Mapping[str, str] = MappingProxyType({}),
-    logs: Sequence[RecordedJudge] = (),
+    logs: Sequence[Log] = (),
 ) -> References:
     """Return the references on labelled rows: answers without a language model, logs, and people.
 
@@ -169,7 +169,7 @@ def references(
         rows_of[name] = tuple(_row(case, values) for case, values in zip(asked, values_of_rows, strict=True))
     for log in logs:
         descriptions[log.name] = "verdicts given before"
-        verdicts = log.asker().ask_all(asked)
+        verdicts = log.verdicts(asked)
         rows_of[log.name] = tuple(
             row_of(case, verdict) for case, verdict in zip(asked, verdicts, strict=True)
         )

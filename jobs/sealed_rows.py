@@ -33,7 +33,7 @@ from ..evaluation.votes import Sampling, more_than_half
 from ..gold.copies import near_rows
 from ..gold.goldset import Gold
 from ..gold.splits import Split
-from ..keeping.loading import LoadedJudge
+from ..keeping.contenders import Contender
 from ..keeping.trust import data_file, to_stderr
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -279,7 +279,7 @@ def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, samp
     return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
 
 
-def look_at(cases: Sequence[Case], judges: Sequence[LoadedJudge] = (), *, chooses: bool = True) -> Look:
+def look_at(cases: Sequence[Case], judges: Sequence[Contender] = (), *, chooses: bool = True) -> Look:
     """Return the look that scoring some rows is: an opening if a prompt was never tried on a sealed one of them."""
     ledger = Openings()
     tried = {prompt_of(one.judge, one.state, one.model, one.adapter, one.sampling): one for one in judges}
@@ -309,7 +309,7 @@ def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0) -> Pro
     )
 
 
-def unseen(judges: Sequence[LoadedJudge], gold: Gold) -> tuple[Case, ...]:
+def unseen(judges: Sequence[Contender], gold: Gold) -> tuple[Case, ...]:
     """Return the rows of gold that no judge's artifact was trained or selected on, or on near copies of."""
     seen = set[str]()
     for judge in judges:

@@ -18,8 +18,9 @@ from ..errors import UsageError, printable
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
-from ..keeping.loaders import RecordedJudge
+from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
+from ..keeping.logs import LogReference
 from ..keeping.naming import locate
 from ..keeping.paying import PaidJob, Start, Work, paying
 from ..keeping.trust import Trust
@@ -31,7 +32,7 @@ from .estimate import Estimate
 from .experiment import Answers, Experiment
 from .hardening import Hardening
 from .plan import Plan
-from .recorded import inferred_judge, joined, judge_named
+from .recorded import inferred_judge, judge_named, read_log
 
 ModelLike: TypeAlias = str | Model | dspy.LM
 """``offline``, a DSPy model string, a :class:`~jurist.Model`, or a ``dspy.LM``."""
@@ -92,21 +93,23 @@ class Surface:
         return gold_of(gold, judge, mapping=self.mapping)
 
     def held_against(
-        self, contenders: Sequence[LoadedJudge], gold: GoldLike
-    ) -> tuple[tuple[LoadedJudge, ...], Gold]:
-        """Return the judges, those of logs with what they say of the gold, and the gold."""
+        self, contenders: Sequence[LoadedJudge | LogReference], gold: GoldLike
+    ) -> tuple[tuple[Contender, ...], Gold]:
+        """Return the judges and the logs, read as verdicts on the gold, and the gold."""
         if not contenders:
             raise UsageError("no judge is named", hint="name at least two")
-        logs = [one for one in contenders if isinstance(one, RecordedJudge)]
-        live = [one for one in contenders if not isinstance(one, RecordedJudge)]
-        if live:  # gold is read as that of the first
-            judge = live[0].judge
+        logs = [contender for contender in contenders if isinstance(contender, LogReference)]
+        judges = [contender.judge for contender in contenders if isinstance(contender, LoadedJudge)]
+        if judges:  # gold is read as that of the first
+            judge = judges[0]
         elif name := next(filter(None, map(judge_named, logs)), ""):
             judge = self.judge(name)[0]
         else:
             judge = inferred_judge(logs, gold, self.mapping)
         labelled = self.gold(gold, judge)
-        ready = (joined(one, labelled) if isinstance(one, RecordedJudge) else one for one in contenders)
+        ready: list[Contender] = []
+        for contender in contenders:
+            ready.append(contender if isinstance(contender, LoadedJudge) else read_log(contender, labelled))
         return tuple(ready), labelled
 
     @contextmanager

@@ -52,9 +52,19 @@ class Unlabelled(Experiment):
             )
 
     @property
+    def basic(self) -> LoadedJudge:
+        """The basic prompt, asked with the same model."""
+        return self._judge(0)
+
+    @property
     def version(self) -> LoadedJudge:
         """The compiled one."""
-        return self.contenders[1]
+        return self._judge(1)
+
+    def _judge(self, number: int) -> LoadedJudge:
+        contender = self.contenders[number]
+        assert isinstance(contender, LoadedJudge)
+        return contender
 
     @property
     def artifact(self) -> Artifact:
@@ -185,7 +195,7 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
     if work is None:
         hint = "give rows that nobody labelled with --rows"
         raise UsageError(f"no labels are planned for {artifact.ref}", hint=hint)
-    basic, version = work.contenders
+    basic, version = work.basic, work.version
     if (basic.state, basic.adapter, basic.wanted) == (version.state, version.adapter, version.wanted):
         hint = "compile with more rows, a larger budget or another --optimizer"
         raise UsageError(f"{artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)

@@ -1,20 +1,19 @@
-"""From a reference to what can be asked: a judge, a version, a cascade, or the verdicts of a log."""
+"""From a reference to what can be asked: a judge, a version, or a cascade."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import dspy
 
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
-from ..engines.models import RECORDED, Model, connect
+from ..engines.models import Model
 from ..errors import UsageError
+from ..evaluation.scale import Scale
 from ..evaluation.trust import SureAnswer, Trust
-from ..evaluation.votes import Sampling
-from ..programs.answers.base import Reading
 from ..programs.asking import Asker
 from ..programs.deciding import check_sampling
 from ..programs.definition import defined
@@ -26,20 +25,21 @@ from .artifact_card import Artifact
 from .artifacts import Store
 from .card import MemberCard
 from .loading import LoadedJudge, verifier_of
-from .naming import ADAPTER, Name, Prompt, find_judge
+from .logs import is_log, no_new_rows
+from .naming import Name, Prompt, find_judge
 
 _REACHED = ("timeout", "patience", "rpm")
 """Settings of how models are reached, which say nothing of who answers."""
 
 
-def said_by(asker: Asker, verdict: Verdict) -> SureAnswer:
-    """Return what a verdict on one unit says, and how sure it is: by its tokens, else by its votes."""
+def sure_answer(scale: Scale, verdict: Verdict) -> SureAnswer:
+    """Return the value of a verdict on one unit as text, and how sure it is: by its tokens, else by its votes."""
     (value,) = verdict.values
     if value is None:
         return None
     shares = verdict.probabilities[0] if verdict.measured else {}
     agreed = verdict.agreement[0]
-    return asker.judge.answer.scale.text(value), shares.get(value, 1.0 if agreed is None else agreed)
+    return scale.text(value), shares.get(value, 1.0 if agreed is None else agreed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class CascadeAsker(Asker):
         for member in self.members:
             async with member.asker.ready():
                 verdict = await member.asker.judged(case, usage)
-            probable = member.trust.of(said_by(member.asker, verdict))
+            probable = member.trust.of(sure_answer(member.asker.judge.answer.scale, verdict))
             if verdict.status == "failed" or (verdict.status == "verdict" and probable >= self.level):
                 return replace(verdict, by=member.name, usage=usage)
             doubts.append(f"{member.name} {probable:.2f}")
@@ -149,96 +149,8 @@ class CascadeJudge(LoadedJudge):
 
 
 def as_member(judge: LoadedJudge) -> LoadedJudge:
-    """Return a judge as one of a cascade is asked: all of its samples, and probabilities where tokens tell them."""
+    """Return a judge that is asked as a member of a cascade is: all samples, and probabilities where tokens tell."""
     return replace(judge, stopping="all", probabilities="tokens")
-
-
-def no_new_rows(reference: str) -> UsageError:
-    """Return the refusal to ask a log."""
-    hint = f"hold them against labels: jurist evaluate {reference} --gold labels.csv"
-    return UsageError(f"{reference} are verdicts that were given before: they judge no new rows", hint=hint)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordedAsker(Asker):
-    """Gives the verdicts of a log; a row that it does not have is not answered."""
-
-    said: Mapping[str, Reading]  # id of a case -> what the log says of it
-
-    async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
-        """Return what the log says of one case."""
-        nothing = Reading(
-            values=(None,) * len(self.judge.answer.units(case.inputs)), problem="not in the log"
-        )
-        return self.verdict_of(case, self.said.get(case.id, nothing))
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class RecordedJudge(LoadedJudge):
-    """The verdicts of one column of a log; what they mean is known once they are held against gold."""
-
-    file: str  # the log
-    column: str = ""  # which of its columns; empty where it tells itself
-    # id of a case of the gold -> what the log says of it; ``None`` before any gold is known
-    said: Mapping[str, Reading] | None = field(default=None, compare=False)
-    sha256: str = ""  # of the verdicts that are used
-
-    @classmethod
-    def of(cls, reference: str, threshold: float | None) -> "RecordedJudge":
-        """Return the judge that a reference names, of which nothing is known yet."""
-        file, _, column = reference.removeprefix(RECORDED).partition("#")
-        if not file:
-            hint = f"write {RECORDED}FILE or {RECORDED}FILE#COLUMN"
-            raise UsageError(f"{reference} names no file", hint=hint)
-        return cls(
-            **_about(_OPEN),
-            adapter=ADAPTER,
-            wanted=Sampling(threshold=threshold),
-            model=Model(name=reference, temperature=0.0),
-            concurrency=1,
-            context=CallContext.fresh(),
-            named=reference,
-            file=file,
-            column=column,
-        )
-
-    def on_gold(self, judge: Judge, said: Mapping[str, Reading], sha256: str, how: str) -> "RecordedJudge":
-        """Return it as the judge of some gold; ``how`` its rows were found is said before it is used."""
-        return replace(self, **_about(judge), said=said, sha256=sha256, standing=how)
-
-    def with_model(self, model: Model, *, draws: int = 1) -> "RecordedJudge":
-        return self
-
-    def with_adapter(self, adapter: str | None) -> "RecordedJudge":
-        return self
-
-    def fingerprint(self) -> dict[str, Any]:
-        return {**super().fingerprint(), "sha256": self.sha256}
-
-    def asker(self) -> Asker:
-        if self.said is None:
-            raise no_new_rows(self.name)
-        return RecordedAsker(
-            judge=self.judge,
-            program=self.judge.basic(),
-            lm=connect(Model(temperature=0.0), self.context),
-            sampling=self.sampling,
-            said=self.said,
-        )
-
-
-def _about(judge: Judge) -> dict[str, Any]:
-    return {"judge": judge, "state": PromptState.of(judge.basic()), "artifact": None}
-
-
-class _Open(dspy.Signature):
-    """Stand for a judge as long as nothing is known of its rows."""
-
-    row: str = dspy.InputField()
-    verdict: Literal["yes", "no"] = dspy.OutputField()
-
-
-_OPEN = Judge(name="recorded", signature=_Open, positive="no")
 
 
 def load_judge(
@@ -262,7 +174,7 @@ def load_judge(
     keywords are options that the judge declares, such as ``strictness``: as it was proven, unless given here; under
     other values a fitted threshold is not used.
     """
-    if isinstance(reference, str) and reference.startswith(RECORDED):
+    if is_log(reference):
         raise no_new_rows(reference)
     values = {option: value for option, value in options.items() if value is not None}
     name = Name.of(reference, version, store, samples=samples, threshold=threshold, options=values)
@@ -314,10 +226,3 @@ def _member(kept: MemberCard, store: Store) -> LoadedJudge:
         context=CallContext.fresh(),
         named=kept.judge,
     )
-
-
-def load(reference: str | Judge, *, threshold: float | None = None, **options: Any) -> LoadedJudge:
-    """Load a judge as :func:`load_judge` does, or the verdicts of a log."""
-    if isinstance(reference, str) and reference.startswith(RECORDED):
-        return RecordedJudge.of(reference, threshold)
-    return load_judge(reference, threshold=threshold, **options)

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import dspy
 
 from ..arguments.groups import JUDGE_OPTIONS
 from ..cases import Case
 from ..engines.channel import CallContext
+from ..engines.ledger import Spend
 from ..engines.models import Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
@@ -18,8 +19,9 @@ from ..evaluation.votes import Probabilities, Sampling, Stopping
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.records import records
-from ..programs.verdicts import Verdict
+from ..programs.verdicts import OnVerdict, Verdict
 from .artifact_card import rows_of
+from .contenders import Contender
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 
 _WARM = 0.7
@@ -88,8 +90,8 @@ class LoadedJudge(Prompt):
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
-        named: what it is called where that is no judge with a version: a log, or a member of a cascade.
-        form_is_given: whether the user chose ``adapter``, so that another one is not tried.
+        named: what it is called where that is no judge with a version: as a member of a cascade.
+        adapter_is_given: whether the user chose ``adapter``, so that another one is not tried.
         by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
 
@@ -104,7 +106,7 @@ class LoadedJudge(Prompt):
     reach: Reach = reached
     named: str = ""
     by_name: Name | None = field(default=None, compare=False)
-    form_is_given: bool = field(default=False, compare=False)
+    adapter_is_given: bool = field(default=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""
@@ -124,7 +126,7 @@ class LoadedJudge(Prompt):
 
     @property
     def name(self) -> str:
-        """``judge@version``, ``judge:basic``, or ``recorded:FILE``."""
+        """``judge@version``, or ``judge:basic``."""
         if self.named:
             return self.named
         return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + BASIC
@@ -187,7 +189,7 @@ class LoadedJudge(Prompt):
             GoldError: a row is none, or an input is missing or ill-typed, with its number from 1.
             ModelError: the model cannot be used at all.
         """
-        return self.ask(self._cases(rows))
+        return self.verdicts(self._cases(rows))
 
     async def abatch(self, rows: Any) -> list[Verdict]:
         """Do the same inside a running event loop."""
@@ -202,9 +204,25 @@ class LoadedJudge(Prompt):
     def _cases(self, rows: Any) -> list[Case]:
         return [self.judge.case(row, path="rows", line=line) for line, row in enumerate(records(rows), 1)]
 
-    def ask(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Judge many cases; the result is in their order."""
-        return self.asker().ask_all(cases)
+    def verdicts(
+        self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
+    ) -> list[Verdict]:
+        """Judge many cases; the result is in their order. Repeats draw other samples."""
+        asker = replace(self.asker(), first_draw=repeat * self.sampling.samples)
+        return asker.ask_all(cases, on_verdict)
+
+    def check(self) -> None:
+        """Refuse what cannot be asked, before anything is paid."""
+        self.asker()
+
+    def paid_by(self, context: CallContext) -> Self:
+        """Return the same judge whose calls are counted in a context."""
+        return replace(self, context=context)
+
+    @property
+    def spend(self) -> Spend:
+        """The calls, tokens and cost of all its verdicts so far."""
+        return self.context.ledger.spend()
 
     def asker(self) -> Asker:
         """Return what asks this judge."""
@@ -265,19 +283,19 @@ class LoadedJudge(Prompt):
                 raise proven_with(self.artifact, self.adapter)
             return self
         by_name = self.by_name and replace(self.by_name, adapter=adapter)
-        return replace(self, adapter=adapter, by_name=by_name, form_is_given=True)
+        return replace(self, adapter=adapter, by_name=by_name, adapter_is_given=True)
 
     @property
-    def finds_form(self) -> bool:
+    def finds_adapter(self) -> bool:
         """Whether another prompt format is tried where a model's replies cannot be read: of a basic prompt alone."""
-        fixed = self.artifact or self.named or self.form_is_given or self.model.offline
+        fixed = self.artifact or self.named or self.adapter_is_given or self.model.offline
         return not fixed and self.adapter == ADAPTER and self.judge.role == "judge"
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
-        """Return the same judge for each model; a log, which no model answers for, once."""
+        """Return the same judge for each model."""
         # Everything is asked ``draws`` times: repeats need a temperature at which draws differ, as samples do. A 0 that
         # the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
-        return [self.with_model(model, draws=draws) for model in (models[:1] if self.named else models)]
+        return [self.with_model(model, draws=draws) for model in models]
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes its answers those of this judge, as JSON values."""
@@ -296,7 +314,7 @@ class LoadedJudge(Prompt):
             known["frozen"] = self.judge.frozen
         return known
 
-    def is_same(self, other: "LoadedJudge") -> bool:
+    def is_same(self, other: Contender) -> bool:
         """Say whether another one is this version, or this very judge, and asked in the same way."""
         # prompts do not tell: basic ones of two files may differ in their code alone
         alike = self.artifact is not None or self.judge == other.judge
@@ -304,7 +322,7 @@ class LoadedJudge(Prompt):
             return True
         return self._keeps_prompt_of(other)
 
-    def _keeps_prompt_of(self, basic: "LoadedJudge") -> bool:
+    def _keeps_prompt_of(self, basic: Contender) -> bool:
         """Say whether this is a version that kept the basic prompt, and the other one is that prompt."""
         if (
             self.artifact is None

@@ -55,7 +55,7 @@ class Job(SearchOptions):
     context: CallContext  # the ledger, meter and journal of the job
     frozen_lm: dspy.LM | None = None  # answers the program's frozen steps; ``None`` without any
     sampling: Sampling = field(default_factory=Sampling)  # samples and votes per case
-    finds_form: bool = False  # whether it is found out first in which prompt format replies can be read
+    finds_adapter: bool = False  # whether it is found out first in which prompt format replies can be read
     sink: Sink = lambda event: None  # receives events
 
     @property
@@ -152,7 +152,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if job.adapter is None and job.form == CHAT and job.finds_form and job.judge.role == "judge":
+        if job.adapter is None and job.form == CHAT and job.finds_adapter and job.judge.role == "judge":
             job, board = _readable(job, board)
         if not getattr(optimizer, "races", False):  # a race scores the basic prompt as far as it needs it
             board.score(board.basic, job.dev)

@@ -6,11 +6,11 @@ error that every row would meet, such as a wrong key, ends the work.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import dspy
 from dspy import AdapterParseError, LMError
@@ -33,15 +33,13 @@ from .judge import Judge
 from .remembering import Remembered, Remembering
 from .stepwise import called
 from .together import Gathered, asking_of, collect, together
-from .verdicts import CUT_OFF, FILTERED, REFUSED_ROW, TOO_LONG, UNREADABLE, Verdict
+from .verdicts import CUT_OFF, FILTERED, REFUSED_ROW, TOO_LONG, UNREADABLE, OnVerdict, Verdict
 
 _BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
     ValueError,
 )
 """What a user's own program may raise; what models and limits raise is none of these."""
-OnVerdict: TypeAlias = Callable[[int, Verdict], None]
-"""Takes the place of a case and its verdict, as they come."""
 _PENDING = Reading(values=())
 """A sample whose answer comes with a later batch."""
 _AHEAD = 2_000  # cases that are embedded before the first of them is asked about, at most
@@ -286,10 +284,6 @@ class Asker:
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
         """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
         return revote(self.judge.answer, self.sampling, verdict)
-
-    def verdict_of(self, case: Case, reading: Reading) -> Verdict:
-        """Return the verdict that a single reading gives, which took nothing."""
-        return verdict_of(self.judge.answer, self.sampling, case, [reading], Spend())
 
     @property
     def _context(self) -> CallContext | None:

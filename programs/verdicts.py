@@ -5,15 +5,20 @@ unusable for some unit; or the endpoint refuses this row for what it is), or *fa
 overload, time-outs). What has no value has a reason, by which rows are counted.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
-from ..cases import Label, Value, Values
+from ..cases import Case, Label, Value, Values
 from ..engines.failures import FailureKind
 from ..engines.ledger import Spend
 from ..errors import ModelError, plural
+
+if TYPE_CHECKING:
+    from .judge import Judge
 
 Status = Literal["verdict", "abstained", "failed"]
 FILTERED: Final = str(FailureKind.FILTERED)
@@ -119,6 +124,36 @@ class Verdict:
     def label(self) -> Label | None:
         """The closed label of a case with one unit."""
         return self.value if isinstance(self.value, str) else None
+
+
+OnVerdict: TypeAlias = Callable[[int, Verdict], None]
+"""Takes the place of a case among the cases, and its verdict."""
+
+
+class VerdictSource(Protocol):
+    """Whatever gives a verdict on each case: a judge with a model, a cascade of judges, a log of verdicts."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in tables and files."""
+
+    @property
+    def judge(self) -> Judge:
+        """The judge whose answers its verdicts are."""
+
+    def verdicts(
+        self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
+    ) -> list[Verdict]:
+        """Return a verdict on each case, in their order.
+
+        Args:
+            cases: what is judged.
+            repeat: which repeat of an experiment it is, from 0; each draws other samples.
+            on_verdict: called with each verdict as it comes, in any order.
+
+        Raises:
+            ModelError: the model cannot be used at all. BudgetExhausted: a limit was reached.
+        """
 
 
 FIRST = 8

@@ -411,7 +411,7 @@ class _Rows:
         self.work.on_row()
         replies = self.counts.answered - self.counts.refused
         unread = self.counts.unread_replies
-        if replies == FIRST and 2 * unread > FIRST and self.work.judge.finds_form:
+        if replies == FIRST and 2 * unread > FIRST and self.work.judge.finds_adapter:
             raise ModelError(
                 f"{unread} of the first {FIRST} replies cannot be read: {verdict.error}; try --adapter json, or a "
                 "larger --model; --adapter chat goes on all the same"

@@ -33,7 +33,7 @@ from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold
 from ...jobs.experiment import Experiment
 from ...jobs.recorded import logs_beside
-from ...keeping.loaders import RecordedJudge
+from ...keeping.logs import Log
 from ...keeping.paying import PaidJob
 from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, statement_type
 from ...programs.judge import Judge
@@ -210,7 +210,7 @@ class Detection:
         return table(title, ["method", "kind", *STATISTICS, "answered"], rows)
 
 
-def recorded_detector(reference: str, gold: Gold) -> RecordedJudge:
+def recorded_detector(reference: str, gold: Gold) -> Log:
     """Return the verdicts of a log on gold of the judge ``cognibench``, in its labels or in those of ``detector``."""
     labels = {**_SEVEN, **gold.mapping.get("labels", {})}
     (log,) = logs_beside([reference], replace(gold, mapping={**gold.mapping, "labels": labels}))

@@ -9,6 +9,7 @@ from judges import PAIR
 from small import claims, cli, ok, write_jsonl
 
 import jurist
+from jurist.errors import UsageError
 
 ROWS = [
     {"id": f"r{number}", "question": f"What is thing {number}?", "answer": f"It is the {number}th thing of all.",
@@ -207,3 +208,9 @@ def test_a_pair_that_was_judged_in_both_orders_is_one_verdict() -> None:
         written([{key: value for key, value in row.items() if key != "better"} for row in rows])
         found = jurist.compare([jurist.load(PAIR, version="basic"), "recorded:log.jsonl"], "pairs.jsonl")
         assert found.contenders[1].scores["accuracy"].value == pytest.approx(accuracy)
+
+
+def test_a_log_is_loaded_as_no_judge() -> None:
+    with pytest.raises(UsageError, match="they judge no new rows") as refused:
+        jurist.load("recorded:log.jsonl")
+    assert refused.value.hint.endswith("jurist evaluate recorded:log.jsonl --gold labels.csv")

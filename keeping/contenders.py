@@ -1,0 +1,70 @@
+"""Whoever is held against gold: a judge with its model, a cascade of judges, or the verdicts of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
+
+from ..engines.channel import CallContext
+from ..engines.ledger import Spend
+from ..engines.models import Model
+from ..evaluation.votes import Sampling
+from ..programs.state import PromptState
+from ..programs.verdicts import VerdictSource
+from .artifact_card import Artifact
+
+
+class Contender(VerdictSource, Protocol):
+    """A source of verdicts with a name, a price and an identity, so that several can be compared."""
+
+    @property
+    def named(self) -> str:
+        """Its name where that is no judge with a version: of a log, or of a member of a cascade; else empty."""
+
+    @property
+    def artifact(self) -> Artifact | None:
+        """The compiled version; ``None`` for a basic prompt and for a log."""
+
+    @property
+    def model(self) -> Model:
+        """The model that answers; of a log its own name."""
+
+    @property
+    def models(self) -> Sequence[Model]:
+        """All models that are asked."""
+
+    @property
+    def state(self) -> PromptState:
+        """The prompt, by which sealed rows are opened."""
+
+    @property
+    def adapter(self) -> str:
+        """The format of the prompt."""
+
+    @property
+    def sampling(self) -> Sampling:
+        """Samples and threshold."""
+
+    @property
+    def questions(self) -> tuple[int, int]:
+        """The least and the most samples that are drawn for a row; 0 of a log."""
+
+    @property
+    def note(self) -> str:
+        """What a user should know before it is asked, in one line; empty if nothing."""
+
+    @property
+    def spend(self) -> Spend:
+        """The calls, tokens and cost of all its verdicts so far."""
+
+    def paid_by(self, context: CallContext) -> Self:
+        """Return the same contender whose calls are counted in a context."""
+
+    def check(self) -> None:
+        """Refuse what cannot be asked, before anything is paid."""
+
+    def is_same(self, other: Contender) -> bool:
+        """Say whether another one is asked the same in the same way."""
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes its verdicts those of this contender, as JSON values."""

@@ -1,0 +1,166 @@
+"""Logs: verdicts that another system gave before, as a source of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from ..cases import Case
+from ..engines.channel import CallContext
+from ..engines.ledger import Spend
+from ..engines.models import RECORDED, Model
+from ..errors import UsageError
+from ..evaluation.votes import Sampling
+from ..programs.answers.base import Reading
+from ..programs.deciding import check_sampling, verdict_of
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from ..programs.verdicts import OnVerdict, Verdict
+from .contenders import Contender
+from .naming import ADAPTER
+
+
+def is_log(reference: object) -> TypeGuard[str]:
+    """Say whether a reference names a log, as ``recorded:FILE``."""
+    return isinstance(reference, str) and reference.startswith(RECORDED)
+
+
+def no_new_rows(reference: str) -> UsageError:
+    """Return the refusal to ask a log."""
+    hint = f"hold them against labels: jurist evaluate {reference} --gold labels.csv"
+    return UsageError(f"{reference} are verdicts that were given before: they judge no new rows", hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogReference:
+    """A column of a log, as a user names it; what its verdicts mean is known once it is held against gold."""
+
+    name: str  # ``recorded:FILE``, or ``recorded:FILE#COLUMN``
+    file: str
+    column: str = ""  # empty where the log itself tells which one it is
+    threshold: float | None = (
+        None  # the probability from which a verdict is positive, where it gives probabilities
+    )
+
+    @property
+    def named(self) -> str:
+        """Its name: it is no judge with a version."""
+        return self.name
+
+    @classmethod
+    def of(cls, reference: str, threshold: float | None = None) -> LogReference:
+        """Return the parts of a reference such as ``recorded:log.csv#verdict``."""
+        file, _, column = reference.removeprefix(RECORDED).partition("#")
+        if not file:
+            hint = f"write {RECORDED}FILE or {RECORDED}FILE#COLUMN"
+            raise UsageError(f"{reference} names no file", hint=hint)
+        return cls(name=reference, file=file, column=column, threshold=threshold)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """The verdicts of a log on the cases of gold; a case that it does not have is not answered.
+
+    Attributes:
+        reference: the file and its column.
+        judge: the judge of the gold, whose answers these are.
+        readings: the id of a case -> what the log says of it.
+        sha256: of the verdicts that are used.
+        note: how its rows were found, in one line.
+    """
+
+    reference: LogReference
+    judge: Judge
+    readings: Mapping[str, Reading] = field(compare=False, repr=False)
+    sha256: str
+    note: str
+    artifact: None = None
+    adapter: str = ADAPTER
+    questions: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        """Refuse a threshold that changes nothing in these verdicts."""
+        check_sampling(self.judge, self.sampling)
+
+    @property
+    def name(self) -> str:
+        """``recorded:FILE``."""
+        return self.reference.name
+
+    @property
+    def named(self) -> str:
+        """The same: it is no judge with a version."""
+        return self.reference.name
+
+    @property
+    def model(self) -> Model:
+        """A model of the log's name, which nothing can be asked."""
+        return Model(name=self.name, temperature=0.0)
+
+    @property
+    def models(self) -> Sequence[Model]:
+        """The one of its name."""
+        return (self.model,)
+
+    @property
+    def state(self) -> PromptState:
+        """The basic prompt of the judge, for which it stands where sealed rows are opened."""
+        return PromptState.of(self.judge.basic())
+
+    @property
+    def sampling(self) -> Sampling:
+        """One sample, and the threshold of probabilities."""
+        return Sampling(threshold=self.reference.threshold)
+
+    @property
+    def spend(self) -> Spend:
+        """Nothing."""
+        return Spend()
+
+    def paid_by(self, context: CallContext) -> Log:
+        """Return itself: it asks nothing."""
+        return self
+
+    def check(self) -> None:
+        """Refuse nothing: its verdicts are there."""
+
+    def is_same(self, other: Contender) -> bool:
+        """Say whether another one is the same log."""
+        return self.fingerprint() == other.fingerprint()
+
+    def verdicts(
+        self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
+    ) -> list[Verdict]:
+        """Return the verdict of the log on each case, the same in every repeat."""
+        verdicts = []
+        for index, case in enumerate(cases):
+            reading = self.readings.get(case.id)
+            if reading is None:
+                units = len(self.judge.answer.units(case.inputs))
+                reading = Reading(values=(None,) * units, problem="not in the log")
+            verdict = verdict_of(self.judge.answer, self.sampling, case, [reading], Spend())
+            verdicts.append(verdict)
+            if on_verdict is not None:
+                on_verdict(index, verdict)
+        return verdicts
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes these verdicts those of this log, as JSON values."""
+        return {
+            "judge": self.name,
+            "artifact": None,
+            "model": self.name,
+            **self.judge.option_values,
+            "sampling": {
+                **self.sampling.to_card(),
+                "temperature": self.model.temperature,
+                **self.model.further_settings,
+            },
+            "prompt": self.state.id,
+            "adapter": self.adapter,
+            "api_base": self.model.api_base,
+            "max_tokens": self.model.max_tokens,
+            "seed": self.model.seed,
+            "sha256": self.sha256,
+        }
