@@ -60,18 +60,22 @@ def scores_of(rng: np.random.Generator, gold: list[int], missed: float, near: fl
     return said
 
 
-@pytest.mark.parametrize(("name", "near"), [("quadratic_kappa", 0.288), ("mae", 0.06)])
-def test_rare_large_errors_against_frequent_small_ones_do_not_pass_for_sure(name: str, near: float) -> None:
-    """Half of the lowest scores, which are 3 %, are taken for the highest; or others are one off: equally good."""
+@pytest.mark.parametrize(
+    ("name", "lowest", "near"), [("quadratic_kappa", 0.03, 0.288), ("mae", 0.02, 0.0614)]
+)
+def test_rare_large_errors_against_frequent_small_ones_do_not_pass_for_sure(
+    name: str, lowest: float, near: float
+) -> None:
+    """Half of the few lowest scores are taken for the highest; or others are one off: equally good."""
     rng, runs, shown = np.random.default_rng(1), 100, {False: 0, True: 0}
     for run in range(runs):
-        gold = [LOW] + [LOW if rng.random() < 0.03 else int(rng.choice([GOOD, BEST])) for _ in range(99)]
+        gold = [LOW] + [LOW if rng.random() < lowest else int(rng.choice([GOOD, BEST])) for _ in range(99)]
         judges = [scores_of(rng, gold, missed, small) for missed, small in ((0.5, 0.0), (0.0, near))]
         rows = [rows_of(list(zip(gold, said, strict=True)), group_size=1) for said in judges]
         for cautious in shown:
             found = permutation(rows[0], rows[1], name, FIVE, seed=run, draws=399, cautious=cautious)
             shown[cautious] += min(found.better, found.worse) < 0.025
-    assert shown[False] > 0.05 * runs  # what the plain permutation says too often
+    assert shown[False] > 0.08 * runs  # what the plain permutation says too often
     assert shown[True] <= 0.05 * runs
 
 
