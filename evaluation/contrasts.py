@@ -94,6 +94,8 @@ def contrast(
 
 MARGIN = 0.05
 """The share of a metric's best value by which a judge may be worse, unless another margin is given."""
+PASSING = 0.8
+"""The share of gates that a judge that is as good passes, for the number of rows that is named."""
 _FORESEEN = 100  # times as many rows as there are, above which no number is named
 
 
@@ -125,19 +127,48 @@ def not_worse(test: Contrast, margin: float, rows: int) -> NotWorse:
     if test.groups < least_groups:
         needed = f"at least {least_groups} groups are needed, and there are {test.groups}"
     else:
-        needed = _needed_rows(sign * test.difference, lowest, margin, rows)
+        needed = _rows_that_could_tell(sign * test.difference, lowest, margin, rows)
+        enough = rows_to_pass(rows, sign * test.difference - lowest, margin, test.tested)
+        if enough is not None:
+            needed += f"; a judge that is as good passes {PASSING:.0%} of gates with about {enough:,} rows"
     return NotWorse(outcome="cannot be told", margin=margin, words=f"{words}; cannot be told: {needed}")
 
 
-def _needed_rows(difference: float, lowest: float, margin: float, rows: int) -> str:
+def _rows_that_could_tell(difference: float, lowest: float, margin: float, rows: int) -> str:
     """Return how many rows could tell, if the difference stays as it is: an interval narrows with their root."""
     away = abs(difference + margin)
-    times = math.inf if away <= 0.0 else ((difference - lowest) / away) ** 2
+    times = math.inf
+    if away > 0.0:
+        times = ((difference - lowest) / away) ** 2
     if times > _FORESEEN:
         return (
             f"{plural(rows, 'row')}; the difference is too near the margin for any number of rows to be named"
         )
     return f"{plural(rows, 'row')}; at least {max(rows + 1, math.ceil(rows * times)):,} are needed"
+
+
+def rows_to_pass(rows: int, reach: float, margin: float, tested: float) -> int | None:
+    """Return with how many rows a judge that is as good mostly passes; ``None`` if no number can be named.
+
+    Args:
+        rows: how many there are.
+        reach: how far the interval of the difference reaches below it, with these rows.
+        margin: by how much a judge may be worse.
+        tested: the one-sided level of the interval.
+    """
+    if margin <= 0.0 or not math.isfinite(reach):
+        return None
+    normal = statistics.NormalDist()
+    level_quantile = normal.inv_cdf(1.0 - tested)
+    # The lower end must lie above the margin in so many samples: its own error adds to the reach.
+    errors = (level_quantile + normal.inv_cdf(PASSING)) / level_quantile
+    return max(rows + 1, _two_digits(rows * (errors * reach / margin) ** 2))
+
+
+def _two_digits(number: float) -> int:
+    """Return a number rounded up to two digits: 1,004 is about 1,100."""
+    unit = 10 ** max(0, math.floor(math.log10(max(1.0, number))) - 1)
+    return math.ceil(number / unit) * unit
 
 
 def contrasts_by_criterion(

@@ -15,7 +15,7 @@ import jurist
 from jurist import assert_judge
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.contrasts import contrast, not_worse, usual_margin
+from jurist.evaluation.contrasts import NotWorse, contrast, not_worse, rows_to_pass, usual_margin
 from jurist.evaluation.scores import Scores
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
@@ -123,6 +123,7 @@ NOT_WORSE = [
     # rows, how many more the second has right, margin -> what is said
     (400, 0, 0.05, "holds", "p = 1"),
     (30, 0, 0.05, "cannot be told", "30 rows; at least"),
+    (30, 0, 0.05, "cannot be told", "a judge that is as good passes 80% of gates with about"),
     (200, -60, 0.05, "fails", "shown to be worse"),
     (100, -8, 0.05, "fails", "shown to be worse"),
     (100, -2, 0.05, "cannot be told", "100 rows; at least"),
@@ -158,6 +159,36 @@ def test_a_version_that_is_a_tenth_worse_hardly_ever_passes() -> None:
         test = contrast(("new", [judged[1]]), ("old", [judged[0]]), "accuracy", kind)
         passed += not_worse(test, 0.05, 60).outcome == "holds"
     assert passed <= 3
+
+
+@pytest.mark.parametrize("shared", [0.5, 0.9])
+def test_a_judge_that_is_as_good_mostly_passes_with_the_rows_that_are_named(shared: float) -> None:
+    """Both are right in .8 of the rows, and a share of luck is the same for both; fewer rows mostly cannot tell."""
+    rng, kind, gates = np.random.default_rng(1), ClosedLabels("ax"), 25
+
+    def gate_of(rows: int) -> NotWorse:
+        luck = rng.random(rows)
+        other_luck = np.where(rng.random(rows) < shared, luck, rng.random(rows))
+        judged = []
+        for flags in (luck < 0.8, other_luck < 0.8):
+            judged.append(rows_of([("a", "xa"[int(flag)]) for flag in flags], group_size=1))
+        test = contrast(("new", [judged[1]]), ("old", [judged[0]]), "accuracy", kind)
+        return not_worse(test, 0.05, rows)
+
+    first = next(found for found in (gate_of(100) for _ in range(gates)) if found.outcome == "cannot be told")
+    enough = int(first.words.split("gates with about ")[1].removesuffix(" rows").replace(",", ""))
+    few = sum(gate_of(enough // 6).outcome == "holds" for _ in range(gates))
+    passed = sum(gate_of(enough).outcome == "holds" for _ in range(gates))
+    assert few < 0.6 * gates
+    assert 0.65 * gates <= passed
+
+
+@pytest.mark.parametrize(("apart", "rows"), [(0.05, "160"), (0.1, "320"), (0.32, "1,100")])
+def test_the_rows_that_the_documentation_names_are_those_that_are_computed(apart: float, rows: str) -> None:
+    reach = 1.96 * (apart / 100) ** 0.5  # with 100 rows, in a share of which only one of the two is right
+    assert f"{rows_to_pass(100, reach, 0.05, 0.025):,}" == rows
+    page = (Path(jurist.__file__).parent / "docs" / "gate.md").read_text(encoding="utf-8")
+    assert f"| {apart:g} | {rows} |" in page
 
 
 def test_the_usual_margin_is_a_share_of_the_scale() -> None:
