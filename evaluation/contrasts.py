@@ -167,7 +167,8 @@ def rows_to_pass(rows: int, reach: float, margin: float, tested: float) -> int |
 
 def _two_digits(number: float) -> int:
     """Return a number rounded up to two digits: 1,004 is about 1,100."""
-    unit = 10 ** max(0, math.floor(math.log10(max(1.0, number))) - 1)
+    digits = math.floor(math.log10(max(1.0, number))) + 1
+    unit = int(10 ** max(0, digits - 2))
     return math.ceil(number / unit) * unit
 
 
