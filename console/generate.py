@@ -27,7 +27,7 @@ from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, check_judge, read_prompts
 from ..papers.cognibench.dialogues import plans
 from ..papers.faithqa.assess import QueryAssessment, read_questions
-from ..papers.faithqa.benchmark import plan_rows, statistics, statistics_table
+from ..papers.faithqa.benchmark import plan_rows, query_statistics, statistics_table
 from ..papers.haluagent.assess import ItemAssessment, check_compares
 from ..papers.haluagent.items import Item, read_authors, read_items
 from ..papers.haluagent.making import card_tables, write_benchmark
@@ -126,7 +126,7 @@ def faithqa(options: BenchmarkOptions) -> Result:
     loaded = _writer(options)
 
     def describe(path: Path) -> tuple[dict[str, Any], list[Part]]:
-        counted = statistics(path)
+        counted = query_statistics(path)
         return {"statistics": counted}, [statistics_table(counted)]
 
     cases = tuple(loaded.judge.case(row) for row in rows)

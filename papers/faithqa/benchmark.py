@@ -29,36 +29,47 @@ SHARES: Final[Mapping[str, float]] = {
 }
 """How the queries of Table 1 are spread over the tasks."""
 _CONDITIONS: Final = {"easy": (2, LIMIT), "hard": (LIMIT + 1, LIMIT + 3)}
+_CREATIVE: Final = ("story", "poem")
 _FIXED: Final = 1  # what a creative query sets besides its requirements: that a story or poem be written
+_COUNTED: Final = ("difficulty", "missing", "topic")
+"""Columns of a benchmark whose values are counted for each task."""
 
 
 def plan_rows(
     documents: Sequence[Document], *, size: int, tasks: Sequence[str] = TASKS, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
-    """Yield what is to be written, one query each."""
+    """Yield a row for each query that is to be written."""
     if size < 1 or not tasks or not documents:
         raise UsageError("a benchmark of no queries", hint="give documents, a task and a size of 1 or more")
-    if unknown := [task for task in tasks if task not in TASKS]:
-        raise UsageError(f"there is no task {unknown[0]!r}", hint=f"use some of {', '.join(TASKS)}")
-    groups: dict[str, list[Document]] = defaultdict(list)
-    for document in documents:
-        groups[f"{document.topic} {document.language}"].append(document)
-    wide = [groups[name] for name in sorted(groups) if len(groups[name]) >= ARTICLES]
-    if not wide and {*ANALYSIS} & {*tasks}:
+    unknown_tasks = [task for task in tasks if task not in TASKS]
+    if unknown_tasks:
+        raise UsageError(f"there is no task {unknown_tasks[0]!r}", hint=f"use some of {', '.join(TASKS)}")
+    large_groups = _large_groups(documents)
+    if not large_groups and any(task in ANALYSIS for task in tasks):
         raise UsageError(
             f"content analysis needs {ARTICLES} documents of one topic and language",
             hint=f"give more documents with the same topic, or leave {' and '.join(ANALYSIS)} out of --tasks",
         )
+    languages = sorted({document.language for document in documents})
+    shares = [SHARES[task] for task in tasks]
     for number in range(size):
         draw = random.Random(f"{seed}|{number}")
-        task = draw.choices(tasks, [SHARES[one] for one in tasks])[0]
-        if task in ("story", "poem"):
-            row = _creative(draw, sorted({one.language for one in documents}), task)
+        task = draw.choices(tasks, shares)[0]
+        if task in _CREATIVE:
+            row = _creative_row(draw, languages, task)
         elif task in ANALYSIS:
-            row = _about(draw, _near(draw, tuple(draw.choice(wide))), task)
+            row = _document_row(draw, _near_documents(draw, tuple(draw.choice(large_groups))), task)
         else:
-            row = _about(draw, [draw.choice(documents)], task)
+            row = _document_row(draw, [draw.choice(documents)], task)
         yield {"id": f"{task}-{number:05}", "task": task, **row}
+
+
+def _large_groups(documents: Sequence[Document]) -> list[list[Document]]:
+    """Return the documents of one topic and language each, where there are enough of them for content analysis."""
+    groups: dict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        groups[f"{document.topic} {document.language}"].append(document)
+    return [groups[name] for name in sorted(groups) if len(groups[name]) >= ARTICLES]
 
 
 @cache
@@ -66,72 +77,89 @@ def _index(documents: tuple[Document, ...]) -> Passages:
     return Passages([document.text for document in documents])
 
 
-def _near(draw: random.Random, documents: tuple[Document, ...]) -> list[Document]:
+def _near_documents(draw: random.Random, documents: tuple[Document, ...]) -> list[Document]:
     """Return a document at random and those nearest to it (appendix A.6.2 finds its reports by retrieval), mixed."""
     first = draw.choice(documents)
-    others = [document for document in documents if document is not first]
-    nearest = _index(documents).search(first.text, most=len(documents))
-    ranks = {text: rank for rank, text in enumerate(nearest)}
-    others.sort(key=lambda document: ranks.get(document.text, len(ranks)))
-    return draw.sample([first, *others[: ARTICLES - 1]], ARTICLES)
+    neighbours = [document for document in documents if document is not first]
+    nearest_texts = _index(documents).search(first.text, most=len(documents))
+    ranks = {text: rank for rank, text in enumerate(nearest_texts)}
+    neighbours.sort(key=lambda document: ranks.get(document.text, len(ranks)))
+    return draw.sample([first, *neighbours[: ARTICLES - 1]], ARTICLES)
 
 
-def _about(draw: random.Random, chosen: Sequence[Document], task: str) -> dict[str, Any]:
-    first = chosen[0]
-    about = {name: getattr(first, name) for name in ("title", "topic", "language", "source")}
-    shared = {**about, "texts": [document.text for document in chosen]}
+def _document_row(draw: random.Random, documents: Sequence[Document], task: str) -> dict[str, Any]:
+    """Return the row of a query about documents: a question about facts, or one that a part is removed from."""
+    first = documents[0]
+    row: dict[str, Any] = {
+        "title": first.title,
+        "topic": first.topic,
+        "language": first.language,
+        "source": first.source,
+        "texts": [document.text for document in documents],
+    }
     if task == "fact":
-        difficulty = draw.choice(tuple(_CONDITIONS))
-        return {**shared, "difficulty": difficulty, "conditions": draw.randint(*_CONDITIONS[difficulty])}
-    parts = EVALUATED if task == "evaluation" else tuple(f"article {n}" for n in range(1, ARTICLES + 1))
-    return {**shared, "removed": draw.choice(parts)}
+        row["difficulty"] = draw.choice(tuple(_CONDITIONS))
+        row["conditions"] = draw.randint(*_CONDITIONS[row["difficulty"]])
+        return row
+    parts: Sequence[str] = EVALUATED
+    if task != "evaluation":
+        parts = tuple(f"article {number}" for number in range(1, ARTICLES + 1))
+    row["removed"] = draw.choice(parts)
+    return row
 
 
-def _creative(draw: random.Random, languages: Sequence[str], task: str) -> dict[str, Any]:
+def _creative_row(draw: random.Random, languages: Sequence[str], task: str) -> dict[str, Any]:
+    """Return the row of a story or a poem, with requirements of which no two are of one group."""
     language = draw.choice(languages)
     difficulty = draw.choice(tuple(_CONDITIONS))
-    wanted = draw.randint(*_CONDITIONS[difficulty]) - _FIXED
-    pool = [
-        need for need in table(__package__, "requirements")["requirements"] if need.get("form", task) == task
+    conditions = draw.randint(*_CONDITIONS[difficulty])
+    requirements = [
+        requirement
+        for requirement in table(__package__, "requirements")["requirements"]
+        if requirement.get("form", task) == task
     ]
-    chosen: dict[str, str] = {}
-    for need in draw.sample(pool, len(pool)):
-        if len(chosen) < wanted:
-            chosen.setdefault(need["group"], need[language])
-    about = {"language": language, "difficulty": difficulty, "conditions": wanted + _FIXED}
-    return {**about, "texts": [], "requirements": list(chosen.values())}
-
-
-def statistics(path: Path) -> dict[str, Any]:
-    """Return how many queries a benchmark holds (Tables 1 and 8), read line by line."""
-    names = ("difficulty", "missing", "topic")
-    counts = {task: {name: Counter[str]() for name in names} for task in TASKS}
-    totals: Counter[str] = Counter()
-    with path.open(encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            totals[row["task"]] += 1
-            for name, found in counts[row["task"]].items():
-                found.update([row[name]] if row[name] else [])
-    tasks = {
-        task: {"total": totals[task], **{name: dict(sorted(found.items())) for name, found in parts.items()}}
-        for task, parts in counts.items()
+    texts_by_group: dict[str, str] = {}
+    for requirement in draw.sample(requirements, len(requirements)):
+        if len(texts_by_group) < conditions - _FIXED:
+            texts_by_group.setdefault(requirement["group"], requirement[language])
+    return {
+        "language": language,
+        "difficulty": difficulty,
+        "conditions": conditions,
+        "texts": [],
+        "requirements": list(texts_by_group.values()),
     }
+
+
+def query_statistics(path: Path) -> dict[str, Any]:
+    """Return how many queries a benchmark holds (Tables 1 and 8), read line by line."""
+    totals: Counter[str] = Counter()
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    for task in TASKS:
+        counts[task] = {column: Counter() for column in _COUNTED}
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            task = row["task"]
+            totals[task] += 1
+            for column, values in counts[task].items():
+                if row[column]:
+                    values[row[column]] += 1
+    tasks: dict[str, dict[str, Any]] = {}
+    for task, task_counts in counts.items():
+        tasks[task] = {"total": totals[task]}
+        for column, values in task_counts.items():
+            tasks[task][column] = dict(sorted(values.items()))
     return {"tasks": tasks, "total": totals.total()}
 
 
-def statistics_table(counted: Mapping[str, Any]) -> Table:
-    """Return what :func:`statistics` counted as a table."""
-    names = ("difficulty", "missing", "topic")
-    rows = [
-        [
-            task,
-            *(", ".join(f"{name} {count}" for name, count in parts[part].items()) for part in names),
-            parts["total"],
-        ]
-        for task, parts in counted["tasks"].items()
-    ]
-    return as_table(
-        f"statistics (as FAITHQA Tables 1 and 8): {counted['total']} queries; easy is up to {LIMIT} constraints",
-        ("task", *names, "total"),
-        rows,
-    )
+def statistics_table(counts: Mapping[str, Any]) -> Table:
+    """Return the counts of :func:`query_statistics` as a table."""
+    rows: list[list[Any]] = []
+    for task_name, task_counts in counts["tasks"].items():
+        cells: list[str] = [task_name]
+        for column in _COUNTED:
+            cells.append(", ".join(f"{value} {count}" for value, count in task_counts[column].items()))
+        rows.append([*cells, task_counts["total"]])
+    title = f"statistics (as FAITHQA Tables 1 and 8): {counts['total']} queries; easy is up to {LIMIT} constraints"
+    return as_table(title, ("task", *_COUNTED, "total"), rows)

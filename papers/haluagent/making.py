@@ -10,11 +10,11 @@ the seed, and is written anew each time.
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...evaluation.intervals import Share, breakdown
 from ...evaluation.plain import plain
@@ -26,12 +26,14 @@ from ...report.table import Table, table
 from ...text.terms import numbers
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse, item_line
 
-_WRONG = len(LETTERS) - 1  # hallucinated options of a single-choice item
+_WRONG_OPTIONS: Final = len(LETTERS) - 1  # hallucinated options of a single-choice item
+_OVERALL: Final = "overall"
+"""The column for all checks together, and for all formats."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What became of a question."""
+    """The items that were made of a question."""
 
     question: Question
     items: tuple[Item, ...] = ()  # in the order of the formats; none if it was left out
@@ -39,81 +41,119 @@ class Made:
 
 
 def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Made]:
-    """Yield what becomes of each question, in their order; the same for the same questions and seed."""
-    places, firsts = _balanced(seed), dict[Any, str]()
+    """Yield the items of each question, in the order of the questions; equal for equal questions and seeds."""
+    positions = _balanced_positions(seed)
     texts = [f"{question.question} {question.correct_answer}" for question in questions]
-    for question, text, cluster in zip(questions, texts, clusters(sketches(texts)), strict=True):
+    text_clusters = clusters(sketches(texts))
+    first_questions: dict[tuple[int, frozenset[str]], str] = {}
+    for question, text, cluster in zip(questions, texts, text_clusters, strict=True):
         # A question about another year is another question.
-        first = firsts.setdefault((cluster, frozenset(numbers(text))), question.id)
-        if first != question.id:
-            yield Made(question=question, dropped=f"the question is a near-duplicate of {first}")
+        key = (cluster, frozenset(numbers(text)))
+        first_question = first_questions.setdefault(key, question.id)
+        if first_question != question.id:
+            reason = f"the question is a near-duplicate of {first_question}"
+            yield Made(question=question, dropped=reason)
             continue
-        options = [question.correct_answer, *(wrong.text for wrong in question.hallucinated[:_WRONG])]
-        enough, same = len(options) > _WRONG, any(alike(*pair) for pair in combinations(options, 2))
-        place = next(places) if enough and not same else None
-        dropped = "no single-choice item: two options are near-duplicates" if enough and same else ""
-        yield Made(question=question, items=(*_items(question, place, seed),), dropped=dropped)
+        reason = ""
+        position = None
+        if len(question.hallucinated) >= _WRONG_OPTIONS:
+            if _has_near_duplicates(_options(question)):
+                reason = "no single-choice item: two options are near-duplicates"
+            else:
+                position = next(positions)
+        items = tuple(_items_of_question(question, position, seed))
+        yield Made(question=question, items=items, dropped=reason)
 
 
-def _items(question: Question, place: int | None, seed: int) -> Iterator[Item]:
-    """Yield the items of a question, a single-choice one if its correct option has a place."""
+def _options(question: Question) -> list[str]:
+    """Return the options of a single-choice item, the correct one first."""
+    wrong_options = [answer.text for answer in question.hallucinated[:_WRONG_OPTIONS]]
+    return [question.correct_answer, *wrong_options]
+
+
+def _has_near_duplicates(options: Sequence[str]) -> bool:
+    return any(alike(first, second) for first, second in combinations(options, 2))
+
+
+def _items_of_question(question: Question, position: int | None, seed: int) -> Iterator[Item]:
+    """Yield the items of a question, a single-choice one if its correct option has a position."""
     shared: dict[str, Any] = {
-        **{name: getattr(question, name) for name in ("group", "topic", "language", "question")},
+        "group": question.group,
+        "topic": question.topic,
+        "language": question.language,
+        "question": question.question,
         "type": question.primary,
     }
-    wrong = next(wrong.text for wrong in question.hallucinated if wrong.type == question.primary)
+    primary_answer = next(answer for answer in question.hallucinated if answer.type == question.primary)
     yield Generative(
         id=f"{question.id}/generative",
         correct_answer=question.correct_answer,
         passage=question.passage,
-        hallucinated_answer=wrong,
+        hallucinated_answer=primary_answer.text,
         entity=question.title,
         **shared,
     )
-    if place is not None:
-        ordered: list[tuple[str, str]] = [
-            (answer.text, answer.type) for answer in question.hallucinated[:_WRONG]
-        ]
-        _rng(seed, question.id).shuffle(ordered)
-        ordered.insert(place, (question.correct_answer, "correct"))
-        options = {"options": [text for text, _ in ordered], "option_types": [kind for _, kind in ordered]}
-        choice = {**options, "correct": LETTERS[place]}
-        yield Choice.model_validate({"id": f"{question.id}/single-choice", **choice, **shared})
-    false = _rng(seed, f"{question.id}/wrong").choice(question.hallucinated)
+    if position is not None:
+        yield _choice(question, position, seed, shared)
+    false_answer = _rng(seed, f"{question.id}/wrong").choice(question.hallucinated)
     yield TrueFalse(id=f"{question.id}/true", answer=question.correct_answer, correct=True, **shared)
-    yield TrueFalse(
-        id=f"{question.id}/false", answer=false.text, correct=False, **{**shared, "type": false.type}
-    )
+    shared["type"] = false_answer.type
+    yield TrueFalse(id=f"{question.id}/false", answer=false_answer.text, correct=False, **shared)
 
 
-def statistics(made: Sequence[Made]) -> dict[str, Any]:
-    """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
-    items = [item for question in made for item in question.items]
-    formats = Counter(item.format for item in items)
-    first = [question.items[0] for question in made if question.items]
-    positions = Counter(str(item.correct) for item in items if isinstance(item, Choice))
-    named = {
-        f"{name}s": dict(sorted(Counter(str(getattr(item, name)) or "-" for item in first).items()))
-        for name in ("topic", "type", "language")
+def _choice(question: Question, position: int, seed: int, shared: Mapping[str, Any]) -> Choice:
+    """Return a single-choice item with the correct option at a position, from 0."""
+    options: list[tuple[str, str]] = [
+        (answer.text, answer.type) for answer in question.hallucinated[:_WRONG_OPTIONS]
+    ]
+    _rng(seed, question.id).shuffle(options)
+    options.insert(position, (question.correct_answer, "correct"))
+    item = {
+        "id": f"{question.id}/single-choice",
+        "options": [text for text, _ in options],
+        "option_types": [answer_type for _, answer_type in options],
+        "correct": LETTERS[position],
+        **shared,
     }
+    return Choice.model_validate(item)
+
+
+def item_statistics(made: Sequence[Made]) -> dict[str, Any]:
+    """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
+    items: list[Item] = []
+    question_items: list[Item] = []  # the first item of each question
+    for question in made:
+        items += question.items
+        question_items += question.items[:1]
+    formats = Counter(item.format for item in items)
+    positions = Counter(str(item.correct) for item in items if isinstance(item, Choice))
     return {
         "items": len(items),
         "formats": {name: formats[name] for name in FORMATS},
         "questions": formats["generative"],
-        "documents": len({item.group for item in first}),
-        **named,
+        "documents": len({item.group for item in question_items}),
+        "topics": _sorted_counts(item.topic for item in question_items),
+        "types": _sorted_counts(item.type for item in question_items),
+        "languages": _sorted_counts(item.language for item in question_items),
         "correct_positions": {letter: positions[letter] for letter in LETTERS},
-        "dropped": sum(bool(question.dropped) for question in made),
+        "dropped": sum(1 for question in made if question.dropped),
     }
 
 
-def _rng(seed: int, what: str) -> random.Random:
-    return random.Random(f"{seed}/{what}")
+def _sorted_counts(values: Iterable[str]) -> dict[str, int]:
+    """Return how often each value occurs, by its name; an empty one is called ``-``."""
+    counts = Counter(str(value) or "-" for value in values)
+    return dict(sorted(counts.items()))
 
 
-def _balanced(seed: int) -> Iterator[int]:
-    """Yield places from 0 to 3 for ever: each of every four is there once, in an order of its own."""
-    rng, size = _rng(seed, "positions"), len(LETTERS)
+def _rng(seed: int, purpose: str) -> random.Random:
+    return random.Random(f"{seed}/{purpose}")
+
+
+def _balanced_positions(seed: int) -> Iterator[int]:
+    """Yield positions from 0 to 3 for ever: each of every four once, in an order of its own."""
+    rng = _rng(seed, "positions")
+    size = len(LETTERS)
     while True:
         yield from rng.sample(range(size), size)
 
@@ -121,60 +161,90 @@ def _balanced(seed: int) -> Iterator[int]:
 def write_benchmark(
     job: Generation, verified: Path, *, topics: Mapping[str, str], seed: int = 0
 ) -> dict[str, Any]:
-    """Write what the verified items aggregate to beside them, and return what stands in ``CARD.json``."""
-    good, bad = _rows(verified), _rows(rejects_path(verified))
-    questions = []
-    for name, rows in groupby(good, key=lambda row: row["question_id"]):  # a row has one hallucinated answer
-        own = list(rows)
-        about = {**own[0], "id": name, "topic": topics.get(own[0]["group"], "")}
-        answers = [{"text": row["hallucinated_answer"], "type": row["type"]} for row in own]
-        questions.append(Question.model_validate({**about, "hallucinated": answers}))
-    made = list(aggregate(questions, seed))
-    left_out = [
-        json_text({"question": one.question.id, "reason": one.dropped}) for one in made if one.dropped
-    ]
-    items = [item_line(item) for one in made for item in one.items]
-    for name, lines in (("benchmark", items), ("benchmark.rejects", left_out)):
-        write_whole("".join(f"{line}\n" for line in lines), verified.with_name(f"{name}.jsonl"))
-    checks = job.generator.checked.checks
-    cells = []  # the share of the written items that pass all checks, and each, by document
-    for row in (*good, *bad):
-        failed = {reason.split(":")[0] for reason in row.get("reasons", ())}
-        cells.append((row["group"], "", "overall", float(not failed), 1.0))
-        cells += [(row["group"], "", name, float(name not in failed), 1.0) for name in checks]
-    accepted = breakdown(cells).get("", {}) or dict.fromkeys(("overall", *checks), Share.over(()))
+    """Write the items of the verified questions beside them, and return the contents of ``CARD.json``."""
+    verified_rows = _item_rows(verified)
+    rejected_rows = _item_rows(rejects_path(verified))
+    made = list(aggregate(_questions(verified_rows, topics), seed))
+    item_lines: list[str] = []
+    rejected_lines: list[str] = []
+    for question in made:
+        item_lines += [item_line(item) for item in question.items]
+        if question.dropped:
+            line = {"question": question.question.id, "reason": question.dropped}
+            rejected_lines.append(json_text(line))
+    _write_lines(verified.with_name("benchmark.jsonl"), item_lines)
+    _write_lines(verified.with_name("benchmark.rejects.jsonl"), rejected_lines)
     card = {
         "documents": len(topics),
         "seed": seed,
         "made": job.row_stamp(),
         "passages": len(job.cases),
-        "acceptance": plain(accepted),
-        "statistics": statistics(made),
+        "acceptance": plain(_acceptance(verified_rows + rejected_rows, job.generator.checked.checks)),
+        "statistics": item_statistics(made),
     }
-    write_whole(json_text(card, indent=2) + "\n", verified.with_name("CARD.json"))
+    _write_card(verified.with_name("CARD.json"), card)
     return card
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of items; documents of which none was written have no row of their own here."""
+def _write_lines(path: Path, lines: Sequence[str]) -> None:
+    write_whole("".join(f"{line}\n" for line in lines), path)
+
+
+def _write_card(path: Path, card: Mapping[str, Any]) -> None:
+    write_whole(json_text(card, indent=2) + "\n", path)
+
+
+def _questions(rows: Sequence[Mapping[str, Any]], topics: Mapping[str, str]) -> list[Question]:
+    """Return the questions of verified rows, each of which has one hallucinated answer."""
+    questions: list[Question] = []
+    for question_id, question_rows in groupby(rows, key=lambda row: row["question_id"]):
+        answer_rows = list(question_rows)
+        first_row = answer_rows[0]
+        answers = [{"text": row["hallucinated_answer"], "type": row["type"]} for row in answer_rows]
+        question = {
+            **first_row,
+            "id": question_id,
+            "topic": topics.get(first_row["group"], ""),
+            "hallucinated": answers,
+        }
+        questions.append(Question.model_validate(question))
+    return questions
+
+
+def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Mapping[str, Share]:
+    """Return the share of written items that pass all checks together, and each check, with intervals by document."""
+    cells: list[tuple[str, str, str, float, float]] = []
+    for row in rows:
+        failed_checks = {reason.split(":")[0] for reason in row.get("reasons", ())}
+        cells.append((row["group"], "", _OVERALL, float(not failed_checks), 1.0))
+        for check in checks:
+            cells.append((row["group"], "", check, float(check not in failed_checks), 1.0))
+    shares = breakdown(cells).get("", {})
+    if not shares:
+        return dict.fromkeys((_OVERALL, *checks), Share.over(()))
+    return shares
+
+
+def _item_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of items; a document of which none was written has no such row."""
+    rows: list[dict[str, Any]] = []
     if not path.exists():
-        return []
+        return rows
     with path.open(encoding="utf-8") as lines:
-        return [row for row in map(json.loads, lines) if "hallucinated_answer" in row]
+        for line in lines:
+            row = json.loads(line)
+            if "hallucinated_answer" in row:
+                rows.append(row)
+    return rows
 
 
 def card_tables(card: Mapping[str, Any]) -> list[Table]:
-    """Return what passed and what it aggregates to; topics, types and languages are in the card."""
-    counts, accepted = card["statistics"], card["acceptance"]
+    """Return the shares that passed, and the items by format; the card alone has topics, types and languages."""
+    counts = card["statistics"]
+    acceptance = card["acceptance"]
+    shares = [str(Share(**share)) for share in acceptance.values()]
+    title = f"items by format (as C-FAITH Table 4); {counts['dropped']} questions are not there in a format or at all"
     return [
-        table(
-            "share of written items that pass [95 % interval]",
-            tuple(accepted),
-            [[str(Share(**share)) for share in accepted.values()]],
-        ),
-        table(
-            f"items by format (as C-FAITH Table 4); {counts['dropped']} questions are not there in a format or at all",
-            ("overall", *counts["formats"]),
-            [[counts["items"], *counts["formats"].values()]],
-        ),
+        table("share of written items that pass [95 % interval]", tuple(acceptance), [shares]),
+        table(title, (_OVERALL, *counts["formats"]), [[counts["items"], *counts["formats"].values()]]),
     ]

@@ -9,7 +9,7 @@ from small import cli, ok, read_jsonl
 
 from jurist.errors import UsageError
 from jurist.gold.documents import Document, read_documents
-from jurist.papers.faithqa.benchmark import plan_rows, statistics
+from jurist.papers.faithqa.benchmark import plan_rows, query_statistics
 from jurist.programs.faithqa.offline import missing_parts
 from jurist.programs.faithqa.writing import ANALYSIS, LIMIT, OMISSION, QueryPlan, WriteQuery
 from jurist.text.tables import table
@@ -141,7 +141,7 @@ def test_the_command_builds_counts_and_resumes() -> None:
     rejects = read_jsonl(Path("b.rejects.jsonl")) if Path("b.rejects.jsonl").exists() else []
     assert len(made) + len(rejects) == 16
     assert all(row["reasons"] for row in rejects)
-    assert done.json["statistics"] == json.loads(json.dumps(statistics(Path("b.jsonl"))))
+    assert done.json["statistics"] == json.loads(json.dumps(query_statistics(Path("b.jsonl"))))
     assert done.json["statistics"]["total"] == len(made) == done.json["kept"]
     for row in made:
         assert missing_parts(row["query"]) == ([row["missing"]] if row["missing"] else [])

@@ -18,7 +18,7 @@ from jurist.papers.haluagent.items import (
     read_authors,
     read_items,
 )
-from jurist.papers.haluagent.making import aggregate, statistics
+from jurist.papers.haluagent.making import aggregate, item_statistics
 from jurist.programs.haluagent.writing import alike, leaks, occurs, problems
 from jurist.signatures.haluagent import TYPES
 
@@ -75,7 +75,7 @@ def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
         assert not any(alike(a, b) for n, a in enumerate(item.options) for b in item.options[:n])
     truths = Counter(item.correct for item in items if isinstance(item, TrueFalse))
     assert truths[True] == truths[False]
-    counted = statistics(made)
+    counted = item_statistics(made)
     assert counted["items"] == len(items)
     assert counted["documents"] == len({item.group for item in items})
     assert sum(counted["types"].values()) == counted["questions"]
