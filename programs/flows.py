@@ -1,4 +1,4 @@
-"""In which order a program asks its steps, when it goes on, and what it ends as: plain functions of JSON values.
+"""Flows: the order in which a program asks its steps, when it goes on, and its result, as functions of JSON values.
 
 A flow is a generator: it yields the name of a step and that step's inputs, is sent the output fields of the reply, and
 returns the output fields of the program. What differs between programs is given as settings, which are JSON values.
@@ -13,7 +13,7 @@ from ..text.escaping import one_line
 from .answers.portable import by_number, member
 
 Flow: TypeAlias = Generator[tuple[str, Mapping[str, Any]], Any, Any]
-"""Yields a step with its inputs, is sent what a reply says, and returns the program's own output fields."""
+"""Yields a step with its inputs, is sent the fields of the reply, and returns the program's own output fields."""
 
 
 def once(inputs: Mapping[str, Any], step: str) -> Flow:
@@ -27,11 +27,17 @@ def tests_in_turn(inputs: Mapping[str, Any], field: str, steps: Sequence[str], e
     lines: list[str] = []
     for step, failing in zip(steps, ends, strict=False):
         reply = yield step, inputs
-        holds, why = reply.get(step), one_line(str(reply.get("reason") or ""))
-        word = "yes" if holds is True else "no" if holds is False else "unusable"
-        lines.append(f"{step}: {word}" + (f": {why}" if why else ""))
-        if holds is not True:
-            return {field: failing if holds is False else None, "reasoning": "\n".join(lines)}
+        passed = reply.get(step)
+        words = [step, "unusable"]
+        if isinstance(passed, bool):
+            words[1] = "yes" if passed else "no"
+        reason = one_line(str(reply.get("reason") or ""))
+        if reason:
+            words.append(reason)
+        lines.append(": ".join(words))
+        if passed is not True:
+            end = failing if passed is False else None
+            return {field: end, "reasoning": "\n".join(lines)}
     return {field: ends[-1], "reasoning": "\n".join(lines)}
 
 
@@ -39,43 +45,54 @@ def labels_in_two_stages(
     inputs: Mapping[str, Any], steps: Sequence[str], unit: str, field: str, refined: str
 ) -> Flow:
     """Ask for a label of each numbered line, then again, if there are any, of the lines that got ``refined``."""
-    first, second = steps
-    labels = labels_of((yield first, inputs), field, inputs[unit])
-    lines = lines_of_numbers(inputs[unit], [n for n, label in labels.items() if label == refined])
-    finer: dict[int, Any] = {}
-    if lines:
-        finer = labels_of((yield second, {**inputs, unit: lines}), field, lines, inputs[unit])
-    sure = ((n, finer.get(n) if label == refined else label) for n, label in sorted(labels.items()))
-    return {field: numbered_labels(sure)}
+    first_step, second_step = steps
+    first_reply = yield first_step, inputs
+    labels = labels_of(first_reply, field, inputs[unit])
+    refined_numbers = [number for number, label in labels.items() if label == refined]
+    refined_lines = lines_of_numbers(inputs[unit], refined_numbers)
+    finer_labels: dict[int, Any] = {}
+    if refined_lines:
+        second_reply = yield second_step, {**inputs, unit: refined_lines}
+        finer_labels = labels_of(second_reply, field, refined_lines, inputs[unit])
+    for number in refined_numbers:
+        labels[number] = finer_labels.get(number)
+    return {field: numbered_labels(sorted(labels.items()))}
 
 
 def until_two_agree(inputs: Mapping[str, Any], step: str, field: str, most: int) -> Flow:
     """Ask the same again as long as no value came twice, at most so often."""
-    values: Counter[Any] = Counter()
+    counts: Counter[Any] = Counter()
     agreed = None
-    while agreed is None and values.total() < most:
-        value = (yield step, inputs).get(field)
-        values[value] += 1
-        agreed = value if value is not None and values[value] > 1 else None
-    return {field: agreed, "reasoning": "ratings: " + ", ".join(map(str, values.elements()))}
+    while agreed is None and counts.total() < most:
+        reply = yield step, inputs
+        value = reply.get(field)
+        counts[value] += 1
+        if value is not None and counts[value] > 1:
+            agreed = value
+    return {field: agreed, "reasoning": "ratings: " + ", ".join(map(str, counts.elements()))}
 
 
 def most_frequent(
     inputs: Mapping[str, Any], step: str, field: str, draws: int, allowed: Collection[str]
 ) -> Flow:
     """Ask the same so often; among equally frequent values the earliest counts."""
-    drawn: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for _ in range(draws):
-        value = (yield step, inputs).get(field)
-        drawn.update([value] if value in allowed else [])
-    words = ", ".join(f"{count} {value}" for value, count in drawn.most_common()) or "no usable draw"
-    return {field: next((value for value, _ in drawn.most_common()), None), "reasoning": words}
+        reply = yield step, inputs
+        value = reply.get(field)
+        if value in allowed:
+            counts[value] += 1
+    if not counts:
+        return {field: None, "reasoning": "no usable draw"}
+    by_frequency = counts.most_common()
+    words = ", ".join(f"{count} {value}" for value, count in by_frequency)
+    return {field: by_frequency[0][0], "reasoning": words}
 
 
-def labels_of(reply: Any, field: str, lines: Any, every_line: Any = "") -> dict[int, Any]:
+def labels_of(reply: Any, field: str, lines: Any, all_lines: Any = "") -> dict[int, Any]:
     """Return number -> label of the numbered lines that were shown; nothing if the reply has other numbers."""
     try:
-        items = by_number(reply.get(field), numbers_of_lines(lines), numbers_of_lines(every_line))
+        items = by_number(reply.get(field), numbers_of_lines(lines), numbers_of_lines(all_lines))
     except ValueError:
         return {}
     return {number: member(item, "label") for number, item in items.items()}
@@ -93,9 +110,9 @@ def numbered_labels(pairs: Iterable[tuple[int, Any]]) -> list[dict[str, Any]]:
 
 
 def lines_of_numbers(lines: Any, numbers: Iterable[int]) -> str:
-    """Return those of some numbered lines, under their own numbers."""
-    wanted = set(map(str, numbers))
-    return "\n".join(line for line in str(lines).split("\n") if line.partition(". ")[0] in wanted)
+    """Return the numbered lines that have these numbers."""
+    heads = {str(number) for number in numbers}
+    return "\n".join(line for line in str(lines).split("\n") if line.partition(". ")[0] in heads)
 
 
 FLOWS: Final[dict[str, Callable[..., Flow]]] = {

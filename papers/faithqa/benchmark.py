@@ -140,16 +140,16 @@ def query_statistics(path: Path) -> dict[str, Any]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            task = row["task"]
-            totals[task] += 1
-            for column, values in counts[task].items():
+            row_task = row["task"]
+            totals[row_task] += 1
+            for column, values in counts[row_task].items():
                 if row[column]:
                     values[row[column]] += 1
     tasks: dict[str, dict[str, Any]] = {}
-    for task, task_counts in counts.items():
-        tasks[task] = {"total": totals[task]}
+    for counted_task, task_counts in counts.items():
+        tasks[counted_task] = {"total": totals[counted_task]}
         for column, values in task_counts.items():
-            tasks[task][column] = dict(sorted(values.items()))
+            tasks[counted_task][column] = dict(sorted(values.items()))
     return {"tasks": tasks, "total": totals.total()}
 
 

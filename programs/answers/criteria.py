@@ -16,9 +16,9 @@ from .labels import OneLabel
 from .whole import LabelSet, Score
 
 FIELD: Final = "criteria"
-"""Under which a row, read from columns, holds all of its labels."""
+"""The field of a row, read from columns, that holds all of its labels."""
 KINDS: Final = (OneLabel, Score, LabelSet)
-"""What a criterion may be answered by."""
+"""The kinds of answer that a criterion may have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +65,16 @@ class Criteria(Answer):
         return tuple(f"{name}: {inputs[self.unit]}" for name in self.answers)
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
-        """Return what the reply says of each criterion; one that it leaves out is a missing value."""
-        each = {name: answer.read(reply, inputs) for name, answer in self.answers.items()}
-        problems = (f"{name}: {reading.problem}" for name, reading in each.items() if reading.problem)
+        """Return the value of each criterion; one that the reply leaves out is a missing value."""
+        values: list[Rated | None] = []
+        problems: list[str] = []
+        for name, answer in self.answers.items():
+            reading = answer.read(reply, inputs)
+            values.append(_rated(name, reading.values[0]))
+            if reading.problem:
+                problems.append(f"{name}: {reading.problem}")
         return Reading(
-            values=tuple(_rated(name, reading.values[0]) for name, reading in each.items()),
-            reasoning=reasoning_of(reply),
-            problem="; ".join(problems)[:SHOWN],
+            values=tuple(values), reasoning=reasoning_of(reply), problem="; ".join(problems)[:SHOWN]
         )
 
     @property
@@ -79,19 +82,21 @@ class Criteria(Answer):
         return tuple(name for name, scale in self.criteria.items() if scale.has_probabilities)
 
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
-        each = {name: answer.shares(reply, tokens, inputs) for name, answer in self.answers.items()}
-        return tuple(
-            {Rated(name, label): share for label, share in (own[0] if own else {}).items()}
-            for name, own in each.items()
-        )
+        criteria_shares: list[Shares] = []
+        for name, answer in self.answers.items():
+            shares: dict[Any, float] = {}
+            for label_shares in answer.shares(reply, tokens, inputs)[:1]:
+                for label, share in label_shares.items():
+                    shares[Rated(name, label)] = share
+            criteria_shares.append(shares)
+        return tuple(criteria_shares)
 
     def examples(self, values: Values, inputs: Inputs) -> dict[str, Any]:
-        known = zip(self.answers.items(), values, strict=True)
-        return {
-            name: answer.example((value.value,), inputs)
-            for (name, answer), value in known
-            if value is not None
-        }
+        fields: dict[str, Any] = {}
+        for (name, answer), value in zip(self.answers.items(), values, strict=True):
+            if value is not None:
+                fields[name] = answer.example((value.value,), inputs)
+        return fields
 
     # How gold's rows give them.
 
@@ -107,49 +112,66 @@ class Criteria(Answer):
         return self._row
 
     def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        own = {name: row[name] for name in self.answers if name in row}
-        if not own or FIELD in row:
+        if FIELD in row or not any(name in row for name in self.answers):
             return dict(row)
-        rest = {key: value for key, value in row.items() if key not in own}
-        known = {name: value for name, value in own.items() if value not in (None, "")}
-        return {**rest, FIELD: known} if known else rest
+        labels: dict[str, Any] = {}
+        row_without_labels: dict[str, Any] = {}
+        for column, value in row.items():
+            if column not in self.answers:
+                row_without_labels[column] = value
+            elif value not in (None, ""):
+                labels[column] = value
+        # The criteria stand in their own order, whatever the order of the columns.
+        in_order = {name: labels[name] for name in self.answers if name in labels}
+        if not in_order:
+            return row_without_labels
+        return {**row_without_labels, FIELD: in_order}
 
-    def spell(self, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        return {
-            name: self.answers[name].spell(value) if name in self.answers and value is not None else value
-            for name, value in given.items()
-        }
+    def spell(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        spelled: dict[str, Any] = {}
+        for name, label in value.items():
+            if name in self.answers and label is not None:
+                spelled[name] = self.answers[name].spell(label)
+            else:
+                spelled[name] = label
+        return spelled
 
     def values_of(self, labelled: Any) -> Values:
-        by_name = labelled if isinstance(labelled, Mapping) else dict(labelled)
-        values = ((name, by_name.get(name)) for name in self.answers)
-        return tuple(
-            None if value is None else Rated(name, self.criteria[name].of_json(value))
-            for name, value in values
-        )
+        labels = labelled if isinstance(labelled, Mapping) else dict(labelled)
+        values: list[Rated | None] = []
+        for name in self.answers:
+            label = labels.get(name)
+            values.append(None if label is None else Rated(name, self.criteria[name].of_json(label)))
+        return tuple(values)
 
     def row_of(self, parts: Sequence[Any]) -> Any:
-        return {name: value for part in parts if part is not None for name, value in part.items()}
+        labels: dict[str, Any] = {}
+        for part in parts:
+            labels |= part or {}
+        return labels
 
     def cell(self, written: str, unit: int) -> Any:
         name = list(self.answers)[unit]
-        known = self.criteria[name].cell(written)
-        return self.scale.cell(written) if known is None else {name: known}
+        label = self.criteria[name].cell(written)
+        if label is None:
+            return self.scale.cell(written)
+        return {name: label}
 
     def scale_of(self, unit: int) -> Scale:
         return list(self.criteria.values())[unit]
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
         """Return the likeliest value of each criterion together, then the next ones, so that each has its turn."""
-        usual = self.scale.usual(known)
-        likely = [[value for value in usual if value.criterion == name] for name in self.answers]
+        likely_values: dict[str, list[Value]] = {name: [] for name in self.answers}
+        for value in self.scale.usual(known):
+            likely_values[value.criterion].append(value)
         constants: dict[str, Constant] = {}
-        for turn in range(max(map(len, likely))):
-            values = tuple(own[min(turn, len(own) - 1)] if own else None for own in likely)
+        for turn in range(max(map(len, likely_values.values()))):
+            values = tuple(_at_turn(candidates, turn) for candidates in likely_values.values())
             words = ", ".join(self.scale.text(value) for value in values if value is not None)
-            constants[f"always {words}"] = lambda inputs, values=values: values  # type: ignore[misc]
+            constants[f"always {words}"] = _always(values)
         return constants
 
     # What output lines and exports hold of them.
@@ -157,8 +179,9 @@ class Criteria(Answer):
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
         if value is None:
             return {self.part: None}
-        parts = self.answers[value.criterion].unit_parts(value.value)
-        if not getattr(self.answers[value.criterion], "positive", True):
+        answer = self.answers[value.criterion]
+        parts = answer.unit_parts(value.value)
+        if not getattr(answer, "positive", True):
             del parts["positive"]  # no label of it is looked for
         return {"criterion": value.criterion, **parts}
 
@@ -171,8 +194,10 @@ class Criteria(Answer):
         return _rated(name, self.answers[name].unit_value(unit))
 
     def row_parts(self, values: Values) -> dict[str, Any]:
-        each = zip(self.criteria.items(), values, strict=True)
-        return {"answers": {name: value and scale.to_json(value.value) for (name, scale), value in each}}
+        answers: dict[str, Any] = {}
+        for (name, scale), value in zip(self.criteria.items(), values, strict=True):
+            answers[name] = None if value is None else scale.to_json(value.value)
+        return {"answers": answers}
 
     def render_rule(self, name: str) -> str:
         return "as-is"
@@ -187,3 +212,13 @@ class Criteria(Answer):
 
 def _rated(name: str, value: Value | None) -> Rated | None:
     return None if value is None else Rated(name, value)
+
+
+def _at_turn(candidates: Sequence[Value], turn: int) -> Value | None:
+    """Return the candidate of a turn, the last one where there are fewer; ``None`` without any."""
+    return candidates[min(turn, len(candidates) - 1)] if candidates else None
+
+
+def _always(values: Values) -> Constant:
+    """Return a constant answer."""
+    return lambda inputs: values
