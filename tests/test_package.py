@@ -108,6 +108,12 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     assert declared_modules() - imported == set()
 
 
+def test_plain_mypy_checks_every_folder_of_code() -> None:
+    files = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
+    folders = {folder.name for folder in jurist_folders()} - {"datasets"}
+    assert set(files) == {"*.py", *folders}
+
+
 def jurist_folders() -> list[Path]:
     """Return the folders of the package that hold code."""
     packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
