@@ -18,6 +18,7 @@ from ..jobs.derived_versions import forget
 from ..jobs.exporting import export_text
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
+from ..keeping.card_parts import CascadeFound
 from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of
 from ..programs.judge import Judge
@@ -35,6 +36,7 @@ from ..report.document import Document
 from ..report.judged import cascade_report, saved_report
 from ..report.page import as_page
 from ..report.scores import (
+    Scores,
     disagreement_words,
     robustness_about,
     robustness_table,
@@ -61,23 +63,23 @@ def show(options: ShowOptions) -> Result:
             for row in artifact.history
         ]
         body.append(history_table(artifact))
-    elif cascade := _cascade(artifact):
-        body += [f"{artifact.ref}: {cascade['words']}", *cascade_parts(cascade)]
+    elif found := _cascade_of(artifact):
+        body += [f"{artifact.ref}: {found.words}", *cascade_parts(found)]
     elif not options.json:
         judge = judge_of(artifact, store)
         body.append(Verbatim(export_text(artifact, judge, "markdown")))
-        body += [line for measured in artifact.disagreements for line in disagreement_words(measured)]
+        body += [line for proof in artifact.label_proofs for line in disagreement_words(proof)]
         body += [
             robustness_table(measured, f"attacks and biases: {robustness_about(measured)}")
-            for measured in artifact.robustness
+            for measured in artifact.robustness_records
         ]
     return Result(data=data, body=body)
 
 
-def _cascade(artifact: Artifact) -> dict[str, Any]:
-    """Return what was found when a cascade was chosen; empty of other versions."""
-    choice = (artifact.card.get("cascade") or {}).get("found") or {}
-    return {**choice, "artifact": artifact.ref} if choice else {}
+def _cascade_of(artifact: Artifact) -> CascadeFound | None:
+    """Return what was found when a cascade was chosen; ``None`` of other versions."""
+    cascade = artifact.about.cascade
+    return cascade.found if cascade else None
 
 
 def diff(options: DiffOptions) -> Result:
@@ -91,7 +93,7 @@ def diff(options: DiffOptions) -> Result:
         "second": second.name,
         "diff": changed,
         "settings": {name: values for name, *values in settings},
-        "scores": {side.name: dict(side.scores) for side in (first, second)},
+        "scores": {side.name: _scores_json(side.scores) for side in (first, second)},
     }
     body: list[Part] = [
         Verbatim(changed) if changed else f"{first.name} and {second.name} have the same prompt",
@@ -99,6 +101,11 @@ def diff(options: DiffOptions) -> Result:
         *([scores] if scores else []),
     ]
     return Result(data=data, body=body)
+
+
+def _scores_json(scores: Scores) -> dict[str, Any]:
+    """Return scores as JSON values, by metric."""
+    return {metric: score and score.to_json() for metric, score in scores.items()}
 
 
 def _sides(store: Store, *references: str) -> list[Side]:
@@ -161,8 +168,8 @@ def report(options: ReportOptions) -> Result:
         return _written(saved_report(saved, lines), options.output or f"{saved.stem}.html")
     store = store_of(options)
     artifact = store.load(options.subject)
-    if chosen := _cascade(artifact):
-        document = cascade_report(chosen, str(artifact.card["created"]))
+    if found := _cascade_of(artifact):
+        document = cascade_report(artifact, found)
         return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)
@@ -188,14 +195,14 @@ def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result
 def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:
     """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
     if named is not None:
-        gold, proof = Gold.load(named, judge), artifact.proof()
-        if proof and not {row["case"] for row in proof} & {case.id for case in gold.cases}:
+        gold, proof = Gold.load(named, judge), artifact.proof_records()
+        if proof and not {record.case for record in proof} & {case.id for case in gold.cases}:
             raise GoldError(
                 f"{named} holds no case that {artifact.ref} was proven on", hint="name its own gold set"
             )
         return gold, ""
-    about = artifact.card["gold"].get("holdout") or artifact.card["gold"]
+    origin = artifact.about.gold.holdout or artifact.about.gold
     try:
-        return Gold.again(about, judge, gold_source(about, store)), ""
+        return Gold.again(origin, judge, gold_source(origin, store)), ""
     except GoldError as error:
         return None, f"{error.message}; name the gold with --gold"

@@ -173,7 +173,7 @@ class SearchBar(Bar):
             # Many calls are sent at once: only those that came back have been done.
             calls = meter.calls - meter.in_flight - self._calls_before_phase
             total = self._expected_calls or meter.budget.calls
-            cost = cost_words(meter.cost, {"unpriced": meter.unpriced})
+            cost = cost_words(meter.cost, meter.unpriced)
             spent = f"calls, {meter.tokens} tokens, {cost}"
             self._spent_words = f"spent: {calls} of {total or 'any number of'} {spent}"
             if self._progress is not None and self._task is not None:

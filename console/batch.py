@@ -13,7 +13,7 @@ from ..engines.models import Model, key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
 from ..keeping.loading import LoadedJudge
-from ..report.scores import taken_words
+from ..report.scores import spend_in, taken_words
 from ..report.table import Table, table
 from ..runs.batch_service import BatchEndpoint, BatchService, batch_discount
 from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
@@ -205,7 +205,7 @@ def _with_probe(result: Result, probe: Mapping[str, Any]) -> Result:
     """Return a result that also says what the live request before the first batch has taken, if there was one."""
     if not probe:
         return result
-    note = f"besides, one row was asked at once before the first batch: {taken_words(probe)}"
+    note = f"besides, one row was asked at once before the first batch: {taken_words(spend_in(probe))}"
     return replace(result, data={**result.data, "probe": probe}, notes=[*result.notes, note])
 
 

@@ -26,7 +26,7 @@ from ..jobs.surface import GoldLike
 from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.card import Card, ModelCard
+from ..keeping.card_parts import AgainstCard, ModelCard, SpendCard
 from ..keeping.loaders import load_judge
 from ..keeping.paying import Start
 from ..optimizers.base import Sink
@@ -168,7 +168,7 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
     cut = f"; {sampling.rule}" if sampling.by_probability else ""
     changed = [
         f"prompt: {change_words(result.board.basic.state, artifact.state, artifact.about.forms)}{cut}",
-        f"{spend_line(artifact.card['spend'])}; {plural(len(result.board.candidates), 'candidate')}",
+        f"{spend_line(artifact.about.spend or SpendCard())}; {plural(len(result.board.candidates), 'candidate')}",
     ]
     # by kind of proposal; beside each kind stands how many came in a row, which is not added again
     unread = sum(
@@ -176,7 +176,7 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
     )
     same = compiled.proof is None
     fewer = ""
-    if not same and labels_can_show(artifact.card["decision"]):
+    if not same and labels_can_show(artifact.about.decision):
         fewer = (
             f"or: jurist prove {artifact.ref} --rows new.jsonl{store_option(options)} (labels where the two prompts "
             "differ, on rows that nobody labelled, show a gain with a fraction of the labels of a test)"
@@ -222,26 +222,31 @@ def remember_rows(options: RememberOptions) -> Result:
     )
     words = f"{plural(rows, 'row')} of {options.labels} remembered"
     words += f"; {apart} left out, which are in the sealed test or near it" if apart else ""
-    card, kept = made.artifact.card, _kept_line(made.artifact, latest=made.latest)
+    card = made.artifact.about
     about = {
         "artifact": str(made.artifact.path),
         "latest": made.latest,
         "remembered": rows,
         "left_out": apart,
     }
-    against = card.get("against") or {}
+    against = card.against
     parts = _proof_parts(
-        made, options.whole, against.get("words", ""), _margin_line(against), spend_line(card["spend"]), kept
+        made,
+        options.whole,
+        against.words if against else "",
+        _margin_line(against) if against else "",
+        spend_line(card.spend or SpendCard()),
+        _kept_line(made.artifact, latest=made.latest),
     )
-    return Result(data={**about, **card}, body=[words, *parts])
+    return Result(data={**about, **made.artifact.card}, body=[words, *parts])
 
 
-def _margin_line(against: Mapping[str, Any]) -> str:
-    """Return whether a version is worse than the one before by no more than the margin; empty where none was before."""
-    found = against.get("not_worse")
-    if not found:
+def _margin_line(against: AgainstCard) -> str:
+    """Return whether a version is worse than the one before by no more than the margin; empty where none was set."""
+    found = against.not_worse
+    if found is None:
         return ""
-    return f"not worse than {against['second']} by more than {found['margin']:g}: {found['outcome']} ({found['words']})"
+    return f"not worse than {against.second} by more than {found.margin:g}: {found.outcome} ({found.words})"
 
 
 def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
@@ -250,33 +255,35 @@ def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
         return [
             VerdictCard(tone="open", decision=f"decision: {made.words}", parts=[*_more_gain(made), *then])
         ]
-    card, decision = made.artifact.card, made.proof.decision
+    card, decision = made.artifact.about, made.proof.decision
     metric, cases = decision.metric, decision.counts.cases.labelled
     above: list[Part] = []
     if whole:
-        above += [scores_table(f"sealed test, {cases} cases", card["scores"], metric)]
-        above += reference_tables(card.get("references"), metric, " on the same cases")
-        above += [f"decision: {decision.words}", Card.model_validate(card).price_words]
-    answered = [
-        counts_line(name, counts)
-        for name, counts in card["counts"].items()
-        if counts["units"]["answered"] < counts["units"]["total"]
-    ]
-    both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
-    warnings = (*decision.warnings, *(card.get("warnings") or ()))
-    tokens = Card.model_validate(card).tokens_words
+        above += [scores_table(f"sealed test, {cases} cases", card.proven_scores, metric)]
+        above += reference_tables(card.references, metric, " on the same cases")
+        above += [f"decision: {decision.words}", card.price_words]
+    answered = []
+    for name, counts in card.counts.items():
+        if counts.units.answered < counts.units.total:
+            answered.append(counts_line(name, counts))
+    contradictions = ""
+    if any(card.inconsistent.values()):
+        both = ", ".join(f"{name} {count}" for name, count in card.inconsistent.items())
+        contradictions = f"answers that contradicted themselves: {both}"
+    warnings = (*decision.warnings, *card.warnings)
+    tokens = card.tokens_words
     verdict = VerdictCard(
         tone=tone_of(decision.verdict),
         decision=f"decision: {'; '.join(decision.sentences[:2])} ({engine_words(made.artifact.model)})",
         parts=[
             proof_table(card, metric),
-            *criteria_table(card["decision"]),
-            criteria_words(card["decision"]),
+            *criteria_table(card.decision),
+            criteria_words(card.decision),
             f"tokens a row: {tokens}" if tokens else "",
             decision.constant.words if decision.constant else "",
             f"on the sealed test: {decision.sentences[-1]}",
             *answered,
-            f"answers that contradicted themselves: {both}" if any(card["inconsistent"].values()) else "",
+            contradictions,
             *(f"warning: {warning}" for warning in warnings),
             *then,
         ],

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ..arguments.groups import (
 from ..arguments.scoring import DetectorOptions
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
-from ..gold.goldset import Gold
+from ..gold.goldset import Gold, GoldOrigin
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
 from ..gold.writing import check_files
@@ -99,9 +99,9 @@ def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, l
     return gold
 
 
-def gold_source(about: Mapping[str, Any], store: Store) -> str:
-    """Return what to read for gold that a card tells of: a name, or where its file is now."""
-    source = str(about.get("source") or about["name"])
+def gold_source(origin: GoldOrigin, store: Store) -> str:
+    """Return the name of gold that a card tells of, or where its file is now."""
+    source = origin.place
     return str(store.file(Path(source))) if Path(source).suffix else source
 
 

@@ -61,8 +61,8 @@ def list_artifacts(options: ListOptions) -> Result:
 def _artifact_row(artifact: Artifact) -> list[str]:
     about = artifact.about
     metric = about.decision.metric or ""
-    score = ((about.scores or {}).get("compiled") or {}).get(metric)
-    decided = filter(None, (about.decision.verdict or "-", disagreement_cell(artifact.disagreements)))
+    score = about.proven_scores.get("compiled", {}).get(metric)
+    decided = filter(None, (about.decision.verdict or "-", disagreement_cell(artifact.label_proofs)))
     return [
         artifact.ref,
         " ".join(artifact.names),

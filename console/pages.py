@@ -28,7 +28,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.reviewing import Review
 from ..report.reviewing import application as review_page
-from ..report.scores import spend_line
+from ..report.scores import spend_in, spend_line
 from ..runs.serving import Serving, application
 from .gold import gold_name
 from .inputs import gold_of, gold_source, loaded_of, store_of
@@ -50,8 +50,8 @@ def review(options: ReviewOptions) -> Result:
             raise UsageError(
                 "--column and --map say how a file is read, and none is named", hint="add --gold F"
             )
-        name = gold_source(artifact.card["gold"], store)
-        gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
+        name = gold_source(artifact.about.gold, store)
+        gold = Gold.again(artifact.about.gold, judge, name, labelled=False)
     else:
         name = gold_name(options)
         gold = gold_of(name, judge, options, labelled=False)
@@ -183,7 +183,8 @@ def serve(options: ServeOptions) -> Result:
     listen(application(serving), options.host, options.port, f"{loaded.name} with {loaded.model.name} at")
     spend = loaded.context.ledger.spend().to_json()
     return Result(
-        data={"judge": loaded.name, "model": loaded.model.name, "spend": spend}, body=[spend_line(spend)]
+        data={"judge": loaded.name, "model": loaded.model.name, "spend": spend},
+        body=[spend_line(spend_in(spend))],
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
+from ..cases import Case
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
@@ -18,7 +19,7 @@ from ..jobs.estimate import Estimate, ask_of, embedding, free
 from ..jobs.sharing import label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
-from ..report.scores import taken_words
+from ..report.scores import spend_in, taken_words
 from ..runs.batch_store import check_no_batches
 from ..runs.canary import Canary, canary_of
 from ..runs.outputs import checkpoint_of, claimed, shards_of
@@ -227,9 +228,11 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
     """Return the rows of the judge's proof, from where its gold is."""
-    known = loaded.artifact.card["gold"] if loaded.artifact else None
+    cases: tuple[Case, ...] = ()
     try:
-        cases = Gold.again(known, loaded.judge, gold_source(known, store_of(options))).cases if known else ()
+        if loaded.artifact:
+            origin = loaded.artifact.about.gold
+            cases = Gold.again(origin, loaded.judge, gold_source(origin, store_of(options))).cases
     except GoldError as error:
         hint = "put it where it was when the version was compiled"
         raise GoldError(f"the gold of {loaded.name}: {error.message}", hint=hint) from error
@@ -303,7 +306,7 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
         *summary.total_words,
         *(share.words for share in shares[:1]),
         *summary.lines,
-        taken_words(spend),
+        taken_words(spend_in(spend)),
         *([f"{summary.seconds_per_row:.2f} seconds a row"] if summary.seconds_per_row else []),
     )
     line, (code, notes) = f"{loaded.name}: " + "; ".join(parts), _ended(options, summary)

@@ -31,10 +31,12 @@ from ..jobs.cascading import with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening, suite
 from ..keeping.artifact_card import Artifact
+from ..keeping.card_parts import CascadeFound
 from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import LogReference, is_log
 from ..keeping.paying import PaidJob
+from ..keeping.records import RobustnessRecord
 from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..report.scores import (
@@ -45,6 +47,7 @@ from ..report.scores import (
     robustness_about,
     robustness_table,
     rows_words,
+    spend_in,
     spend_line,
 )
 from ..report.table import table
@@ -192,7 +195,9 @@ def cascade(options: CascadeOptions) -> Result:
         surface=terminal,
         seed=options.seed,
     )
-    data, parts = terminal.data, cascade_parts(terminal.data)
+    data = terminal.data
+    found = CascadeFound.model_validate(data)
+    parts = cascade_parts(found)
     gold, ref = shlex.quote(options.gold), cascaded.artifact.ref if cascaded.artifact else ""
     logs = [name for name in options.judges if name.startswith("recorded:")]
     then = ""
@@ -208,7 +213,7 @@ def cascade(options: CascadeOptions) -> Result:
         tone="good" if cascaded.chosen else "open",
         decision=f"{ref}: {cascaded.words}" if ref else cascaded.words,
         parts=[
-            *(parts if options.whole else [*parts[:1], *cascade_price(data)]),
+            *(parts if options.whole else [*parts[:1], cascade_price(found)]),
             joint_spend_line(data["spends"]),
             then,
             OFFLINE if all(judge["model"] == OFFLINE_MODEL for judge in data["judges"]) else "",
@@ -268,7 +273,8 @@ def harden(options: HardenOptions) -> Result:
         model=Model.of(options, name=options.model),
         **_asking(options, terminal),
     )
-    kept, measured, worst = terminal.artifact, held.to_json(), held.worst
+    kept, worst = terminal.artifact, held.worst
+    measured = RobustnessRecord.model_validate(held.to_json())
     if kept is None:
         remark(f"{held.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
     else:
@@ -278,7 +284,7 @@ def harden(options: HardenOptions) -> Result:
     body: list[Part] = [
         robustness_table(measured, f"{held.judge}, {robustness_about(measured)}"),
         f"worst: {worst.words}{moved}; the control, which is no attack: {held.found[0].words}",
-        spend_line(terminal.data["spend"]),
+        spend_line(spend_in(terminal.data["spend"])),
         *([OFFLINE] if held.model == "offline" else []),
     ]
     return Result(data=terminal.data, body=body)
@@ -317,7 +323,7 @@ def three(options: DetectorOptions) -> Result:
         *made.notes,
         *(test.words for test in made.tests),
         *(f"warning: {warning}" for warning in warnings),
-        spend_line(data["spent"]),
+        spend_line(spend_in(data["spent"])),
         *([OFFLINE] if all(line.model == "offline" for line in made.lines) else []),
     ]
     return Result(data=data, body=body)

@@ -1,8 +1,10 @@
 """Where a compiled judge goes: each target system is a class, and every export is stamped with the artifact's hash."""
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from ..errors import UsageError, choices
+from ..programs.plugins import PluginKind, split_file_name
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter, variables
 from .portable_file import PYTHON, SCORERS
@@ -11,9 +13,11 @@ from .target import Exporter, Prompt, Subject, prompt_of
 
 __all__ = [
     "EXPORTERS",
+    "PLUGIN_EXPORTERS",
     "Exporter",
     "Prompt",
     "Subject",
+    "export_targets",
     "exporter",
     "filled",
     "prompt_of",
@@ -22,11 +26,40 @@ __all__ = [
 
 _ALL: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter(), PYTHON, *SCORERS)
 EXPORTERS: Mapping[str, Exporter] = {target.name: target for target in _ALL}
-"""Every target by name."""
+"""The targets that come with jurist, by name."""
+
+
+def _is_exporter(value: object) -> TypeGuard[Exporter]:
+    return isinstance(value, Exporter) and not isinstance(value, type)
+
+
+PLUGIN_EXPORTERS = PluginKind(
+    group="jurist.exports",
+    noun="exporter",
+    expected="a jurist.exports.Exporter (name, suffix, limits and render)",
+    accepts=_is_exporter,
+    error=UsageError,
+)
+"""Targets of Python files and of installed packages."""
+
+
+def export_targets() -> list[str]:
+    """Return the names of all targets, those of installed packages too, in alphabetical order."""
+    return sorted({*EXPORTERS, *PLUGIN_EXPORTERS.installed_names()})
 
 
 def exporter(target: str) -> Exporter:
-    """Return the exporter called ``target``."""
-    if target not in EXPORTERS:
-        raise UsageError(f"no export target is called {target!r}", hint=choices(target, EXPORTERS))
-    return EXPORTERS[target]
+    """Return the target of a name that comes with jurist or an installed package, or of ``FILE.py:NAME``.
+
+    Raises:
+        UsageError: there is none, or the file or the package does not hold one.
+    """
+    path, attribute = split_file_name(target)
+    if path is not None:
+        return PLUGIN_EXPORTERS.from_file(path, attribute)
+    if target in EXPORTERS:
+        return EXPORTERS[target]
+    plugin = PLUGIN_EXPORTERS.installed(target)
+    if plugin is None:
+        raise UsageError(f"no export target is called {target!r}", hint=choices(target, export_targets()))
+    return plugin

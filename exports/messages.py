@@ -47,48 +47,64 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
     """Return as JSON values what two systems with one prompt must also share to be one judge."""
     from pydantic import TypeAdapter
 
-    judge, temperature = subject.judge, subject.judge.temperature
+    judge = subject.judge
+    temperature = judge.temperature
     if temperature is None:
         temperature = 0.7 if subject.samples > 1 else 0.0
+    inputs = []
+    for entry in inputs_of(judge):
+        inputs.append({**entry, "placeholder": prompt.placeholders.get(entry["name"])})
+    fields = []
+    for name, info in prompt.signature.output_fields.items():
+        fields.append({"name": name, "schema": TypeAdapter(info.annotation).json_schema()})
+    parser: dict[str, Any] = {
+        "sections": _SECTIONS[prompt.adapter],
+        "header": _HEADERS[prompt.adapter],
+        "values": _VALUES,
+        "fields": fields,
+        "answer": judge.answer.portable_rule(),
+    }
+    if prompt.adapter == PLAIN:
+        parser["other_words"] = judge.answer.other_words(judge.values)
+    parser["otherwise"] = _OTHERWISE
     return {
-        "inputs": [{**one, "placeholder": prompt.placeholders.get(one["name"])} for one in inputs_of(judge)],
+        "inputs": inputs,
         **judge.answer.scale.identity(),
         "output_field": ", ".join(judge.answer.fields),
         "adapter": prompt.adapter,
-        "parser": {
-            "sections": _SECTIONS[prompt.adapter],
-            "header": _HEADERS[prompt.adapter],
-            "values": _VALUES,
-            "fields": [
-                {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
-                for name, info in prompt.signature.output_fields.items()
-            ],
-            "answer": judge.answer.portable_rule(),
-            **({"other_words": judge.answer.other_words(judge.values)} if prompt.adapter == PLAIN else {}),
-            "otherwise": _OTHERWISE,
-        },
+        "parser": parser,
         "settings": {"temperature": temperature, **response_format(prompt)},
-        "thresholds": subject.card.get("thresholds"),
+        "thresholds": _threshold_values(subject),
         "voting": judge.answer.scale.voting_rule,
         "artifact": subject.stamp,
         "proof": subject.proof,
     }
 
 
+def _threshold_values(subject: Subject) -> dict[str, Any] | None:
+    """Return the thresholds of the card, as it has them; ``None`` where it has none."""
+    if subject.card is None or "thresholds" not in subject.card.model_fields_set:
+        return None
+    return subject.thresholds.to_json()
+
+
 def inputs_of(judge: Judge) -> list[dict[str, Any]]:
-    """Return what is known of each of the judge's inputs, as JSON values."""
-    rules = {name: judge.answer.render_rule(name) for name in judge.input_fields}
-    columns = {name: judge.row_model.model_fields.get(name) for name in rules}
-    return [
-        {
-            "name": name,
-            "render": rules[name],
-            "type": "text" if info.annotation is str or rules[name] in RENDERERS else "json",
-            "filled": any(getattr(rule, "min_length", 0) for rule in (column.metadata if column else ())),
-        }
-        for name, column in columns.items()
-        for info in [judge.signature.input_fields[name]]
-    ]
+    """Return name, rendering and type of each of the judge's inputs, and whether it must be filled, as JSON values."""
+    inputs = []
+    for name in judge.input_fields:
+        rule = judge.answer.render_rule(name)
+        column = judge.row_model.model_fields.get(name)
+        is_text = judge.signature.input_fields[name].annotation is str or rule in RENDERERS
+        constraints = column.metadata if column else ()
+        inputs.append(
+            {
+                "name": name,
+                "render": rule,
+                "type": "text" if is_text else "json",
+                "filled": any(getattr(constraint, "min_length", 0) for constraint in constraints),
+            }
+        )
+    return inputs
 
 
 def response_format(prompt: Prompt) -> dict[str, Any]:
@@ -109,6 +125,7 @@ class MessagesExporter:
 
     name = "messages"
     suffix = ".json"
+    limits: tuple[str, ...] = ()
 
     def render(self, subject: Subject) -> str:
         """Return the JSON text."""

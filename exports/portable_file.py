@@ -21,7 +21,7 @@ from ..text.quoting import in_docstring
 from ..text.tables import table
 from ..text.templates import PLAIN
 from .messages import contents, inputs_of, response_format
-from .target import Prompt, Subject, planned, prompt_of, shown_rows
+from .target import Prompt, Subject, messages_of_rows, planned, prompt_of
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 
@@ -117,9 +117,8 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
         "repeatable": judge.answer.repeatable,
         "samples": subject.samples,
-        "threshold": (subject.card.get("thresholds") or {}).get("threshold")
-        or more_than_half(subject.samples),
-        "weights": (subject.card.get("thresholds") or {}).get("weights"),
+        "threshold": subject.thresholds.threshold or more_than_half(subject.samples),
+        "weights": subject.thresholds.weights,
     }
 
 
@@ -149,7 +148,7 @@ def _step(prompt: Prompt) -> dict[str, Any]:
             "shown": kept.shown,
             "tokens": kept.tokens,
             "embedder": kept.embedder.partition("/")[2],
-            "shown_as": shown_rows(prompt),
+            "shown_as": messages_of_rows(prompt),
             # rows that leave an output open: DSPy shows them before the others
             "partial": [
                 place for place, row in enumerate(kept.examples) if outputs.keys() - dict(row).keys()

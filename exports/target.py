@@ -1,17 +1,19 @@
 """What an export target is given and has to offer, and the one prompt that most targets hold.
 
-A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``.
+A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``; one of your own stands in a
+Python file, or in an installed package under the entry points ``jurist.exports``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from ..errors import UsageError
-from ..keeping.card import NOTHING_BETTER
+from ..keeping.card import Card
+from ..keeping.card_parts import DecisionCard, ThresholdCard
 from ..text.templates import CHAT, PLAIN
 
 if TYPE_CHECKING:
@@ -33,21 +35,21 @@ class Subject:
     judge: Judge  # the judge
     program: dspy.Module  # its program with the prompt
     state: PromptState  # the prompt
-    # the artifact's card; empty for a prompt that was never proved
-    card: Mapping[str, Any] = field(default_factory=dict)
-    price: str = ""  # what a row takes, before and after compiling, in words
+    card: Card | None = None  # the artifact's; ``None`` for a prompt that was never proven
 
     @property
     def ref(self) -> str:
         """``JUDGE@VERSION``, or ``JUDGE (not an artifact)``."""
-        return self.judge.name + (f"@{self.card['version']}" if self.card else " (not an artifact)")
+        if self.card is None:
+            return f"{self.judge.name} (not an artifact)"
+        return f"{self.judge.name}@{self.card.version}"
 
     @property
     def form(self) -> str:
-        """The form of its prompt: ``chat``, ``json`` or ``plain``."""
-        if self.card:
-            return str(self.card.get("adapter") or CHAT)
-        return self.judge.form
+        """The adapter of its prompt: ``chat``, ``json`` or ``plain``."""
+        if self.card is None:
+            return self.judge.form
+        return self.card.adapter or CHAT
 
     @property
     def stamp(self) -> dict[str, Any]:
@@ -55,68 +57,87 @@ class Subject:
         return {
             "judge": self.judge.name,
             "variant": self.judge.variant,
-            "version": self.card.get("version"),
-            "sha256": self.card.get("sha256"),
+            "version": self.card.version if self.card else None,
+            "sha256": self.card.sha256 if self.card else None,
             "prompt": self.state.id,
             "proven_with": self.model_of_proof,
         }
 
     @property
+    def decision(self) -> DecisionCard:
+        """What its sealed test decided; without a verdict where nothing was tested."""
+        return self.card.decision if self.card else DecisionCard()
+
+    @property
     def proof(self) -> str:
         """What its sealed test decided, with the model and the day; or that nothing was proven."""
-        decision = self.card.get("decision") or {}
-        words = decision.get("words")
-        if decision.get("verdict") == NOTHING_BETTER:
+        if self.card is None:
+            return "Not proven: the basic prompt, which nobody tuned"
+        words = self.decision.words
+        if self.decision.keeps_basic:
             return f"Not proven: {words}"
         if not words:
-            return "Not proven: " + (
-                "no sealed test decided" if self.card else "the basic prompt, which nobody tuned"
-            )
-        day = str(self.card.get("created") or "")[:10]
-        return f"Sealed test with {self.model_of_proof}, {day}: {words}"
+            return "Not proven: no sealed test decided"
+        return f"Sealed test with {self.model_of_proof}, {self.card.created[:10]}: {words}"
 
     @property
     def model_of_proof(self) -> str | None:
-        """The model that it was proven with."""
-        return (self.card.get("model") or {}).get("name")
+        """The name of the model that it was proven with; ``None`` where the card names none."""
+        return (self.card and self.card.model.name) or None
+
+    @property
+    def thresholds(self) -> ThresholdCard:
+        """How often a case is asked, and what decides among the replies."""
+        return self.card.thresholds if self.card else ThresholdCard()
 
     @property
     def samples(self) -> int:
         """How often a case is asked."""
-        return int((self.card.get("thresholds") or {}).get("samples") or 1)
+        return self.thresholds.samples
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What no target holds of this judge, in words."""
+        limits = []
+        if self.model_of_proof:
+            limits.append(
+                f"{self.ref} was proven with {self.model_of_proof}: its scores do not hold for other models"
+            )
+        if self.decision.verdict != "better":
+            limits.append(f"{self.ref} has not passed a sealed test" if self.card else self.proof)
+        limits += self._limits_of_code()
+        limits += self._limits_of_probabilities()
+        return tuple(limits)
+
+    def _limits_of_code(self) -> list[str]:
+        """Return that an export leaves out the code of a program; nothing where it has none of its own."""
         from dspy import ChainOfThought, Predict
 
-        kept = self.card.get("thresholds") or {}
-        threshold = kept.get("threshold") or 1
-        limits = []
-        if model := self.model_of_proof:
-            limits = [f"{self.ref} was proven with {model}: its scores do not hold for other models"]
-        if (self.card.get("decision") or {}).get("verdict") != "better":
-            limits.append(f"{self.ref} has not passed a sealed test" if self.card else self.proof)
-        if (
-            not isinstance(self.program, Predict | ChainOfThought)
-            and getattr(self.program, "plan", None) is None
-        ):
-            own = type(self.program).__name__
-            limits.append(
-                f"{self.judge.name} has code of its own ({own}): the export asks its prompt and does no more"
-            )
-        if threshold < 1 or kept.get("weights"):
-            rule = "the label is the likeliest by its weight" if kept.get("weights") else ""
-            limits.append(
-                f"{rule or f'the judge is positive from a probability of {threshold:.3g} on'}, read from the tokens of "
-                "replies; without them the share of the samples counts, and of one sample its label"
-            )
-        return tuple(limits)
+        has_steps = getattr(self.program, "plan", None) is not None
+        if has_steps or isinstance(self.program, Predict | ChainOfThought):
+            return []
+        code = type(self.program).__name__
+        return [
+            f"{self.judge.name} has code of its own ({code}): the export asks its prompt and does no more"
+        ]
+
+    def _limits_of_probabilities(self) -> list[str]:
+        """Return what decides where probabilities are known; nothing where votes decide."""
+        threshold = self.thresholds.threshold or 1
+        rule = f"the judge is positive from a probability of {threshold:.3g} on"
+        if self.thresholds.weights:
+            rule = "the label is the likeliest by its weight"
+        elif threshold >= 1:
+            return []
+        return [
+            f"{rule}, read from the tokens of replies; without them the share of the samples counts, and of one "
+            "sample its label"
+        ]
 
 
 @runtime_checkable
 class Exporter(Protocol):
-    """One target system."""
+    """One target system. A Python file or an installed package may bring its own."""
 
     @property
     def name(self) -> str:
@@ -125,6 +146,10 @@ class Exporter(Protocol):
     @property
     def suffix(self) -> str:
         """The usual end of the file's name, with its dot."""
+
+    @property
+    def limits(self) -> Sequence[str]:
+        """What a file of this target cannot hold, a sentence each; may be empty."""
 
     def render(self, subject: Subject) -> str:
         """Return the text of the file."""
@@ -156,19 +181,21 @@ class Prompt:
         template = self.judge.template
         if self.adapter != PLAIN or template is None:
             return 1
-        own = template.revised(self.signature.instructions)
-        return len(own.messages) - len(own.opening)
+        revised = template.revised(self.signature.instructions)
+        return len(revised.messages) - len(revised.opening)
 
 
 def _messages(formatted: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     return [{"role": str(message["role"]), "content": message["content"]} for message in formatted]
 
 
-def shown_rows(prompt: Prompt) -> list[list[dict[str, str]]]:
+def messages_of_rows(prompt: Prompt) -> list[list[dict[str, str]]]:
     """Return the messages that each remembered row stands for, in a target that chooses among them itself."""
-    adapter, kept = prompt.judge.adapter(prompt.adapter), prompt.remembered
+    if prompt.remembered is None:
+        return []
+    adapter = prompt.judge.adapter(prompt.adapter)
     return [
-        _messages(adapter.format_demos(prompt.signature, [one])) for one in (kept.examples if kept else ())
+        _messages(adapter.format_demos(prompt.signature, [example])) for example in prompt.remembered.examples
     ]
 
 
@@ -179,11 +206,17 @@ def prompt_of(
     remembers: bool = False,
     predictor: dspy.Predict | None = None,
 ) -> Prompt:
-    """Return the prompt of a judge that asks once, or of one of its predictors."""
-    # ``remembers``: the target can show other rows with each call.
+    """Return the prompt of a judge that asks once, or of one of its predictors.
+
+    Args:
+        subject: the judge.
+        mark: makes the placeholder of an input of its name.
+        remembers: whether the target can show other rows with each call.
+        predictor: the predictor; default: the only one.
+    """
     from ..programs.state import PredictorPrompt
 
-    judge, predictor = subject.judge, predictor or only_predictor(subject)
+    predictor = predictor or only_predictor(subject)
     remembered = PredictorPrompt.of(predictor).remembered
     if remembered and not remembers:
         raise UsageError(
@@ -191,35 +224,45 @@ def prompt_of(
             "cannot do",
             hint="export it to python, or run it with jurist",
         )
-    adapter = judge.adapter(subject.form)
-    fields = predictor.signature.input_fields
-    # Marks that no text holds tell how often each value stands in the messages.
-    places: Mapping[str, int] = {}
-    if takes_text(predictor):
-        places = _count_marks(adapter, predictor, {field: f"mark{uuid4().hex}" for field in fields})
-    for ending in _ENDINGS if places else ():
-        marks = {field: mark(f"{field}{ending}") for field in fields}
-        if _count_marks(adapter, predictor, marks) == places:
-            return Prompt(
-                messages=tuple(_messages(adapter.format(predictor.signature, predictor.demos, marks))),
-                placeholders=marks,
-                judge=judge,
-                adapter=subject.form,
-                signature=predictor.signature,
-                demos=tuple(predictor.demos),
-                remembered=remembered,
-            )
-    raise UsageError(
-        f"{judge.name} has an input that is not inserted as text, which this target cannot hold",
-        hint="export it to markdown, or run it with jurist",
+    adapter = subject.judge.adapter(subject.form)
+    placeholders = _placeholders(adapter, predictor, mark)
+    if placeholders is None:
+        raise UsageError(
+            f"{subject.judge.name} has an input that is not inserted as text, which this target cannot hold",
+            hint="export it to markdown, or run it with jurist",
+        )
+    return Prompt(
+        messages=tuple(_messages(adapter.format(predictor.signature, predictor.demos, placeholders))),
+        placeholders=placeholders,
+        judge=subject.judge,
+        adapter=subject.form,
+        signature=predictor.signature,
+        demos=tuple(predictor.demos),
+        remembered=remembered,
     )
+
+
+def _placeholders(
+    adapter: dspy.Adapter, predictor: dspy.Predict, mark: Callable[[str], str]
+) -> dict[str, str] | None:
+    """Return a placeholder of each input that the prompt does not hold itself; ``None`` where an input is no text."""
+    fields = predictor.signature.input_fields
+    if not takes_text(predictor):
+        return None
+    # Marks that no text holds tell how often each value stands in the messages.
+    places = _count_marks(adapter, predictor, {field: f"mark{uuid4().hex}" for field in fields})
+    for ending in _ENDINGS if places else ():
+        placeholders = {field: mark(f"{field}{ending}") for field in fields}
+        if _count_marks(adapter, predictor, placeholders) == places:
+            return placeholders
+    return None
 
 
 def _count_marks(adapter: dspy.Adapter, predictor: dspy.Predict, marks: Mapping[str, str]) -> dict[str, int]:
     """Return input field -> how often its mark stands in the messages that are sent with these marks as values."""
     messages = adapter.format(predictor.signature, predictor.demos, dict(marks))
-    whole = "\0".join(str(message["content"]) for message in messages)
-    return {field: whole.count(mark) for field, mark in marks.items()}
+    text = "\0".join(str(message["content"]) for message in messages)
+    return {field: text.count(mark) for field, mark in marks.items()}
 
 
 def takes_text(predictor: dspy.Predict) -> bool:
@@ -247,7 +290,8 @@ def planned(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
             f"{subject.judge.name} goes on by jurist's own code ({type(program).__name__}), which no file holds",
             hint=f"export {program.instead}, or run it with jurist; its as_module() is a module of DSPy",
         )
-    return program.plan, {name: one for name, one in predictors.items() if name in program.plan.asked}
+    asked = {name: predictor for name, predictor in predictors.items() if name in program.plan.asked}
+    return program.plan, asked
 
 
 def only_predictor(subject: Subject) -> dspy.Predict:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..cases import Case, Value
 from ..errors import EmptyInputError, GoldError, checked
@@ -27,6 +27,18 @@ from .sheets import as_row, labelled_rows
 from .sources import All, Reading
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
+
+
+class GoldOrigin(Protocol):
+    """What a card says of the gold that a version was made of."""
+
+    @property
+    def place(self) -> str:
+        """The file, or the name of bundled gold."""
+
+    @property
+    def mapping(self) -> Mapping[str, Mapping[str, str]]:
+        """The names of columns and labels in it, where they are not the judge's."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -76,12 +88,11 @@ class Gold(GoldData):
 
     @classmethod
     def again(
-        cls, about: Mapping[str, Any], judge: Judge, place: str | Path | None = None, *, labelled: bool = True
+        cls, origin: GoldOrigin, judge: Judge, place: str | Path | None = None, *, labelled: bool = True
     ) -> Gold:
         """Read the gold of a card once more, with the column names of then, leaving out bad rows."""
-        source = place or str(about.get("source") or about["name"])
-        mapping = RowMapping(**about.get("mapping", {}))
-        return cls.load(source, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
+        mapping = RowMapping(**dict(origin.mapping))
+        return cls.load(place or origin.place, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
 
     @classmethod
     @checked

@@ -15,7 +15,17 @@ from ..evaluation.rows import Row
 from ..evaluation.trust import Trust
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
-from ..keeping.card import described
+from ..keeping.card import CardContent
+from ..keeping.card_parts import (
+    CascadeCard,
+    CascadeFound,
+    DecisionCard,
+    GoldCard,
+    MemberCard,
+    ModelCard,
+    SpendCard,
+    ThresholdCard,
+)
 from ..keeping.loaders import as_member, sure_answer
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import Log, LogReference
@@ -110,7 +120,7 @@ class Cascade:
         }
 
     def _repr_html_(self) -> str:
-        return html_of(cascade_parts(self.to_json()))
+        return html_of(cascade_parts(CascadeFound.model_validate(self.to_json())))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,27 +231,30 @@ class Cascading(Experiment):
         last, seen = contenders[-1], {case.id: case for case in self.gold.cases}
         compiled = {id_ for one in contenders if one.artifact for id_ in one.artifact.about.gold.seen}
         about = next((one.artifact.about for one in reversed(contenders) if one.artifact), None)
-        card = {
-            "judge_ref": about.judge_ref if about else "",
-            "adapter": last.adapter,
-            "thresholds": last.sampling.to_card(),
-            "gold": {
-                "name": cascade.gold,
-                "source": self.gold.source,
-                "sha256": self.gold.sha256,
-                "seen": sorted({*seen, *compiled}),
-            },
-            "decision": {"words": cascade.words},
-            "tokens_per_row": {},
-            "cascade": {
-                "level": cascade.chosen.level,
-                "members": [
-                    self._member(one, own) for one, own in zip(contenders, cascade.judges, strict=True)
+        found = cascade.to_json()
+        del found["spends"]
+        card = CardContent(
+            judge_ref=about.judge_ref if about else "",
+            adapter=last.adapter,
+            thresholds=ThresholdCard.model_validate(last.sampling.to_card()),
+            gold=GoldCard(
+                name=cascade.gold,
+                source=self.gold.source,
+                sha256=self.gold.sha256,
+                seen=sorted({*seen, *compiled}),
+            ),
+            decision=DecisionCard(words=cascade.words),
+            tokens_per_row={},
+            cascade=CascadeCard(
+                level=cascade.chosen.level,
+                members=[
+                    self._member(judge, answering)
+                    for judge, answering in zip(contenders, cascade.judges, strict=True)
                 ],
-                "found": {name: value for name, value in cascade.to_json().items() if name != "spends"},
-            },
-            "spend": spend.to_json(),
-        }
+                found=CascadeFound.model_validate(found),
+            ),
+            spend=SpendCard.model_validate(spend.to_json()),
+        )
         rows = sketched_rows(self.gold.judge, list(seen.values()))
         for contender in contenders:
             earlier = contender.artifact.seen() if contender.artifact else ()
@@ -250,20 +263,22 @@ class Cascading(Experiment):
         artifact = self.store.save(last.judge, last.state, card, [], make_latest=False, records=records)
         return replace(cascade, artifact=artifact)
 
-    def _member(self, judge: LoadedJudge, own: Answering) -> dict[str, Any]:
+    def _member(self, judge: LoadedJudge, answering: Answering) -> MemberCard:
         """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""
-        return {
+        reference = judge.artifact.about.judge_ref if judge.artifact else ""
+        content: dict[str, Any] = {
             "judge": judge.name,
-            "reference": (judge.artifact.about.judge_ref if judge.artifact else "") or judge.judge.name,
+            "reference": reference or judge.judge.name,
             "definition": definition_of(judge.judge),
             "prompt": judge.state.to_json(),
             **judge.judge.option_values,
-            "model": described(judge.model),
-            "verifier": described(judge.verifier) if judge.verifier else None,
+            "model": ModelCard.of(judge.model),
+            "verifier": ModelCard.of(judge.verifier) if judge.verifier else None,
             "adapter": judge.adapter,
             "thresholds": judge.sampling.to_card(),
-            "trust": asdict(own.trust),
+            "trust": asdict(answering.trust),
         }
+        return MemberCard.model_validate(content)
 
 
 def with_models(

@@ -16,7 +16,16 @@ from ..gold.leaks import leaks_of
 from ..gold.splits import Split
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
-from ..keeping.card import described
+from ..keeping.card import CardContent
+from ..keeping.card_parts import (
+    GoldCard,
+    GoldFileCard,
+    Guideline,
+    HoldoutCard,
+    JobCard,
+    ModelCard,
+    OptimizerCard,
+)
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling
 from ..keeping.paying import PaidJob, Start, paying
@@ -228,9 +237,9 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
         for version in store.promoted(plan.judge.name)
         if not version.model or same_model(version.model, plan.model.name)
     )
-    card = {**_card(plan, result), "parent": next(parents, None)}
+    origin = _origin_of(plan, result).joined(CardContent(parent=next(parents, None)))
     what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)
-    concluded = conclude(contest, work, store, what, card, history, force=force)
+    concluded = conclude(contest, work, store, what, origin, history, force=force)
     judge = load_judge(
         plan.judge,
         store=store,
@@ -268,46 +277,60 @@ def _keep_best(work: PaidJob, result: Result, before: str = "") -> str:
     return f"{before}best so far: {result.board.name(best)} ({best.id}), of {number} candidates"
 
 
-def _card(plan: Plan, result: Result) -> dict[str, Any]:
-    """Return what the card says of the job and its search."""
-    split, gold, holdout = plan.split, plan.gold, plan.holdout
-    rules = rules_in(result.best.state, [candidate.params for candidate in result.board.candidates.values()])
-    return {
+def _origin_of(plan: Plan, result: Result) -> CardContent:
+    """Return the content of the card about the job and its search."""
+    candidates = result.board.candidates.values()
+    content: dict[str, Any] = {
         "judge_ref": plan.judge_ref or plan.judge.name,
-        "optimizer": {
-            "name": plan.optimizer_name,
-            "params": plan.params,
-            "settings": {plan.optimizer_name: settings_of(make(plan.optimizer, plan.options))},
-            "seed": plan.seed,
-            "ending": result.ending,
-            "reason": result.reason,
-            "candidate": result.best.id,
-            "candidates": len(result.board.candidates),
-        },
-        **({"guidelines": rules} if rules else {}),
-        "prompt_model": described(plan.proposer),
-        **({"verifier": described(plan.frozen_model)} if plan.frozen_model else {}),
-        "job": {
-            "model": described(plan.model),
-            "adapter": result.form,
-            "samples": plan.sampling.samples,
-            "threshold": plan.sampling.threshold,
-        },
-        "gold": {
-            **_source(gold),
-            "train": len(split.train),
-            "dev": len(split.dev),
-            "test": len(split.test),
-            "test_ids_sha256": split.test_hash,
-            "shares": list(split.shares),
-            "common": list(split.judge.common or ()),
-            "parts": split.to_card(),
-            **({"holdout": {**_source(holdout), "left_out": split.left_out}} if holdout else {}),
-            "seen": sorted(case.id for case in (*split.train, *split.dev)),
-        },
+        "optimizer": OptimizerCard(
+            name=plan.optimizer_name,
+            params=dict(plan.params),
+            settings={plan.optimizer_name: settings_of(make(plan.optimizer, plan.options))},
+            seed=plan.seed,
+            ending=result.ending,
+            reason=result.reason,
+            candidate=result.best.id,
+            candidates=len(candidates),
+        ),
+        "prompt_model": ModelCard.of(plan.proposer),
+        "job": JobCard(
+            model=ModelCard.of(plan.model),
+            adapter=result.form,
+            samples=plan.sampling.samples,
+            threshold=plan.sampling.threshold,
+        ),
+        "gold": _gold_card(plan),
     }
+    rules = rules_in(result.best.state, [candidate.params for candidate in candidates])
+    if rules:
+        content["guidelines"] = [Guideline.model_validate(rule) for rule in rules]
+    if plan.frozen_model:
+        content["verifier"] = ModelCard.of(plan.frozen_model)
+    return CardContent(**content)
 
 
-def _source(gold: Gold) -> dict[str, Any]:
-    mapping = {"mapping": gold.mapping} if gold.mapping else {}
-    return {"name": gold.name, "source": gold.source, "sha256": gold.sha256, **mapping}
+def _gold_card(plan: Plan) -> GoldCard:
+    """Return where the gold is from, and its split."""
+    split = plan.split
+    content: dict[str, Any] = {
+        **_gold_file(plan.gold).to_json(),
+        "train": len(split.train),
+        "dev": len(split.dev),
+        "test": len(split.test),
+        "test_ids_sha256": split.test_hash,
+        "shares": list(split.shares),
+        "common": list(split.judge.common or ()),
+        "parts": split.to_card(),
+        "seen": sorted(case.id for case in (*split.train, *split.dev)),
+    }
+    if plan.holdout:
+        content["holdout"] = HoldoutCard(**_gold_file(plan.holdout).to_json(), left_out=split.left_out)
+    return GoldCard(**content)
+
+
+def _gold_file(gold: Gold) -> GoldFileCard:
+    """Return where gold is from."""
+    content: dict[str, Any] = {"name": gold.name, "source": gold.source, "sha256": gold.sha256}
+    if gold.mapping:
+        content["mapping"] = gold.mapping
+    return GoldFileCard(**content)

@@ -12,12 +12,27 @@ from ..evaluation.contrasts import Contrast, NotWorse, contrast, not_worse, usua
 from ..evaluation.measured import calibrate, lopsided
 from ..evaluation.plain import plain
 from ..evaluation.proof import Proof, prove
+from ..evaluation.rows import Row
 from ..evaluation.scale import resolve
+from ..evaluation.votes import Stopping
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.artifacts import Store
-from ..keeping.card import NOTHING_BETTER, described
+from ..keeping.card import CardContent
+from ..keeping.card_parts import (
+    NOTHING_BETTER,
+    AgainstCard,
+    CalibrationCard,
+    DecisionCard,
+    ModelCard,
+    SealedRowsCard,
+    SettingCard,
+    SpendCard,
+    ThresholdCard,
+    TokensCard,
+)
 from ..keeping.paying import PaidJob
+from ..keeping.records import AnswerRecord, ProofRecord
 from ..keeping.sealing import PROOF, SEEN
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
@@ -28,8 +43,11 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .plan import Plan
-from .references import references
+from .references import References, references
 from .sealed_rows import Proving, prompt_of, proof_of
+
+_Verdicts = Mapping[str, Sequence[Verdict]]
+"""``basic`` and ``compiled`` -> a verdict on each case of the sealed test."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +57,8 @@ class Contest:
     plan: Plan
     job: Job
     candidate: Candidate
-    known: int = 0  # openings of the test that the ledger need not know of
-    before: Artifact | None = None  # the version that the candidate is made of, proven on the same test
+    earlier_openings: int = 0  # openings of the test that the ledger need not know of
+    parent: Artifact | None = None  # the version that the candidate is made of, proven on the same test
 
     @cached_property
     def basic(self) -> Asker:
@@ -72,17 +90,24 @@ class Contest:
             prompt_of(judge, PromptState.of(judge.basic()), plan.model, self.basic.adapter, plan.sampling),
             prompt_of(judge, self.candidate.state, plan.model, self.chosen.adapter, self.chosen.sampling),
         )
-        return proof_of(plan.split, tried, self.known)
+        return proof_of(plan.split, tried, self.earlier_openings)
 
-    def against(self, answers: Sequence[Mapping[str, Any]]) -> Contrast | None:
+    def against(self, records: Sequence[ProofRecord]) -> Contrast | None:
         """Hold the candidate's answers to the test against those of the version that it is made of, which are kept."""
-        earlier = self.before.proof() if self.before else ()
-        if not (self.before and earlier):
+        if self.parent is None:
             return None
-        judge, level = self.plan.split.judge, self.look.level
-        new, old = ([rows_of(judge.answer, rows, "compiled")] for rows in (answers, earlier))
-        sides = ("the new version", new), (self.before.ref, old)
-        return contrast(*sides, judge.metric, judge.comparison, seed=self.plan.seed, alpha=2.0 * level)
+        parent_records = self.parent.proof_records()
+        if not parent_records:
+            return None
+        judge = self.plan.split.judge
+        return contrast(
+            ("the new version", [rows_of(judge.answer, records, "compiled")]),
+            (self.parent.ref, [rows_of(judge.answer, parent_records, "compiled")]),
+            judge.metric,
+            judge.comparison,
+            seed=self.plan.seed,
+            alpha=2.0 * self.look.level,
+        )
 
     def not_worse(self, against: Contrast, margin: float | None) -> NotWorse:
         """Say whether the candidate is worse than the version that it is made of by no more than a margin."""
@@ -116,12 +141,21 @@ class Concluded:
         return self.artifact.about.decision.words
 
 
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the sealed test has shown of a candidate."""
+
+    proof: Proof
+    content: CardContent  # of the card
+    records: Sequence[ProofRecord]  # both answers to each case
+
+
 def conclude(
     contest: Contest,
     work: PaidJob,
     store: Store,
     what: str,
-    card: Mapping[str, Any],
+    origin: CardContent,
     history: Iterable[Mapping[str, Any]],
     *,
     seen: Sequence[Case] = (),
@@ -133,75 +167,78 @@ def conclude(
 
     A candidate that is made of a version must be shown to be worse than that by no more than ``margin``, too.
     """
+    plan = contest.plan
+    sketches = sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev, *seen))
+    records: dict[str, Iterable[Mapping[str, Any]]] = {SEEN: sketches}
     proof: Proof | None = None
-    latest = force
-    records: dict[str, Iterable[Mapping[str, Any]]] = {}
+    is_latest = force
     if contest.unchanged:
-        shown = _unproven(contest)
+        shown = _kept_basic(contest)
     else:
-        proof, shown, answers = proven(contest, tick)
+        evidence = proven(contest, tick)
         contest.look.done(what)
-        records[PROOF] = answers
-        better = proof.decision.verdict == "better"
-        against = contest.against(answers)
-        if against:
-            beside = contest.not_worse(against, margin)
-            shown["against"] = {**against.to_json(), "not_worse": plain(beside)}
-            better = better and beside.outcome == "holds"
-        latest = force or better
-        shown.update(contest.look.to_card())
-    plan, chosen = contest.plan, contest.chosen
-    held = held_by(plan.model, work.contexts["judge"]) if chosen.adapter == "json" else ""
-    records[SEEN] = sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev, *seen))
+        proof, shown = evidence.proof, evidence.content
+        records[PROOF] = [record.to_json() for record in evidence.records]
+        is_better = proof.decision.verdict == "better"
+        against = contest.against(evidence.records)
+        if against is not None:
+            beside_parent = contest.not_worse(against, margin)
+            is_better = is_better and beside_parent.outcome == "holds"
+            content = {**against.to_json(), "not_worse": plain(beside_parent)}
+            shown = shown.joined(CardContent(against=AgainstCard.model_validate(content)))
+        shown = shown.joined(CardContent.model_validate(contest.look.to_card()))
+        is_latest = force or is_better
     artifact = store.save(
         plan.judge,
         contest.candidate.state,
-        {
-            **card,
-            "model": described(plan.model),
-            "adapter": chosen.adapter,
-            **({"structure": held} if held else {}),  # what held answers in JSON to it
-            "setting": contest.candidate.setting.to_json(),
-            "thresholds": chosen.sampling.to_card(),
-            "spend": work.spend(),
-            **shown,
-        },
+        origin.joined(_asked_content(contest, work), shown),
         history,
         records=records,
-        make_latest=latest,
+        make_latest=is_latest,
     )
-    return Concluded(artifact=artifact, proof=proof, latest=latest)
+    return Concluded(artifact=artifact, proof=proof, latest=is_latest)
 
 
-def _unproven(contest: Contest) -> dict[str, Any]:
-    """Return what the card says where the basic prompt was kept: no score, and no opening of the sealed test."""
+def _asked_content(contest: Contest, work: PaidJob) -> CardContent:
+    """Return what the card says of how the candidate was asked, and what the job took."""
+    model, chosen = contest.plan.model, contest.chosen
+    content = CardContent(
+        model=ModelCard.of(model),
+        adapter=chosen.adapter,
+        setting=SettingCard.model_validate(contest.candidate.setting.to_json()),
+        thresholds=ThresholdCard.model_validate(chosen.sampling.to_card()),
+        spend=SpendCard.model_validate(work.spend()),
+    )
+    structure = held_by(model, work.contexts["judge"]) if chosen.adapter == "json" else ""
+    if structure:
+        return content.joined(CardContent(structure=structure))
+    return content
+
+
+def _kept_basic(contest: Contest) -> CardContent:
+    """Return the card's content where the basic prompt was kept: no score, and no opening of the sealed test."""
     judge, look = contest.plan.split.judge, contest.look
     metric = resolve(judge.metric, judge.comparison)
-    decision = {
-        "verdict": NOTHING_BETTER,
-        "words": "nothing better than the basic prompt was found, so nothing was asked of the sealed test",
-        "metric": metric.name,
-        "higher_is_better": bool(metric.higher_is_better),
-        "warnings": [],
-    }
-    rows = {"sealed": len(look.cases), "opened_before": look.before, "used": 0}
-    return {"decision": decision, "test_openings": 0, "test_rows": rows}
-
-
-def proven(
-    contest: Contest, tick: Callable[[], None] = lambda: None
-) -> tuple[Proof, dict[str, Any], list[dict[str, Any]]]:
-    """Ask both on the sealed test; return the proof, what the card says of it, and both answers to each case."""
-    plan, split = contest.plan, contest.plan.split
-    judge, test, systems = split.judge, split.test, _asked(contest, tick)
-    rows = {name: list(map(row_of, test, verdicts)) for name, verdicts in systems.items()}
-    known = (*split.train, *split.dev)
-    beside = references(judge, known, test, seed=plan.seed, people=plan.people, logs=plan.beside)
-    # the proof tests the constant answer
-    others = beside.found.keys() - {"constant"}
-    beside = beside.against(
-        judge, "compiled", rows["compiled"], others, seed=plan.seed, level=contest.look.level
+    decision = DecisionCard(
+        verdict=NOTHING_BETTER,
+        words="nothing better than the basic prompt was found, so nothing was asked of the sealed test",
+        metric=metric.name,
+        higher_is_better=bool(metric.higher_is_better),
+        warnings=[],
     )
+    rows = SealedRowsCard(sealed=len(look.cases), opened_before=look.before, used=0)
+    return CardContent(decision=decision, test_openings=0, test_rows=rows)
+
+
+def proven(contest: Contest, tick: Callable[[], None] = lambda: None) -> Evidence:
+    """Ask both on the sealed test, and return what that shows."""
+    plan, split = contest.plan, contest.plan.split
+    judge, test = split.judge, split.test
+    verdicts = _ask_both(contest, tick)
+    rows: dict[str, list[Row]] = {}
+    for system, answered in verdicts.items():
+        rows[system] = list(map(row_of, test, answered))
+    beside = _references_beside(contest, rows["compiled"])
     proof = prove(
         rows["basic"],
         rows["compiled"],
@@ -212,93 +249,141 @@ def proven(
         remarks=(split.near_words,) if split.near_words else (),
         constant=beside.constant,
     )
-    # a vote under another threshold takes nothing more than the answers that it is on
-    paid = {name: systems["basic" if contest.same else name] for name in systems}
-    took = {name: spent([verdict.usage for verdict in verdicts]) for name, verdicts in paid.items()}
-    warnings = [
-        warning
-        for name, own in rows.items()
-        for warning in lopsided(name, own, judge.comparison, judge.answer.scale.text)
-    ]
-    counted: dict[str, Any] = {
-        **proof.to_card(),
-        "tokens_per_row": {name: usage.per_row() for name, usage in took.items()},
-        "seconds_per_row": {name: round(usage.seconds, 3) for name, usage in took.items() if usage.seconds},
-        "inconsistent": {
-            name: sum(each.inconsistent for each in verdicts) for name, verdicts in systems.items()
-        },
-        "references": beside.to_card(),
-        "warnings": [*warnings, *beside.words("compiled")],
-    }
-    dollars = {name: round(1000 * usage.cost, 6) for name, usage in took.items() if usage.cost}
-    if len(dollars) == len(took):
-        counted["dollars_per_1000_rows"] = dollars
-    calibrated = {name: _calibrated(judge, test, verdicts) for name, verdicts in systems.items()}
-    if all(calibrated.values()):
-        counted["calibration"] = calibrated
-    facts = {name: _facts(judge, verdicts) for name, verdicts in systems.items()}
-    for fact in facts["basic"]:
-        counted[fact] = {name: own[fact] for name, own in facts.items()}
-    answers = [
+    warnings: list[str] = []
+    for system, system_rows in rows.items():
+        warnings += lopsided(system, system_rows, judge.comparison, judge.answer.scale.text)
+    warnings += beside.words("compiled")
+    content = CardContent.model_validate(
         {
-            "case": case.id,
-            "group": case.group,
-            "gold": [judge.answer.scale.to_json(value) for value in case.gold or ()],
-            **{name: _answer(judge, verdicts[number]) for name, verdicts in systems.items()},
+            **proof.to_card(),
+            "references": beside.to_card(),
+            "warnings": warnings,
+            **_counted_facts(judge, verdicts),
         }
-        for number, case in enumerate(test)
+    )
+    content = content.joined(_price_content(contest, verdicts), _calibration_content(judge, test, verdicts))
+    records = [
+        ProofRecord(
+            case=case.id,
+            group=case.group,
+            gold=[judge.answer.scale.to_json(value) for value in case.gold or ()],
+            basic=_answer_record(judge, basic),
+            compiled=_answer_record(judge, compiled),
+        )
+        for case, basic, compiled in zip(test, verdicts["basic"], verdicts["compiled"], strict=True)
     ]
-    return proof, counted, answers
+    return Evidence(proof=proof, content=content, records=records)
 
 
-def _asked(contest: Contest, tick: Callable[[], None]) -> dict[str, Sequence[Verdict]]:
+def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
+    """Return the references on the sealed test, with paired tests of compiled against all but the constant answer."""
+    plan, split = contest.plan, contest.plan.split
+    found = references(
+        split.judge,
+        (*split.train, *split.dev),
+        split.test,
+        seed=plan.seed,
+        people=plan.people,
+        logs=plan.beside,
+    )
+    # The proof itself tests the constant answer.
+    names = found.found.keys() - {"constant"}
+    return found.against(split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.look.level)
+
+
+def _price_content(contest: Contest, verdicts: _Verdicts) -> CardContent:
+    """Return the tokens, seconds and dollars that a row takes."""
+    tokens: dict[str, TokensCard | None] = {}
+    seconds: dict[str, float] = {}
+    dollars: dict[str, float] = {}
+    for system in verdicts:
+        # One prompt under two thresholds is asked once: the vote takes no more than the answers that it is on.
+        asked_system = "basic" if contest.same else system
+        usage = spent([verdict.usage for verdict in verdicts[asked_system]])
+        tokens[system] = TokensCard.model_validate(usage.per_row())
+        if usage.seconds:
+            seconds[system] = round(usage.seconds, 3)
+        if usage.cost:
+            dollars[system] = round(1000 * usage.cost, 6)
+    content = CardContent(tokens_per_row=tokens, seconds_per_row=seconds)
+    if len(dollars) == len(verdicts):
+        return content.joined(CardContent(dollars_per_1000_rows=dollars))
+    return content
+
+
+def _calibration_content(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> CardContent:
+    """Return how right the probabilities of both are; nothing where one of them has none."""
+    calibration: dict[str, CalibrationCard] = {}
+    for system, answered in verdicts.items():
+        figures = _calibrated(judge, test, answered)
+        if figures:
+            calibration[system] = CalibrationCard.model_validate(figures)
+    if len(calibration) < len(verdicts):
+        return CardContent()
+    return CardContent(calibration=calibration)
+
+
+def _counted_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, Any]]:
+    """Return what is counted of both besides, by its name: contradictions, and what the kind of answer counts."""
+    counted: dict[str, dict[str, Any]] = {"inconsistent": {}}
+    for system, answered in verdicts.items():
+        counted["inconsistent"][system] = sum(verdict.inconsistent for verdict in answered)
+        sums: Counter[str] = Counter()
+        for verdict in answered:
+            sums.update(judge.answer.scale.tally(verdict.values, verdict.counts))
+        for fact, value in judge.answer.scale.proof_facts(sums).items():
+            counted.setdefault(fact, {})[system] = value
+    return counted
+
+
+def _ask_both(contest: Contest, tick: Callable[[], None]) -> _Verdicts:
     """Return what both say of each case; one prompt under two thresholds is asked once, and voted on twice."""
-    test, both = contest.plan.split.test, (contest.basic, contest.chosen)
-    twice = contest.same and both[0].sampling.rule != both[1].sampling.rule
-    # samples that cannot change an outcome are not drawn, but where both thresholds vote on them
-    basic, compiled = (replace(asker, stopping="all" if twice else "settled") for asker in both)
-    verdicts = others = basic.ask_all(test, lambda index, verdict: tick())
-    if twice:
-        others = list(map(compiled.revote, test, verdicts))
-    elif not contest.same:
-        others = compiled.ask_all(test, lambda index, verdict: tick())
-    return {"basic": verdicts, "compiled": others}
+    test = contest.plan.split.test
+    votes_twice = contest.same and contest.basic.sampling.rule != contest.chosen.sampling.rule
+    # Samples that cannot change an outcome are not drawn, except where both thresholds vote on them.
+    stopping: Stopping = "all" if votes_twice else "settled"
+    basic = replace(contest.basic, stopping=stopping)
+    compiled = replace(contest.chosen, stopping=stopping)
+    basic_verdicts = basic.ask_all(test, lambda index, verdict: tick())
+    if votes_twice:
+        return {"basic": basic_verdicts, "compiled": list(map(compiled.revote, test, basic_verdicts))}
+    if contest.same:
+        return {"basic": basic_verdicts, "compiled": basic_verdicts}
+    compiled_verdicts = compiled.ask_all(test, lambda index, verdict: tick())
+    return {"basic": basic_verdicts, "compiled": compiled_verdicts}
 
 
 def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return how far probabilities of reply tokens are right; nothing where no reply told them."""
-    probability = judge.answer.scale.probability
-    units = [
-        (probability(shares), probability({gold: 1.0}))
-        for case, verdict in zip(test, verdicts, strict=True)
-        if verdict.measured and case.gold
-        for shares, gold in zip(verdict.probabilities, case.gold, strict=True)
-        if gold is not None
-    ]
-    known = [(share, bool(gold)) for share, gold in units if share is not None]
-    return calibrate(*zip(*known, strict=True)) if known else {}
+    """Return how right the probabilities of reply tokens are; nothing where no reply told them."""
+    probability_of = judge.answer.scale.probability
+    probabilities: list[float] = []
+    positive: list[bool] = []
+    for case, verdict in zip(test, verdicts, strict=True):
+        if not verdict.measured or not case.gold:
+            continue
+        for shares, gold in zip(verdict.probabilities, case.gold, strict=True):
+            if gold is None:
+                continue
+            probability = probability_of(shares)
+            if probability is not None:
+                probabilities.append(probability)
+                positive.append(bool(probability_of({gold: 1.0})))
+    return calibrate(probabilities, positive) if probabilities else {}
 
 
-def _answer(judge: Judge, verdict: Verdict) -> dict[str, Any]:
+def _answer_record(judge: Judge, verdict: Verdict) -> AnswerRecord:
     """Return a verdict as a line of the proof keeps it."""
-    answer = judge.answer
-    return {
-        "status": verdict.status,
-        "values": [answer.scale.to_json(value) for value in verdict.values],
-        "votes": [
-            {answer.scale.text(value): count for value, count in unit.items()} for unit in verdict.votes
-        ],
-        "agreement": list(verdict.agreement),
-        "probability": [answer.scale.probability(shares) for shares in verdict.probabilities],
-        "drawn": verdict.drawn,
-        "reasoning": verdict.reasoning,
-        "error": verdict.error,
-    }
-
-
-def _facts(judge: Judge, verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
-    """Return what a kind of answer counts besides."""
-    sums: Counter[str] = Counter()
-    for verdict in verdicts:
-        sums.update(judge.answer.scale.tally(verdict.values, verdict.counts))
-    return judge.answer.scale.proof_facts(sums)
+    scale = judge.answer.scale
+    votes = []
+    for unit_votes in verdict.votes:
+        votes.append({scale.text(value): count for value, count in unit_votes.items()})
+    return AnswerRecord(
+        status=verdict.status,
+        values=[scale.to_json(value) for value in verdict.values],
+        votes=votes,
+        agreement=list(verdict.agreement),
+        probability=[scale.probability(shares) for shares in verdict.probabilities],
+        drawn=verdict.drawn,
+        reasoning=verdict.reasoning,
+        error=verdict.error,
+    )

@@ -18,9 +18,11 @@ from ..evaluation.votes import Sampling
 from ..gold.copies import near_rows, sketched_rows, texts_of
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, leaks_of
+from ..gold.splits import Split
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.card import Card, ModelCard
+from ..keeping.card import Card, CardContent
+from ..keeping.card_parts import GoldCard, Guideline, ModelCard, OptimizerCard
 from ..keeping.naming import judge_of
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
@@ -35,9 +37,10 @@ from .estimate import Estimate, ask_of, embedding
 from .plan import Plan, check_showable
 from .surface import Surface
 
-_KEPT = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
-"""What the card of every version holds that the one it was made of does."""
+_INHERITED = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
+"""Names of a card that a version has from the one that it is made of."""
 _ASKED = ("model", "adapter", "structure", "setting", "thresholds")
+"""Names of a card that say how the judge is asked."""
 
 
 class _Again(Plan):
@@ -51,8 +54,8 @@ class _Again(Plan):
 
     def contest(self, context: CallContext) -> Contest:
         """Return both prompts; the card's openings of the test count, where the ledger does not know them."""
-        known = self.artifact.about.test_openings
-        return Contest(self, self.job(context), self.candidate, known, self.artifact)
+        openings = self.artifact.about.test_openings
+        return Contest(self, self.job(context), self.candidate, openings, self.artifact)
 
     @cached_property
     def _foreseen(self) -> Contest:
@@ -97,17 +100,10 @@ def remember(
     # Returns the version, and how many rows it remembers and how many are left out.
     artifact = surface.store.load(ref)
     plan = _plan(artifact, surface.store, **settings)
-    split, basic = plan.split, PromptState.of(plan.judge.basic())
-    new = Gold.again(artifact.card["gold"], plan.judge, labels, labelled=False).cases
-    cases = [case for case in new if case.known]
-    near = near_rows(split.judge, cases, sketched_rows(split.judge, split.test))
-    alone = {case.id: with_cases(split.judge, basic, [case]) for case in cases}
-    leaks, groups = leaks_of(split, alone.values()), {case.group for case in split.test}
-    fit = [
-        case
-        for case in cases
-        if case.group not in groups and case.id not in near and alone[case.id].id not in leaks
-    ]
+    split = plan.split
+    new_gold = Gold.again(artifact.about.gold, plan.judge, labels, labelled=False)
+    labelled_cases = [case for case in new_gold.cases if case.known]
+    fit = _outside_the_test(split, labelled_cases)
     if not fit:
         hint = "name a file with labels of other rows"
         raise GoldError(f"{labels} has no labelled row that is not in the sealed test of {ref}", hint=hint)
@@ -117,25 +113,54 @@ def remember(
     if not force:
         hint = f"compile {plan.judge.name} again on more groups; --force goes on"
         check_showable(split, plan.gold, plan.level, hint)
-    about, kept = artifact.about, artifact.card["gold"]
-    card = _derived(artifact, candidate.id, artifact.card["optimizer"], ("job",))
-    card["gold"] = {**kept, "seen": sorted({*about.gold.seen, *(case.id for case in fit)})}
-    if rules := rules_in(candidate.state, [{"rules": about.guidelines}]):
-        card["guidelines"] = rules
     with surface.asking(plan, "proving") as (work, tick):
-        done = conclude(
+        concluded = conclude(
             plan.contest(work.contexts["judge"]),
             work,
             surface.store,
             f"artifacts remember {ref}",
-            card,
-            (*artifact.history, _tried(candidate.state, candidate.source, candidate.setting)),
+            _remembering_content(artifact, candidate, fit),
+            (*artifact.history, _history_line(candidate.state, candidate.source, candidate.setting)),
             seen=fit,
             force=force,
             margin=margin,
             tick=tick,
         )
-    return done, len(fit), len(cases) - len(fit)
+    return concluded, len(fit), len(labelled_cases) - len(fit)
+
+
+def _outside_the_test(split: Split, cases: Sequence[Case]) -> list[Case]:
+    """Return the cases that are not in the sealed test, of none of its groups, and near none of its rows."""
+    judge = split.judge
+    basic = PromptState.of(judge.basic())
+    near_ids = near_rows(judge, cases, sketched_rows(judge, split.test))
+    prompts = {case.id: with_cases(judge, basic, [case]) for case in cases}
+    leaks = leaks_of(split, prompts.values())
+    test_groups = {case.group for case in split.test}
+    outside = []
+    for case in cases:
+        leaked = case.id in near_ids or prompts[case.id].id in leaks
+        if case.group not in test_groups and not leaked:
+            outside.append(case)
+    return outside
+
+
+def _remembering_content(artifact: Artifact, candidate: Candidate, cases: Sequence[Case]) -> CardContent:
+    """Return what the card says of a version that remembers further cases."""
+    about = artifact.about
+    optimizer = OptimizerCard.model_validate(
+        {**about.optimizer.to_json(), "candidate": candidate.id, "chosen_from": artifact.ref}
+    )
+    seen = sorted({*about.gold.seen, *(case.id for case in cases)})
+    content = CardContent(
+        parent=artifact.version,
+        optimizer=optimizer,
+        gold=GoldCard.model_validate({**about.gold.to_json(), "seen": seen}),
+    )
+    rules = rules_in(candidate.state, [{"rules": [rule.to_json() for rule in about.guidelines]}])
+    if rules:
+        content = content.joined(CardContent(guidelines=list(map(Guideline.model_validate, rules))))
+    return about.only(*_INHERITED, "job").joined(content)
 
 
 def _reminded(plan: _Again, cases: Sequence[Case]) -> PromptState:
@@ -159,21 +184,15 @@ def _reminded(plan: _Again, cases: Sequence[Case]) -> PromptState:
     return new
 
 
-def _derived(
-    artifact: Artifact, candidate: str, optimizer: Mapping[str, Any], also: Sequence[str]
-) -> dict[str, Any]:
-    """Return what a card says of the version that it was made of."""
+def _history_line(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
+    """Return the line of the history of a prompt that no search has found."""
     return {
-        **{key: artifact.card[key] for key in (*_KEPT, *also) if key in artifact.card},
-        "parent": artifact.version,
-        "optimizer": {**optimizer, "candidate": candidate, "chosen_from": artifact.ref},
+        "candidate": setting.id_of(state.id),
+        "source": source,
+        "demo_ids": [],
+        "setting": setting.to_json(),
+        "prompt": state.brief(),
     }
-
-
-def _tried(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
-    """Return the line of the history that a prompt without a search has."""
-    prompt = {"setting": setting.to_json(), "prompt": state.brief()}
-    return {"candidate": setting.id_of(state.id), "source": source, "demo_ids": [], **prompt}
 
 
 def _plan(
@@ -187,34 +206,36 @@ def _plan(
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
     artifact.check_single()
     about = artifact.about
-    judge = judge_of(artifact, store).as_compiled(artifact.card)
+    judge = artifact.as_compiled(judge_of(artifact, store))
     artifact.check(judge)
     judge = judge.with_options(about.option_values)
-    kept, job = artifact.card.get("gold"), about.job
-    if not artifact.card.get("decision") or not kept:
+    origin, job = about.gold, about.job
+    if not about.decision.model_fields_set or not origin.place:
         raise ArtifactError(
             f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
             hint="compile it again",
         )
-    source, separate = gold or str(about.gold.source or kept["name"]), about.gold.holdout
+    source = gold or origin.place
     hint = "name the gold set it was compiled on, as it was then, with --gold"
     setting = Setting(
         threshold=about.setting.threshold, weights=about.setting.weights, form=about.setting.form
     )
-    own = Candidate(state=artifact.state, setting=setting, parent=None, source=artifact.ref, step=0, calls=0)
+    candidate = Candidate(
+        state=artifact.state, setting=setting, parent=None, source=artifact.ref, step=0, calls=0
+    )
     try:
-        read = Gold.load(gold, judge) if gold else Gold.again(kept, judge)
-        holdout = None if separate is None else Gold.again(separate, read.settled)
+        compiled_gold = Gold.load(gold, judge) if gold else Gold.again(origin, judge)
+        holdout = None if origin.holdout is None else Gold.again(origin.holdout, compiled_gold.settled)
         plan = _Again(
             artifact=artifact,
-            candidate=own,
+            candidate=candidate,
             judge=judge,
-            gold=read,
+            gold=compiled_gold,
             holdout=holdout,
             model=answering(job.model if job.model.name else about.model),
             verifier=answering(about.verifier) if about.verifier else None,
             seed=about.optimizer.seed or 0,
-            shares=tuple(kept["shares"]),
+            shares=origin.three_shares,
             earlier=about.parts,
             sampling=Sampling(samples=job.samples or about.thresholds.samples, threshold=job.threshold),
             adapter=job.adapter or about.adapter or CHAT,
@@ -225,9 +246,12 @@ def _plan(
         if gold is not None:
             raise
         raise GoldError(f"the gold set of {artifact.ref} cannot be read: {error}", hint=hint) from error
-    if split.test_hash != kept["test_ids_sha256"]:
+    if split.test_hash != origin.test_ids_sha256:
         raise GoldError(f"{source!r} does not give the sealed test of {artifact.ref}", hint=hint)
-    if read.sha256 != kept["sha256"] or (holdout and separate and holdout.sha256 != separate["sha256"]):
+    is_same = compiled_gold.sha256 == origin.sha256
+    if holdout and origin.holdout:
+        is_same = is_same and holdout.sha256 == origin.holdout.sha256
+    if not is_same:
         raise GoldError(
             f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it", hint=hint
         )
@@ -238,39 +262,20 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     """Keep a version without rows, named by their ids, as the next one. Nothing is proven of it yet."""
     artifact, ids = store.load(ref), set(rows)
     artifact.check_single()
-    about, card = artifact.about, artifact.card
-    if unknown := sorted(ids.difference(about.gold.seen)):
+    about = artifact.about
+    unknown_ids = sorted(ids.difference(about.gold.seen))
+    if unknown_ids:
         hint = "name rows of train or dev by the id that jurist run gives them"
-        raise ArtifactError(f"{artifact.ref} was not compiled on {', '.join(unknown)}", hint=hint)
-    rules = [rule for rule in about.guidelines if not ids & set(rule["cases"])]
-    gone, prompts = dict[str, Demo](), dict[str, PredictorPrompt]()
-    for prompt in artifact.state.predictors.values():
-        shown = dict(prompt.remembered.rows) if prompt.remembered else {}
-        shown |= {_case_of(demo, about.inputs): demo for demo in prompt.demos}
-        gone |= {id_: {**shown[id_], **gone.get(id_, {})} for id_ in ids & shown.keys()}
-    for name, prompt in artifact.state.predictors.items():
-        kept, text = prompt.remembered, prompt.instructions
-        if any(rule["rule"] in text for rule in about.guidelines):
-            text = with_rules(text, [rule["rule"] for rule in rules])
-        demos = [demo for demo in prompt.demos if not _of_rows(demo, ids, gone.values(), about)]
-        prompts[name] = replace(
-            prompt, instructions=text, demos=tuple(demos), remembered=kept.without(ids) if kept else None
-        )
-    own = next((row for row in artifact.history if row["candidate"] == about.optimizer.candidate), {})
-    held = normalised("\n".join(prompt.instructions for prompt in prompts.values()))
-    texts = [text for demo in gone.values() for text in texts_of(demo)]
-    search = {key: card["optimizer"].get(key) for key in ("name", "seed", "settings")}
-    state = PromptState(prompts)
-    new: dict[str, Any] = {
-        **_derived(artifact, state.id, {**search, "reason": f"{plural(len(ids), 'row')} forgotten"}, _ASKED),
-        "gold": {**card["gold"], "seen": [id_ for id_ in about.gold.seen if id_ not in ids]},
-        "guidelines": rules,
-    }
-    history = _tried(state, "forget", Setting())
+        raise ArtifactError(f"{artifact.ref} was not compiled on {', '.join(unknown_ids)}", hint=hint)
+    rules = [rule for rule in about.guidelines if ids.isdisjoint(rule.cases)]
+    forgotten = _demonstrations_of(artifact, ids)
+    state = _prompt_without(artifact, ids, forgotten, rules)
+    content = _forgetting_content(artifact, state, ids, rules)
+    line = _history_line(state, "forget", Setting())
     if (
-        (ids & set(own.get("demo_ids") or ())) - gone.keys()
-        or any(text in held for text in texts)
-        or any(id_ in json.dumps([new, history]) for id_ in ids)
+        _demonstrated_ids(artifact) & ids - forgotten.keys()
+        or _holds_text_of(state, forgotten.values())
+        or _holds_an_id([content.to_json(), line], ids)
     ):
         raise ArtifactError(
             f"{artifact.ref} holds a row in a form in which it cannot be taken out",
@@ -278,8 +283,82 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
         )
     seen = [row for row in artifact.seen() if row["case"] not in ids]
     return store.save(
-        judge_of(artifact, store), state, new, [history], make_latest=False, records={SEEN: seen}
+        judge_of(artifact, store), state, content, [line], make_latest=False, records={SEEN: seen}
     )
+
+
+def _demonstrations_of(artifact: Artifact, ids: Set[str]) -> dict[str, Demo]:
+    """Return the demonstrations of rows, by the rows' ids; what several steps show of a row is one."""
+    demonstrations: dict[str, Demo] = {}
+    for prompt in artifact.state.predictors.values():
+        shown = dict(prompt.remembered.rows) if prompt.remembered else {}
+        for demo in prompt.demos:
+            shown[_case_of(demo, artifact.about.inputs)] = demo
+        for id_ in ids & shown.keys():
+            demonstrations[id_] = {**shown[id_], **demonstrations.get(id_, {})}
+    return demonstrations
+
+
+def _prompt_without(
+    artifact: Artifact, ids: Set[str], forgotten: Mapping[str, Demo], rules: Sequence[Guideline]
+) -> PromptState:
+    """Return the version's prompt without the demonstrations of rows, and with these rules alone."""
+    about = artifact.about
+    prompts: dict[str, PredictorPrompt] = {}
+    for name, prompt in artifact.state.predictors.items():
+        instructions = prompt.instructions
+        if any(rule.rule in instructions for rule in about.guidelines):
+            instructions = with_rules(instructions, [rule.rule for rule in rules])
+        prompts[name] = replace(
+            prompt,
+            instructions=instructions,
+            demos=tuple(demo for demo in prompt.demos if not _of_rows(demo, ids, forgotten.values(), about)),
+            remembered=prompt.remembered.without(ids) if prompt.remembered else None,
+        )
+    return PromptState(prompts)
+
+
+def _forgetting_content(
+    artifact: Artifact, state: PromptState, ids: Set[str], rules: Sequence[Guideline]
+) -> CardContent:
+    """Return what the card says of a version that forgets rows."""
+    about = artifact.about
+    optimizer = OptimizerCard(
+        name=about.optimizer.name,
+        seed=about.optimizer.seed,
+        settings=about.optimizer.settings,
+        reason=f"{plural(len(ids), 'row')} forgotten",
+        candidate=state.id,
+        chosen_from=artifact.ref,
+    )
+    seen = [id_ for id_ in about.gold.seen if id_ not in ids]
+    content = CardContent(
+        parent=artifact.version,
+        optimizer=optimizer,
+        gold=GoldCard.model_validate({**about.gold.to_json(), "seen": seen}),
+        guidelines=list(rules),
+    )
+    return about.only(*_INHERITED, *_ASKED).joined(content)
+
+
+def _demonstrated_ids(artifact: Artifact) -> Set[str]:
+    """Return the ids of the rows that the chosen candidate demonstrates."""
+    for candidate in artifact.candidates:
+        if candidate.candidate == artifact.about.optimizer.candidate:
+            return set(candidate.demo_ids)
+    return set()
+
+
+def _holds_text_of(state: PromptState, demonstrations: Iterable[Demo]) -> bool:
+    """Say whether an instruction holds a text of a demonstration."""
+    instructions = normalised("\n".join(prompt.instructions for prompt in state.predictors.values()))
+    return any(text in instructions for demo in demonstrations for text in texts_of(demo))
+
+
+def _holds_an_id(content: object, ids: Set[str]) -> bool:
+    """Say whether JSON values hold the id of a row."""
+    written = json.dumps(content)
+    return any(id_ in written for id_ in ids)
 
 
 def _case_of(demo: Demo, inputs: Sequence[str]) -> str:
@@ -287,9 +366,15 @@ def _case_of(demo: Demo, inputs: Sequence[str]) -> str:
     return case_id({name: demo[name] for name in inputs if name in demo})
 
 
-def _of_rows(demo: Demo, ids: Set[str], gone: Iterable[Demo], about: Card) -> bool:
+def _of_rows(demo: Demo, ids: Set[str], forgotten: Iterable[Demo], about: Card) -> bool:
     """Say whether a demonstration is of one of some rows: a later step may show fewer inputs, or lengthen them."""
-    if (case := _case_of(demo, about.inputs)) in about.gold.seen:
-        return case in ids
+    id_ = _case_of(demo, about.inputs)
+    if id_ in about.gold.seen:
+        return id_ in ids
     inputs = [name for name in about.inputs if name in demo]
-    return any(all(str(row.get(name, "")) in str(demo[name]) for name in inputs) for row in gone)
+    return any(_is_shown(row, demo, inputs) for row in forgotten)
+
+
+def _is_shown(row: Demo, demo: Demo, inputs: Sequence[str]) -> bool:
+    """Say whether each of these inputs of a demonstration holds that of a row."""
+    return all(str(row.get(name, "")) in str(demo[name]) for name in inputs)

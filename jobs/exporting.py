@@ -39,7 +39,8 @@ def export(
 
     Args:
         judge: see :data:`JudgeLike`.
-        target: ``python``, ``messages``, ``promptfoo`` or another; ``jurist export --help`` lists them.
+        target: ``python``, ``messages``, ``promptfoo`` or another, which ``jurist export --help`` lists; the name that
+            an installed package brings; or ``FILE.py:NAME``, an :class:`~jurist.exports.Exporter` of your own.
         output: the file to write it to; default: none.
         store: as for :func:`jurist.load`.
 
@@ -64,7 +65,7 @@ def exported(
         hint = f"--output {Path(output).with_suffix('.py')}"
         raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
-    return chosen.render(subject), [*getattr(chosen, "limits", ()), *subject.limits]
+    return chosen.render(subject), [*chosen.limits, *subject.limits]
 
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:
@@ -80,8 +81,7 @@ def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
             judge=judge,
             program=source.program(judge),
             state=source.state,
-            card=source.card,
-            price=source.about.price_words,
+            card=source.about,
         )
     state = settle(judge, source)
     return Subject(judge=judge, program=state.apply(judge.basic()), state=state)

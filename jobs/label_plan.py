@@ -179,9 +179,9 @@ def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
 def unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
     """Return what a unit counts in the judge's metric, by the sealed test of a version or of the one it is made of."""
     proven = artifact
-    while not proven.proof() and proven.about.parent:
+    while not proven.proof_records() and proven.about.parent:
         proven = store.load(f"{artifact.judge}@{proven.about.parent}")
-    proof = proven.proof()
+    proof = proven.proof_records()
     if not proof:
         raise JuristError(
             f"{artifact.ref} kept no answers of a sealed test, by which labels are weighed in {judge.metric}",
@@ -254,7 +254,7 @@ def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:
         return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"
     if artifact.about.decision.verdict == "worse":
         return "its sealed test has shown it to be worse"
-    proven = artifact.card.get("decision") or {}
-    if not (proven.get("constant") or {}).get("better"):
+    constant = artifact.about.decision.constant
+    if constant is None or not constant.better:
         return "its sealed test has not shown it to be better than a constant answer"
     return ""

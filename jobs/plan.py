@@ -20,7 +20,7 @@ from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, checked_shares, shared_hint
 from ..keeping.artifacts import Store
-from ..keeping.card import described
+from ..keeping.card_parts import described
 from ..keeping.loading import verifier_of
 from ..keeping.logs import Log
 from ..optimizers.base import Job, Optimizer, Sink

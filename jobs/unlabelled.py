@@ -20,7 +20,7 @@ from ..evaluation.scale import resolve
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.card import ModelCard
+from ..keeping.card_parts import ModelCard
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.paying import Start
@@ -74,7 +74,7 @@ class Unlabelled(Experiment):
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        proven = {row["case"] for row in self.artifact.proof()}
+        proven = {record.case for record in self.artifact.proof_records()}
         fresh: tuple[Case, ...] = super().cases
         return tuple(replace(case, gold=None, ratings={}) for case in fresh if case.id not in proven)
 

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
 from .card import Card, task_of
+from .records import (
+    CandidateRecord,
+    LabelProofRecord,
+    MeasuredByLabels,
+    MeasuredRobustness,
+    ProofRecord,
+    RobustnessRecord,
+)
 from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, read_artifact_file
+
+RESTORE = "restore the folder from a copy, or compile the judge again"
 
 if TYPE_CHECKING:
     import dspy
@@ -32,7 +42,8 @@ class Artifact:
         judge: the judge's name.
         version: 1 or more.
         path: its folder.
-        card: provenance, labels, thresholds, scores: the content of ``card.json``; empty if that is none.
+        card: provenance, labels, thresholds, scores: the content of ``card.json`` as JSON values; empty if that is
+            none. ``about`` has the same by name and type.
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
         added: file -> what was measured of it later, whose own seal holds.
@@ -81,11 +92,11 @@ class Artifact:
     @property
     def sha256(self) -> str:
         """The hash of all of its content, 64 hex digits."""
-        return str(self.card["sha256"])
+        return self.about.sha256 or ""
 
     @cached_property
     def about(self) -> Card:
-        """Its card, read: each part by its name, with what a card of an older version lacks."""
+        """The card with each part by its name and type, and with defaults for what older versions lack."""
         return Card.model_validate(self.card or {"judge": self.judge, "version": self.version})
 
     @cached_property
@@ -105,6 +116,23 @@ class Artifact:
         """What labels have shown where it differs from basic: see :func:`~jurist.jobs.label_plan.decide`."""
         return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
+    @cached_property
+    def candidates(self) -> tuple[CandidateRecord, ...]:
+        """The candidates of its history, in the order in which they were tried."""
+        return tuple(CandidateRecord.model_validate(line) for line in self.history)
+
+    @cached_property
+    def robustness_records(self) -> list[RobustnessRecord]:
+        """How it stood attacks, one record a model and gold."""
+        content = self.added.get(ROBUSTNESS)
+        return MeasuredRobustness.model_validate(content).measured if content else []
+
+    @cached_property
+    def label_proofs(self) -> list[LabelProofRecord]:
+        """What labels have shown where it differs from the basic prompt, one record a plan."""
+        content = self.added.get(DISAGREEMENTS)
+        return MeasuredByLabels.model_validate(content).measured if content else []
+
     def proof(self) -> tuple[dict[str, Any], ...]:
         """Return what both programs said on the sealed test, for people to read: nothing is chosen by it.
 
@@ -115,14 +143,31 @@ class Artifact:
         Raises:
             ArtifactError: the file was changed since the artifact was read; so does :meth:`seen`.
         """
-        return self._records(PROOF)
+        return self._lines_of(PROOF)
+
+    def proof_records(self) -> list[ProofRecord]:
+        """Return the lines of :meth:`proof`, each part by its name and type.
+
+        Raises:
+            ArtifactError: the file was changed since the artifact was read, or a line is none of a proof.
+        """
+        records = []
+        for number, line in enumerate(self.proof(), 1):
+            fault = ProofRecord.fault(line)
+            if fault:
+                raise ArtifactError(
+                    f"{self.ref} in {self.path.parent.parent} is damaged: {PROOF}: line {number}: {fault}",
+                    hint=RESTORE,
+                )
+            records.append(ProofRecord.model_validate(line))
+        return records
 
     def seen(self) -> tuple[dict[str, Any], ...]:
         """Return the rows it was compiled on, train and dev, as sketches that near copies are known by: no text."""
-        return self._records(SEEN)
+        return self._lines_of(SEEN)
 
-    def _records(self, name: str) -> tuple[dict[str, Any], ...]:
-        sealed = (self.card.get("files") or {}).get(name)
+    def _lines_of(self, name: str) -> tuple[dict[str, Any], ...]:
+        sealed = self.about.files.get(name)
         if sealed is None:
             return ()
         try:
@@ -135,17 +180,25 @@ class Artifact:
             )
         return tuple(json.loads(line) for line in data.decode("utf-8").split("\n") if line)
 
+    def as_compiled(self, judge: Judge) -> Judge:
+        """Return a judge with the metric that it was compiled for here, and the inputs shared by design."""
+        return judge.as_compiled(self.about.decision.metric, self.about.gold.common)
+
     def check(self, judge: Judge) -> None:
         """Refuse a judge of another name, or with other labels, positive labels, input fields or types of fields."""
-        now = {"judge": judge.name, **judge.identity_under(self.card), **task_of(judge)}
-        types = now.pop("types")
-        known = self.about.types or types  # artifacts of older versions have none
-        pairs = [(key, self.card[key], value) for key, value in now.items() if key in self.card]
-        pairs += [(f"{name} of type", known.get(name), kind) for name, kind in types.items()]
-        for key, compiled, value in pairs:
+        about = self.about
+        task = task_of(judge)
+        types = task.pop("types")
+        recorded = {name: getattr(about, name) for name in about.model_fields_set}
+        identity = {"judge": judge.name, **judge.identity_under(recorded), **task}
+        pairs = [(name, recorded[name], value) for name, value in identity.items() if name in recorded]
+        # The cards of older versions have no types.
+        compiled_types = about.types or types
+        pairs += [(f"{name} of type", compiled_types.get(name), value) for name, value in types.items()]
+        for name, compiled, value in pairs:
             if compiled != value:
                 raise ArtifactError(
-                    f"{self.ref} was compiled for {key} {compiled!r}, the judge has {value!r}",
+                    f"{self.ref} was compiled for {name} {compiled!r}, the judge has {value!r}",
                     hint="compile it again with this judge, or use the judge it was made for",
                 )
 
@@ -167,19 +220,44 @@ class Artifact:
             raise ArtifactError(f"{self.ref}: {error.message}", hint=error.hint) from error
 
 
-def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> list[Row]:
-    """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation."""
+def rows_of(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[Row]:
+    """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation.
 
-    def values(data: Sequence[Any]) -> tuple[Value | None, ...]:
-        return tuple(None if value is None else answer.scale.of_json(value) for value in data)
+    Raises:
+        ArtifactError: the proof holds a value that the judge does not give.
+    """
 
-    return [
-        Row(
-            id=row["case"],
-            group=row["group"],
-            gold=values(row["gold"]),
-            predicted=values(row[system]["values"]),
-            failed=row[system]["status"] == "failed",
-        )
-        for row in proof
-    ]
+    def values_of(values: Sequence[Any]) -> tuple[Value | None, ...]:
+        return tuple(None if value is None else answer.scale.of_json(value) for value in values)
+
+    rows = []
+    for record in proof:
+        answered = record.answer_of(system)
+        try:
+            row = Row(
+                id=record.case,
+                group=record.group,
+                gold=values_of(record.gold),
+                predicted=values_of(answered.values),
+                failed=answered.status == "failed",
+            )
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ArtifactError(
+                f"{PROOF}: case {record.case} has a value that the judge does not give", hint=RESTORE
+            ) from error
+        rows.append(row)
+    return rows
+
+
+def prompt_from_json(prompt: Mapping[str, Any], place: str) -> PromptState:
+    """Return a prompt from JSON values that stand in a file of an artifact.
+
+    Raises:
+        ArtifactError: they are no prompt; ``place`` says where they stand.
+    """
+    from ..programs.state import PromptState
+
+    try:
+        return PromptState.from_json(prompt)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ArtifactError(f"{place} is damaged: {type(error).__name__}", hint=RESTORE) from error

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 from ..cases import text_hash
 from ..errors import ArtifactError, checked
 from ..text.redaction import publishable
-from .artifact_card import Artifact
-from .card import Card, written_card
+from .artifact_card import RESTORE, Artifact
+from .card import Card, CardContent, written_card
+from .card_parts import Part
+from .records import CandidateRecord, MeasuredByLabels, MeasuredRobustness
 from .sealing import (
     ADDED,
     CARD,
+    DISAGREEMENTS,
     HISTORY,
     PROGRAM,
+    ROBUSTNESS,
     Sealed,
     added,
     canonical,
@@ -34,6 +38,11 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
+_ADDED_PARTS: Mapping[str, type[Part]] = {
+    ROBUSTNESS: MeasuredRobustness,
+    DISAGREEMENTS: MeasuredByLabels,
+}
+"""Types of the files that were added later."""
 _ABOVE = 3
 """Folders above a store in which the file of a judge is looked for: a store stands in its project."""
 
@@ -91,7 +100,7 @@ class Store:
         self,
         judge: Judge,
         state: PromptState,
-        card: Mapping[str, Any],
+        card: CardContent | Mapping[str, Any],
         history: Iterable[Mapping[str, Any]],
         *,
         make_latest: bool,
@@ -99,34 +108,42 @@ class Store:
     ) -> Artifact:
         """Write the next version, whole or not at all, and return it.
 
-        The card gets the judge's name, variant, labels and fields, and ``null`` for what it lacks; ``history`` is one
-        mapping a candidate, ``records`` are lines by the file of :data:`.sealing.OPTIONAL` that keeps them. Keys and
-        credentials are taken out of the card and the history. Who compiles from a file trusts it.
+        Args:
+            judge: the judge. The card gets its name, variant, labels and fields.
+            state: the prompt.
+            card: what is said of the version; JSON values are checked as those of a card that is read.
+            history: one mapping a candidate.
+            make_latest: whether ``JUDGE`` alone means this version from now on.
+            records: lines by the file of :data:`.sealing.OPTIONAL` that keeps them.
+
+        Keys and credentials are taken out of the card and the history. Who compiles from a file trusts it.
+
+        Raises:
+            ArtifactError: the prompt, the card or the history holds what JSON cannot, or a part of the card has not
+                its type.
         """
         from ..programs.catalogue import file_of
         from ..programs.plugins import executed_hashes
         from .dspy_state import dump
 
-        hashes: Mapping[str, str] = {}
-        path, _ = file_of(str(card.get("judge_ref") or ""))
+        content = card if isinstance(card, CardContent) else _content_of(judge, card)
+        path, _ = file_of(content.judge_ref)
         if path is not None:
             hashes = executed_hashes(self.file(path))
             self.trust.remember(hashes, self.file(path))
+            content = content.joined(CardContent.model_validate(hashes))
         try:
             program = canonical(dump(judge, state), sort=False)
-            whole = written_card(judge, {**card, **hashes})
-            tried = lines(publishable(list(history)))
-            more = {name: lines(rows) for name, rows in records.items()}
-            canonical(whole)
+            unsealed_card = written_card(judge, content)
+            history_file = lines(publishable(list(history)))
+            record_files = {name: lines(rows) for name, rows in records.items()}
+            canonical(unsealed_card)
         except (TypeError, ValueError) as error:
-            raise ArtifactError(
-                f"the prompt, the card or the history of {judge.name} cannot be written: {error}",
-                hint="put only text, numbers, booleans, lists and objects in them",
-            ) from error
+            raise _unwritable(judge, str(error)) from error
 
         def files(version: int) -> dict[str, bytes]:
-            sealed = seal(program, tried, {**whole, "version": version}, more)
-            return {PROGRAM: program, HISTORY: tried, CARD: canonical(sealed), **more}
+            sealed = seal(program, history_file, {**unsealed_card, "version": version}, record_files)
+            return {PROGRAM: program, HISTORY: history_file, CARD: canonical(sealed), **record_files}
 
         shelf = Shelf(self.root, judge.name)
         return self._usable(shelf, shelf.add(files, make_latest=make_latest))
@@ -171,9 +188,13 @@ class Store:
 
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> None:
         """Write what was measured later beside an artifact's card."""
-        measured = inspect(artifact.path).added.get(file, {}).get("measured", ())
-        rest = [known for known in measured if any(known[name] != entry[name] for name in ADDED[file])]
-        entries = sorted([*rest, entry], key=lambda known: [str(known[name]) for name in ADDED[file]])
+        additions, _ = _checked_additions(inspect(artifact.path))
+        names = ADDED[file]
+        entries = [entry]
+        for earlier in additions.get(file, {}).get("measured", ()):
+            if any(earlier[name] != entry[name] for name in names):
+                entries.append(earlier)
+        entries.sort(key=lambda measured: [str(measured[name]) for name in names])
         program = read_artifact_file(artifact.path / PROGRAM)
         shelf = Shelf(artifact.path.parent.parent, artifact.judge)  # it may be of another store
         shelf.put(artifact.version, file, added({"measured": entries}, program))
@@ -215,7 +236,7 @@ class Store:
         if artifact.faults:
             raise ArtifactError(
                 f"{artifact.ref} in {shelf.root} is damaged: {artifact.faults[0]}",
-                hint="restore the folder from a copy, or compile the judge again",
+                hint=RESTORE,
             )
         return artifact
 
@@ -223,18 +244,20 @@ class Store:
         """Return a version with all that is wrong with it."""
         path, names = shelf.path / str(version), shelf.names()
         sealed = inspect(path)
+        faults = _faults_of(sealed, shelf.judge, version)
+        additions, addition_faults = _checked_additions(sealed)
         return Artifact(
             judge=shelf.judge,
             version=version,
             path=path,
-            card={} if Card.fault(sealed.card) else sealed.card,
+            card=sealed.card if not Card.fault(sealed.card) else {},
             program_state=sealed.program,
             history=sealed.history,
-            added=sealed.added,
+            added=additions,
             latest=names.pop(LATEST, None) == version,
             tags=tuple(sorted(tag for tag, number in names.items() if number == version)),
-            faults=_faults_of(sealed, shelf.judge, version),
-            extras=sealed.extras,
+            faults=faults,
+            extras=(*sealed.extras, *addition_faults),
         )
 
 
@@ -245,7 +268,47 @@ def _faults_of(sealed: Sealed, judge: str, version: int) -> tuple[str, ...]:
     if (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
         moved = f"{sealed.card.get('judge')}@{sealed.card.get('version')}"
         return (f"{CARD}: says {moved}, but lies in the folder of {judge}@{version}",)
-    return (f"{CARD}: {fault}",) if (fault := Card.fault(sealed.card)) else ()
+    fault = Card.fault(sealed.card)
+    if fault:
+        return (f"{CARD}: {fault}",)
+    for number, line in enumerate(sealed.history, 1):
+        fault = CandidateRecord.fault(line)
+        if fault:
+            return (f"{HISTORY}: line {number}: {fault}",)
+    return ()
+
+
+def _checked_additions(sealed: Sealed) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
+    """Return the files that were added later and have their types, and the faults of the others."""
+    additions: dict[str, Mapping[str, Any]] = {}
+    faults = []
+    for name, content in sealed.added.items():
+        fault = _ADDED_PARTS[name].fault(content)
+        if fault:
+            faults.append(f"{name}: {fault}")
+        else:
+            additions[name] = content
+    return additions, faults
+
+
+def _content_of(judge: Judge, card: Mapping[str, Any]) -> CardContent:
+    """Return the content of a card from JSON values, which are checked."""
+    try:
+        plain_card = publishable(dict(card))
+    except (TypeError, ValueError) as error:
+        raise _unwritable(judge, str(error)) from error
+    fault = CardContent.fault(plain_card)
+    if fault:
+        raise _unwritable(judge, fault)
+    return CardContent.model_validate(plain_card)
+
+
+def _unwritable(judge: Judge, fault: str) -> ArtifactError:
+    """Return the refusal to write a version."""
+    return ArtifactError(
+        f"the prompt, the card or the history of {judge.name} cannot be written: {fault}",
+        hint="put only text, numbers, booleans, lists and objects in them",
+    )
 
 
 def _problems_of(artifact: Artifact) -> list[Problem]:

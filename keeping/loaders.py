@@ -21,9 +21,9 @@ from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.state import PromptState
 from ..programs.verdicts import PEOPLE, UNSURE, Verdict
-from .artifact_card import Artifact
+from .artifact_card import Artifact, prompt_from_json
 from .artifacts import Store
-from .card import MemberCard
+from .card_parts import MemberCard
 from .loading import LoadedJudge, verifier_of
 from .logs import is_log, no_new_rows
 from .naming import Name, Prompt, find_judge
@@ -133,7 +133,7 @@ class CascadeJudge(LoadedJudge):
         }
         askers = [as_member(replace(member, **shared)).asker() for member in self.members]
         members = [
-            Member(name=known.judge, asker=asker, trust=known.trust)
+            Member(name=known.judge, asker=asker, trust=known.trust.trust)
             for known, asker in zip(kept.members, askers, strict=True)
         ]
         last = {field.name: getattr(askers[-1], field.name) for field in fields(Asker)}
@@ -216,7 +216,7 @@ def _member(kept: MemberCard, store: Store) -> LoadedJudge:
     judge = defined(kept.definition) if kept.definition else find_judge(kept.reference, store)
     return LoadedJudge(
         judge=judge.with_options(kept.option_values),
-        state=PromptState.from_json(kept.prompt),
+        state=prompt_from_json(kept.prompt, f"the prompt of {kept.judge} in the cascade"),
         artifact=None,
         adapter=kept.adapter,
         wanted=kept.thresholds.sampling,

@@ -380,7 +380,7 @@ class JudgeModule(dspy.Module):
 
 def proven_rows(judge: LoadedJudge) -> list[Row]:
     """Return what a judge's version said on its sealed test, but for rows that the machinery failed at."""
-    proof = judge.artifact.proof() if judge.artifact else ()
+    proof = judge.artifact.proof_records() if judge.artifact else []
     return [row for row in rows_of(judge.judge.answer, proof, "compiled") if not row.failed]
 
 

@@ -82,7 +82,7 @@ class Name:
     def _prompt(self, judge: Judge, artifact: Artifact | None, standing: str = "") -> Prompt:
         about = Card(judge=judge.name, version=1)
         if artifact is not None:
-            judge, about = judge.as_compiled(artifact.card), artifact.about
+            judge, about = artifact.as_compiled(judge), artifact.about
             artifact.check(judge)
         usual = judge.form if artifact is None else ADAPTER
         adapter = about.adapter or self.adapter or usual
@@ -197,7 +197,7 @@ def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge
 
 def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
     """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it."""
-    compiled, definition = judge.as_compiled(artifact.card), artifact.about.definition
+    compiled, definition = artifact.as_compiled(judge), artifact.about.definition
     if not definition:
         path, _ = file_of(reference)
         if path is not None and _was_changed(artifact, executed_hashes(store.file(path))):

@@ -302,14 +302,14 @@ class Judge:
             signature = signature.with_updated_fields(name, type_=str)
         return dspy.Predict(signature)
 
-    def as_compiled(self, card: Mapping[str, Any]) -> "Judge":
-        """Return the judge with what an artifact's card names: metric, inputs shared by design."""
-        kept = (card.get("gold") or {}).get("common")
-        common = self.common if self.common is not None or kept is None else tuple(kept)
-        metric = (card.get("decision") or {}).get("metric", self.metric)
-        if callable(self.metric) or metric not in self.comparison.metrics:
-            metric = self.metric
-        return replace(self, common=common, metric=metric)
+    def as_compiled(self, metric: str | None, common: Sequence[str] | None) -> "Judge":
+        """Return the judge with the metric that a version was compiled for, and the inputs that it shares by design."""
+        compiled = self
+        if metric is not None and metric in self.comparison.metrics and not callable(self.metric):
+            compiled = replace(compiled, metric=metric)
+        if self.common is None and common is not None:
+            compiled = replace(compiled, common=tuple(common))
+        return compiled
 
     def prompt_values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of headers of prompt formats."""

@@ -2,42 +2,27 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Any
 
 from ..arguments.groups import JUDGE_OPTIONS
-from ..keeping.artifact_card import Artifact
+from ..errors import plural
+from ..keeping.artifact_card import Artifact, prompt_from_json
 from ..keeping.artifacts import Store
+from ..keeping.card import Card
 from ..keeping.naming import judge_of
+from ..keeping.records import PartScore
 from ..programs.state import PredictorPrompt, PromptState, candidate_names
 from ..text.templates import CHAT, JSON, PLAIN
-from .document import Changes, Word, text_of
-from .scores import metric_cell, number_cell
+from .document import Change, Changes, Word, text_of
+from .scores import Scores, metric_cell, number_cell
 from .table import Table, table
 
 _MARKS = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
-_SETTINGS: Mapping[str, tuple[str, ...]] = {
-    "model": ("model", "name"),
-    "temperature": ("model", "temperature"),
-    "prompts written by": ("prompt_model", "name"),
-    "samples": ("thresholds", "samples"),
-    "threshold": ("thresholds", "threshold"),
-    "adapter": ("adapter",),
-    "structure": ("structure",),
-    **{option: (option,) for option in JUDGE_OPTIONS},
-    "optimizer": ("optimizer", "name"),
-    "seed": ("optimizer", "seed"),
-    "gold": ("gold", "name"),
-    "gold sha256": ("gold", "sha256"),
-    "parent": ("parent",),
-}
-
-
-_NOTHING = PredictorPrompt(instructions="")
+_NO_PROMPT = PredictorPrompt(instructions="")
 FORM_WORDS: Mapping[str, str] = {PLAIN: "your text as it stands", CHAT: "chat layout", JSON: "JSON layout"}
-"""Form of a prompt -> what people call it."""
+"""Adapter of a prompt -> what people call it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,71 +31,111 @@ class Side:
 
     name: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     state: PromptState  # its prompt
-    form: str = CHAT  # the form of its prompt
-    card: Mapping[str, Any] = field(default_factory=dict)  # of the artifact; empty for a basic prompt
+    form: str = CHAT  # the adapter of its prompt
+    card: Card | None = None  # of the artifact; ``None`` for a basic prompt
     # each metric on its own sealed test; empty if it was never proven
-    scores: Mapping[str, Any] = field(default_factory=dict)
+    scores: Scores = field(default_factory=dict)
 
     @classmethod
     def of(cls, artifact: Artifact, basic: PromptState | None = None) -> "Side":
         """Return an artifact, or the basic prompt as it was asked beside it."""
-        scores = artifact.about.scores or {}
+        card = artifact.about
+        basic_form, compiled_form = card.forms
         if basic:
-            form = artifact.about.forms[0]
             return cls(
-                name=f"{artifact.judge}:basic", state=basic, form=form, scores=scores.get("basic") or {}
+                name=f"{artifact.judge}:basic",
+                state=basic,
+                form=basic_form,
+                scores=card.proven_scores.get("basic") or {},
             )
-        own = scores.get("compiled") or {}
-        form = artifact.about.forms[1]
-        return cls(name=artifact.ref, state=artifact.state, form=form, card=artifact.card, scores=own)
+        return cls(
+            name=artifact.ref,
+            state=artifact.state,
+            form=compiled_form,
+            card=card,
+            scores=card.proven_scores.get("compiled") or {},
+        )
 
 
 def prompt_difference(first: Side, second: Side) -> str:
     """Return what changed in the prompt: ``[-removed-]`` and ``{+added+}`` words of each instruction that changed, and
     the demonstrations that went (``-``) and came (``+``); empty if nothing did.
     """
-    before, after = first.state.predictors, second.state.predictors
+    first_prompts, second_prompts = first.state.predictors, second.state.predictors
     lines: list[str] = []
     if first.form != second.form:
         lines.append(f"## form: {_form_words((first.form, second.form))}")
-    for name in sorted({*before, *after}):
-        if name not in after:
+    for name in sorted({*first_prompts, *second_prompts}):
+        if name not in second_prompts:
             lines.append(f"## {name}: gone")
-            continue
-        old, new = before.get(name, _NOTHING), after[name]
-        if old.instructions != new.instructions:
-            words = word_changes(old.instructions, new.instructions)
-            lines.append(f"## {name}: instruction")
-            lines.append("".join(_MARKS[word.change].format(word.text) for word in words))
-        had, demos = Counter(_examples(old)), Counter(_examples(new))
-        if demos != had:
-            lines.append(f"## {name}: demonstrations")
-        if _shown(old) != _shown(new):
-            lines.append(f"## {name}: shown with each row: {_shown(old) or 'all'} -> {_shown(new) or 'all'}")
-        for mark, changed in (("-", had - demos), ("+", demos - had)):
-            lines += [f"{mark} {text}".replace("\n", "\n  ") for text in changed.elements()]
-    return "\n".join([f"--- {first.name}", f"+++ {second.name}", *lines]) if lines else ""
+        else:
+            lines += _difference_of_step(name, first_prompts.get(name, _NO_PROMPT), second_prompts[name])
+    if not lines:
+        return ""
+    return "\n".join([f"--- {first.name}", f"+++ {second.name}", *lines])
+
+
+def _difference_of_step(name: str, first: PredictorPrompt, second: PredictorPrompt) -> list[str]:
+    """Return what changed in the prompt of one step, a line each; nothing if nothing did."""
+    lines = []
+    if first.instructions != second.instructions:
+        words = word_changes(first.instructions, second.instructions)
+        lines.append(f"## {name}: instruction")
+        lines.append("".join(_MARKS[word.change].format(word.text) for word in words))
+    first_examples, second_examples = Counter(_examples(first)), Counter(_examples(second))
+    if first_examples != second_examples:
+        lines.append(f"## {name}: demonstrations")
+    first_shown, second_shown = _remembered_words(first), _remembered_words(second)
+    if first_shown != second_shown:
+        lines.append(f"## {name}: shown with each row: {first_shown or 'all'} -> {second_shown or 'all'}")
+    for mark, examples in (("-", first_examples - second_examples), ("+", second_examples - first_examples)):
+        for text in examples.elements():
+            lines.append(f"{mark} {text}".replace("\n", "\n  "))
+    return lines
 
 
 def setting_rows(first: Side, second: Side) -> list[list[str]]:
     """Return the settings that differ: name, first, second; none where one of them has no card."""
-    if not (first.card and second.card):
+    if first.card is None or second.card is None:
         return []
+    second_settings = _settings_of(second.card)
     rows = []
-    for setting, path in _SETTINGS.items():
-        values: list[Any] = [first.card, second.card]
-        for name in path:
-            values = [(value or {}).get(name) for value in values]
-        rows.append([setting, *map(str, values)])
-    return [row for row in rows if row[1] != row[2]]
+    for setting, value in _settings_of(first.card).items():
+        row = [setting, str(value), str(second_settings[setting])]
+        if row[1] != row[2]:
+            rows.append(row)
+    return rows
+
+
+def _settings_of(card: Card) -> dict[str, object]:
+    """Return the settings of a version that are compared, by what people call them."""
+    thresholds = card.thresholds
+    options = card.option_values
+    return {
+        "model": card.model.name or None,
+        "temperature": card.model.temperature,
+        "prompts written by": card.prompt_model.name or None,
+        "samples": thresholds.samples if "samples" in thresholds.model_fields_set else None,
+        "threshold": thresholds.threshold,
+        "adapter": card.adapter,
+        "structure": card.structure,
+        **{option: options.get(option) for option in JUDGE_OPTIONS},
+        "optimizer": card.optimizer.name,
+        "seed": card.optimizer.seed,
+        "gold": card.gold.name,
+        "gold sha256": card.gold.sha256,
+        "parent": card.parent,
+    }
 
 
 def score_rows(first: Side, second: Side) -> Table | None:
     """Return the scores of both, each on its own sealed test; ``None`` if neither was proven."""
-    names = list(dict.fromkeys((*first.scores, *second.scores)))
-    if not names:
+    metrics = list(dict.fromkeys((*first.scores, *second.scores)))
+    if not metrics:
         return None
-    rows = [[name, *(metric_cell(side.scores.get(name)) for side in (first, second))] for name in names]
+    rows = []
+    for metric in metrics:
+        rows.append([metric, metric_cell(first.scores.get(metric)), metric_cell(second.scores.get(metric))])
     return table("each on its own sealed test", ["metric [95 % interval]", first.name, second.name], rows)
 
 
@@ -121,36 +146,44 @@ _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 def word_changes(before: str, after: str) -> tuple[Word, ...]:
     """Return the runs of words that stayed, were removed or were added: those of ``after`` give it back."""
-    old, new, words = _TOKEN.findall(before), _TOKEN.findall(after), list[Word]()
-    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    old_words, new_words = _TOKEN.findall(before), _TOKEN.findall(after)
+    runs: list[Word] = []
+    matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        new_text = "".join(new_words[new_start:new_end])
         if kind == "equal":
-            words.append(Word("".join(new[c:d]), "same"))
+            runs.append(Word(new_text, "same"))
         else:
-            words += [Word("".join(old[a:b]), "removed"), Word("".join(new[c:d]), "added")]
-    return tuple(word for word in words if word.text)
+            runs.append(Word("".join(old_words[old_start:old_end]), "removed"))
+            runs.append(Word(new_text, "added"))
+    return tuple(run for run in runs if run.text)
 
 
 def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ...]:
     """Return what changed in each predictor's instruction, and the demonstrations that it got."""
-    return tuple(
-        Changes(
-            title=f"instruction of {name}" if len(after.predictors) > 1 else "instruction",
-            words=word_changes(before.predictors.get(name, _NOTHING).instructions, prompt.instructions),
-            examples=_examples(prompt),
+    has_steps = len(after.predictors) > 1
+    changes = []
+    for name, prompt in sorted(after.predictors.items()):
+        basic = before.predictors.get(name, _NO_PROMPT)
+        changes.append(
+            Changes(
+                title=f"instruction of {name}" if has_steps else "instruction",
+                words=word_changes(basic.instructions, prompt.instructions),
+                examples=_examples(prompt),
+            )
         )
-        for name, prompt in sorted(after.predictors.items())
-    )
+    return tuple(changes)
 
 
 def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
     """Return the demonstrations as text for people."""
-    return tuple(
-        "\n".join(f"{field}: {text_of(value, None)}" for field, value in demo.items())
-        for demo in prompt.examples
-    )
+    texts = []
+    for demo in prompt.examples:
+        texts.append("\n".join(f"{field}: {text_of(value, None)}" for field, value in demo.items()))
+    return tuple(texts)
 
 
-def _shown(prompt: PredictorPrompt) -> str:
+def _remembered_words(prompt: PredictorPrompt) -> str:
     """Return how many of the demonstrations stand beside each row; empty where all do."""
     return prompt.remembered.words if prompt.remembered else ""
 
@@ -160,32 +193,42 @@ def change_words(before: PromptState, after: PromptState, forms: tuple[str, str]
     new words. ``forms`` are the forms before and after.
     """
     changes = prompt_changes(before, after)
-    words = [word for change in changes for word in change.words]
-    added, removed = (
-        [run for word in words if word.change == change and (run := word.text.split())]
-        for change in ("added", "removed")
-    )
     parts = []
     if forms[0] != forms[1]:
         parts.append(_form_words(forms))
-    for name, runs in (("added", added), ("removed", removed)):
+    added, removed = _runs_of("added", changes), _runs_of("removed", changes)
+    for change, runs in (("added", added), ("removed", removed)):
         if runs:
-            parts.append(f"{sum(map(len, runs))} words {name}")
-    if demos := sum(len(change.examples) for change in changes):
-        shown = next(filter(None, map(_shown, after.predictors.values())), "")
-        of_each = f", each row sees {shown}" if shown else ""
-        parts.append(f"{demos} demonstration{'s' if demos > 1 else ''}{of_each}")
+            parts.append(f"{sum(map(len, runs))} words {change}")
+    demonstrations = sum(len(change.examples) for change in changes)
+    if demonstrations:
+        remembered = next(filter(None, map(_remembered_words, after.predictors.values())), "")
+        shown = f", each row sees {remembered}" if remembered else ""
+        parts.append(f"{plural(demonstrations, 'demonstration')}{shown}")
     if not parts:
         return "the basic one, unchanged"
-    longest = max(added, key=len, default=[])
-    quoted = " ".join(longest[:_QUOTED]) + (" ..." if len(longest) > _QUOTED else "")
-    return ", ".join(parts) + (f"; new: {quoted}" if longest else "")
+    if added:
+        longest = max(added, key=len)
+        ellipsis = " ..." if len(longest) > _QUOTED else ""
+        return f"{', '.join(parts)}; new: {' '.join(longest[:_QUOTED])}{ellipsis}"
+    return ", ".join(parts)
+
+
+def _runs_of(kind: Change, changes: Iterable[Changes]) -> list[list[str]]:
+    """Return the words of each run that was added, or removed; no run without a word."""
+    runs = []
+    for change in changes:
+        for run in change.words:
+            words = run.text.split()
+            if run.change == kind and words:
+                runs.append(words)
+    return runs
 
 
 def _form_words(forms: tuple[str, str]) -> str:
     """Return the forms before and after in words; a card may name one that is not known here."""
-    before, after = (FORM_WORDS.get(form, form) for form in forms)
-    return f"{before} -> {after}"
+    before, after = forms
+    return f"{FORM_WORDS.get(before, before)} -> {FORM_WORDS.get(after, after)}"
 
 
 def sign_of(artifact: Artifact) -> float:
@@ -195,45 +238,49 @@ def sign_of(artifact: Artifact) -> float:
 
 def basic_state(artifact: Artifact, store: Store) -> PromptState:
     """Return the basic prompt that was compiled, from the history; without one, the judge's basic prompt of today."""
-    first = next(
-        (row for row in artifact.history if row.get("source") == "basic" and row.get("prompt")), None
-    )
-    return (
-        PromptState.of(judge_of(artifact, store).basic())
-        if first is None
-        else PromptState.from_json(first["prompt"])
-    )
+    for candidate in artifact.candidates:
+        if candidate.source == "basic" and candidate.prompt:
+            return prompt_from_json(candidate.prompt, f"the basic prompt in the history of {artifact.ref}")
+    return PromptState.of(judge_of(artifact, store).basic())
 
 
 def history_table(artifact: Artifact) -> Table:
     """Return one row a candidate; the chosen one is marked."""
-    chosen, names = artifact.about.optimizer.candidate, candidate_names_of(artifact)
+    chosen_id, names = artifact.about.optimizer.candidate, candidate_names_of(artifact)
     sign = sign_of(artifact)
-    rows = [
-        [
-            row["step"],
-            names[row["candidate"]],
-            f"{row['candidate']}{' *' if row['candidate'] == chosen else ''}",
-            names.get(row["parent"] or "", "-"),
-            row["source"],
-            row["calls"],
-            _value(row["train"], sign),
-            _value(row["dev"], sign),
-            number_cell(row.get("gain"), "+.3f"),
-            f"{sign * row['estimate']['value']:.3f} ± {row['estimate']['error']:.3f}"
-            if row.get("estimate")
-            else "-",
-        ]
-        for row in artifact.history
-    ]
+    rows = []
+    for candidate in artifact.candidates:
+        mark = " *" if candidate.candidate == chosen_id else ""
+        estimate = "-"
+        if candidate.estimate:
+            estimate = f"{sign * candidate.estimate.value:.3f} ± {candidate.estimate.error:.3f}"
+        rows.append(
+            [
+                _text_cell(candidate.step),
+                names[candidate.candidate],
+                f"{candidate.candidate}{mark}",
+                names.get(candidate.parent or "", "-"),
+                candidate.source,
+                _text_cell(candidate.calls),
+                _score_cell(candidate.train, sign),
+                _score_cell(candidate.dev, sign),
+                number_cell(candidate.gain, "+.3f"),
+                estimate,
+            ]
+        )
     columns = "step|name|candidate|parent|source|calls before|train|dev|gain on dev|estimate"
     return table(f"{artifact.ref} (* became the artifact)", columns.split("|"), rows)
 
 
 def candidate_names_of(artifact: Artifact) -> dict[str, str]:
     """Return what the candidates of an artifact's history are called, by their ids."""
-    return candidate_names((row["candidate"], str(row["source"])) for row in artifact.history)
+    return candidate_names((candidate.candidate, candidate.source) for candidate in artifact.candidates)
 
 
-def _value(part: Mapping[str, float | None], sign: float) -> str:
-    return "-" if part["value"] is None else f"{sign * part['value']:.3f} on {part['cases']}"
+def _text_cell(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def _score_cell(score: PartScore, sign: float) -> str:
+    """Return a candidate's score on train or dev, and on how many cases; a dash without any."""
+    return "-" if score.value is None else f"{sign * score.value:.3f} on {score.cases}"

@@ -7,17 +7,49 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import plural
 from ..evaluation.plain import plain
+from ..keeping.card_parts import (
+    CountsCard,
+    DecisionCard,
+    PurposeSpend,
+    ReferenceCard,
+    ScoreCard,
+    SpendCard,
+)
+from ..keeping.records import AttackRecord, LabelProofRecord, RobustnessRecord
 from .table import Table, table
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Agreement, Ceiling
     from ..gold.raters import Strata
 
-Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Who was scored -> metric -> value, low and high of the interval, worst and best case."""
+Scores = Mapping[str, ScoreCard | None]
+"""Metric -> score."""
+References = Mapping[str, ReferenceCard | None]
+"""Reference -> what it scores; ``None`` where there is none."""
 _NEVER_GIVEN = "undefined: never given"
 _PAIRS = 10  # with more of them a terminal shows those that agree least, and --json has all
 OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a real one"
+
+
+def scores_in(data: Mapping[str, Any]) -> Scores:
+    """Return the scores in the JSON of a result, by metric."""
+    scores: dict[str, ScoreCard | None] = {}
+    for metric, score in data.items():
+        scores[metric] = None if score is None else ScoreCard.model_validate(score)
+    return scores
+
+
+def references_in(data: Mapping[str, Any] | None) -> References:
+    """Return the references in the JSON of a result, by name."""
+    references: dict[str, ReferenceCard | None] = {}
+    for name, reference in (data or {}).items():
+        references[name] = None if reference is None else ReferenceCard.model_validate(reference)
+    return references
+
+
+def spend_in(data: Mapping[str, Any]) -> SpendCard:
+    """Return what was spent, from the JSON of a result."""
+    return SpendCard.model_validate(data)
 
 
 def number_cell(value: float | None, form: str = ".3f") -> str:
@@ -25,118 +57,130 @@ def number_cell(value: float | None, form: str = ".3f") -> str:
     return "-" if value is None else f"{value:{form}}"
 
 
-def metric_cell(score: Mapping[str, float] | None) -> str:
+def metric_cell(score: ScoreCard | None) -> str:
     """Return ``0.712 [0.650, 0.771]``, with the worst case that unanswered units imply where there are any.
 
     A value that cannot be another one has no interval, and ``None`` is shown as ``-``.
     """
     if score is None:
         return "-"
-    text = f"{score['value']:.3f}"
-    if score["low"] < score["high"]:
-        text += f" [{score['low']:.3f}, {score['high']:.3f}]"
-    if score.get("best", 0.0) - score.get("worst", 0.0) > 1e-9:
-        text += f" ({score['worst']:.3f} to {score['best']:.3f} if all units were answered)"
+    text = f"{score.value:.3f}"
+    if score.low < score.high:
+        text += f" [{score.low:.3f}, {score.high:.3f}]"
+    if score.best - score.worst > 1e-9:
+        text += f" ({score.worst:.3f} to {score.best:.3f} if all units were answered)"
     return text
 
 
-def scores_table(title: str, parts: Scores, metric: str) -> Table:
+def scores_table(title: str, scores_by_name: Mapping[str, Scores], metric: str) -> Table:
     """Return one row a metric and one column a program; the judge's own metric is marked."""
-    names = list(next(iter(parts.values())))
-    rows = [
-        [
-            f"{name} *" if name == metric else name,
-            *(metric_cell(scores.get(name)) for scores in parts.values()),
-        ]
-        for name in names
-    ]
-    return table(title, ["metric [95 % interval]", *parts], rows)
+    first_scores = next(iter(scores_by_name.values()))
+    rows = []
+    for name in first_scores:
+        row = [f"{name} *" if name == metric else name]
+        row += [metric_cell(scores.get(name)) for scores in scores_by_name.values()]
+        rows.append(row)
+    return table(title, ["metric [95 % interval]", *scores_by_name], rows)
 
 
 def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "") -> list[Table]:
     """Return gold -> judged -> units as tables, one for each set of answers; none where there are none."""
-    title = f"{name}: gold labels (rows) and what the judge said (columns)"
-    tables: dict[tuple[str, ...], list[list[Any]]] = {}
+    rows_by_answers: dict[tuple[str, ...], list[list[Any]]] = {}
     for gold, judged in counts.items():
-        tables.setdefault(tuple(judged), []).append([gold, *judged.values()])
-    return [
-        table(title, ["gold", *names], rows, layout="counts", opens=opens) for names, rows in tables.items()
-    ]
+        rows_by_answers.setdefault(tuple(judged), []).append([gold, *judged.values()])
+    title = f"{name}: gold labels (rows) and what the judge said (columns)"
+    tables = []
+    for answers, rows in rows_by_answers.items():
+        tables.append(table(title, ["gold", *answers], rows, layout="counts", opens=opens))
+    return tables
 
 
-def criteria_table(decision: Mapping[str, Any]) -> list[Table]:
-    """Return basic against compiled of each criterion, as a card's decision has them; nothing without any."""
-    rows = [
-        [
-            f"{name}.{criterion['metric']}",
-            f"{criterion['basic']:.3f} -> {criterion['compiled']:.3f}",
-            f"{criterion['difference']:+.3f} [{criterion['low']:+.3f}, {criterion['high']:+.3f}]",
-            criterion["shown"] or "not shown to differ",
-            criterion["units"],
-        ]
-        for name, criterion in (decision.get("criteria") or {}).items()
-    ]
+def criteria_table(decision: DecisionCard) -> list[Table]:
+    """Return basic against compiled of each criterion; nothing without any."""
+    rows = []
+    for name, criterion in decision.criteria.items():
+        difference = f"{criterion.difference:+.3f} [{criterion.low:+.3f}, {criterion.high:+.3f}]"
+        rows.append(
+            [
+                f"{name}.{criterion.metric}",
+                f"{criterion.basic:.3f} -> {criterion.compiled:.3f}",
+                difference,
+                criterion.shown or "not shown to differ",
+                criterion.units,
+            ]
+        )
+    if not rows:
+        return []
     columns = ["criterion", "basic -> compiled", "difference", "shown (Holm)", "units"]
-    return [table("", columns, rows)] if rows else []
+    return [table("", columns, rows)]
 
 
 def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]:
     """Return the scores of each class, given as JSON values; nothing where there are no classes."""
-    rows = [
-        [row["label"], row["gold"], *(metric_cell(row[name]) for name in ("precision", "recall", "f1"))]
-        for row in classes
-    ]
+    rows = []
+    for class_scores in classes:
+        row = [class_scores["label"], class_scores["gold"]]
+        scores = scores_in({name: class_scores[name] for name in ("precision", "recall", "f1")})
+        row += map(metric_cell, scores.values())
+        rows.append(row)
     columns = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
     return [table(title, columns, rows)] if rows else []
 
 
-def reference_tables(card: Mapping[str, Any] | None, metric: str, where: str = "") -> list[Table]:
+def reference_tables(references: References, metric: str, where: str = "") -> list[Table]:
     """Return what answers without a language model reach, and people; nothing where there is none of them."""
     rows = []
-    for name, reference in (card or {}).items():
-        if reference:
-            score = metric_cell({**reference, "value": reference["score"]})
-            rows.append([name, reference["answer"], score, reference.get("judge_is") or "-"])
+    for name, reference in references.items():
+        if reference is not None:
+            score = metric_cell(reference.interval)
+            rows.append([name, reference.answer, score, reference.judge_is or "-"])
     if not rows:
         return []
     title = f"references{where}: what asks no language model, and the raters where there are several"
     return [table(title, ["reference", "answers", f"{metric} [95 % interval]", "the judge is"], rows)]
 
 
-def counts_line(name: str, counts: Mapping[str, Any]) -> str:
+def counts_line(name: str, counts: CountsCard) -> str:
     """Return the counts of units in words."""
-    units = counts["units"]
+    units = counts.units
     return (
-        f"{name}: {units['answered']} units answered, {units['abstained']} abstained, {units['failed']} failed, "
-        f"{units['unlabelled']} unlabelled (coverage {counts['coverage']:.1%})"
+        f"{name}: {units.answered} units answered, {units.abstained} abstained, {units.failed} failed, "
+        f"{units.unlabelled} unlabelled (coverage {counts.coverage:.1%})"
     )
 
 
 def rows_words(data: Mapping[str, Any], whose: str = "the judge") -> str:
     """Return which gold a result is of, how many cases, and how many were left out."""
-    why = f"left out because {whose} was compiled on them or on near copies of them"
-    left = f", {data['left_out']} {why}" if data["left_out"] else ""
-    differ = f", on {data['ambiguous']} of which raters differ" if data.get("ambiguous") else ""
-    left += f", {data['skipped']} without a label or an input{differ}" if data.get("skipped") else ""
-    return f"{data['gold']}: {plural(data['cases'], 'case')}{left}"
+    words = f"{data['gold']}: {plural(data['cases'], 'case')}"
+    if data["left_out"]:
+        why = f"left out because {whose} was compiled on them or on near copies of them"
+        words += f", {data['left_out']} {why}"
+    if data.get("skipped"):
+        words += f", {data['skipped']} without a label or an input"
+        if data.get("ambiguous"):
+            words += f", on {data['ambiguous']} of which raters differ"
+    return words
 
 
 def warning_lines(*results: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the warnings of results, each once."""
-    return tuple(dict.fromkeys(f"warning: {text}" for data in results for text in data.get("warnings") or ()))
+    warnings: list[str] = []
+    for data in results:
+        warnings += data.get("warnings") or ()
+    return tuple(dict.fromkeys(f"warning: {warning}" for warning in warnings))
 
 
-def taken_words(spend: Mapping[str, Any]) -> str:
+def taken_words(spend: PurposeSpend) -> str:
     """Return calls, tokens and cost in words; what has no known price is no 0 USD."""
-    tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
-    total = (spend.get("by_purpose") or {}).get("total") or spend
+    total = spend.total
     parts = []
-    if total.get("cached_tokens"):
-        parts.append(f"{total['cached_tokens']:,} from the provider's cache")
-    if total.get("reasoning_tokens"):
-        parts.append(f"{total['reasoning_tokens']:,} of hidden reasoning")
-    apart = f" ({', '.join(parts)})" if parts else ""
-    return f"{counted_words(spend['calls'], 'call')}, {tokens:,} tokens{apart}, {cost_words(spend['cost'], total)}"
+    if total.cached_tokens:
+        parts.append(f"{total.cached_tokens:,} from the provider's cache")
+    if total.reasoning_tokens:
+        parts.append(f"{total.reasoning_tokens:,} of hidden reasoning")
+    of_these = f" ({', '.join(parts)})" if parts else ""
+    calls = counted_words(spend.calls, "call")
+    return f"{calls}, {spend.all_tokens:,} tokens{of_these}, {cost_words(spend.cost, total.unpriced)}"
 
 
 def counted_words(number: int, noun: str) -> str:
@@ -144,9 +188,8 @@ def counted_words(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def cost_words(cost: float, total: Mapping[str, Any]) -> str:
+def cost_words(cost: float, unpriced: int) -> str:
     """Return dollars in words; calls without a known price are named in their place, or beside the others' cost."""
-    unpriced = total.get("unpriced", 0)
     if not unpriced:
         return f"{cost:.4f} USD"
     if not cost:
@@ -155,78 +198,77 @@ def cost_words(cost: float, total: Mapping[str, Any]) -> str:
 
 
 def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
-    """Return what several have spent together, as :func:`spend_line` says it."""
-    names = (
-        *("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"),
-        *("cost", "unpriced"),
-    )
-    return spend_line({name: sum(spend.get(name, 0) for spend in spends) for name in names})
+    """Return what several have spent together, as :func:`spend_line` says it, from the JSON of each."""
+    parts = [PurposeSpend.model_validate(spend) for spend in spends]
+    joint = PurposeSpend.sum_of(parts)
+    return spend_line(joint.model_copy(update={"lost": 0}))
 
 
-def spend_line(spend: Mapping[str, Any]) -> str:
+def spend_line(spend: PurposeSpend) -> str:
     """Return calls, tokens and cost in words, and what was paid before."""
     parts = [f"spent: {taken_words(spend)}"]
-    if spend.get("replayed"):
-        parts.append(f"{spend['replayed']} answers were paid before and taken from the checkpoint")
-    if spend.get("lost"):
-        parts.append(f"{spend['lost']} more calls of interrupted starts came to nothing")
+    if spend.replayed:
+        parts.append(f"{spend.replayed} answers were paid before and taken from the checkpoint")
+    if spend.lost:
+        parts.append(f"{spend.lost} more calls of interrupted starts came to nothing")
     return "; ".join(parts)
 
 
-def robustness_about(measured: Mapping[str, Any]) -> str:
+def robustness_about(measured: RobustnessRecord) -> str:
     """Return on what it was measured: ``input claim of 100 cases of fect-mini, model offline``."""
-    return (
-        f"input {measured['field']} of {measured['cases']} cases of {measured['gold']}, "
-        f"model {measured['model']}"
-    )
+    return f"input {measured.field} of {measured.cases} cases of {measured.gold}, model {measured.model}"
 
 
-def robustness_table(measured: Mapping[str, Any], title: str) -> Table:
+def robustness_table(measured: RobustnessRecord, title: str) -> Table:
     """Return a row for the control, and for each attack and probe."""
-    rows = [
-        [
-            name,
-            attack["kind"],
-            f"{attack['rate']:.3f} [{attack['low']:.3f}, {attack['high']:.3f}]",
-            f"{attack['flipped']} of {attack['cases']}",
-            attack["silenced"],
-            attack["failed"],
-            _most(attack["answers"]),
-        ]
-        for name, attack in measured["flips"].items()
-    ]
+    rows = []
+    for name, attack in measured.flips.items():
+        rows.append(
+            [
+                name,
+                attack.kind,
+                f"{attack.rate:.3f} [{attack.low:.3f}, {attack.high:.3f}]",
+                f"{attack.flipped} of {attack.cases}",
+                attack.silenced,
+                attack.failed,
+                _most_flipped_answer(attack),
+            ]
+        )
     columns = ["change of the text", "kind", "flip rate [95 % interval]", "flipped", "no answer", "failed"]
     return table(title, [*columns, "most flipped answer"], rows)
 
 
-def _most(answers: Mapping[str, Any]) -> str:
+def _most_flipped_answer(attack: AttackRecord) -> str:
     """Return the answer whose units flipped most, as a share of them; ``-`` if none did."""
-    name, (flipped, every) = max(answers.items(), key=lambda item: item[1][0] / item[1][1])
-    return f"{name}: {flipped} of {every}" if flipped else "-"
+    largest_share, cell = 0.0, "-"
+    for answer, (flipped, units) in attack.answers.items():
+        share = flipped / units if units else 0.0
+        if share > largest_share:
+            largest_share, cell = share, f"{answer}: {flipped} of {units}"
+    return cell
 
 
-def disagreement_words(shown: Mapping[str, Any]) -> tuple[str, ...]:
+def disagreement_words(proof: LabelProofRecord) -> tuple[str, ...]:
     """Return the decision, and the gain, a line each."""
-    seen, gain = shown["surveyed"], shown["gain"]
-    untold = f" ({shown['untold']} could not be told)" if shown["untold"] else ""
-    labels = plural(shown["wins"] + shown["losses"] + shown["ties"], "labelled unit")
+    gain, surveyed = proof.gain, proof.surveyed
+    untold = f" ({proof.untold} could not be told)" if proof.untold else ""
+    labels = plural(proof.labels, "labelled unit")
     return (
-        f"compiled is {shown['verdict']} where the two differ: of {labels} {shown['wins']} won, "
-        f"{shown['losses']} lost, {shown['ties']} tied{untold}, p = {shown['p']:.3g} (one-sided test by "
-        f"what each counts, level {shown['level']:.3g})",
-        f"gain {gain['value']:+.3f} of {shown['gain_in']}, {100 * (1 - 2 * shown['level']):.4g} % interval "
-        f"{gain['low']:+.3f} to {gain['high']:+.3f}: they differ on {100 * seen['rate']:.1f} % of {seen['units']} "
-        f"units in {seen['groups']} groups of {shown['rows']['name']}, model {shown['model']}",
+        f"compiled is {proof.verdict} where the two differ: of {labels} {proof.wins} won, "
+        f"{proof.losses} lost, {proof.ties} tied{untold}, p = {proof.p:.3g} (one-sided test by "
+        f"what each counts, level {proof.level:.3g})",
+        f"gain {gain.value:+.3f} of {proof.gain_in}, {100 * (1 - 2 * proof.level):.4g} % interval "
+        f"{gain.low:+.3f} to {gain.high:+.3f}: they differ on {100 * surveyed.rate:.1f} % of {surveyed.units} "
+        f"units in {surveyed.groups} groups of {proof.rows.name}, model {proof.model}",
     )
 
 
-def disagreement_cell(proofs: object) -> str:
+def disagreement_cell(proofs: Sequence[LabelProofRecord]) -> str:
     """Return the last decision in a few words, for a list of versions; empty without any."""
-    shown = list(proofs) if isinstance(proofs, list | tuple) else []
-    if not shown:
+    if not proofs:
         return ""
-    last = max(shown, key=lambda proof: str(proof["decided"]))
-    return f"{last['verdict']} by {last['wins'] + last['losses'] + last['ties']} labels where it differs"
+    last = max(proofs, key=lambda proof: proof.decided)
+    return f"{last.verdict} by {last.labels} labels where it differs"
 
 
 def agreement_tables(agreement: Agreement) -> list[Table]:
@@ -262,14 +304,18 @@ def _undefined(closed: bool) -> str:
 
 def ceiling_card(ceiling: Ceiling) -> dict[str, Any]:
     """Return the ceiling as plain JSON types."""
+    raters = {}
+    for rated in ceiling.raters:
+        raters[rated.rater] = {
+            "units": rated.units,
+            "left_out": rated.left_out,
+            "scores": plain(rated.measured.scores),
+        }
     return {
         "metric": ceiling.metric,
         "raters_are": ceiling.who,
         "mean": plain(ceiling.mean),
-        "raters": {
-            one.rater: {"units": one.units, "left_out": one.left_out, "scores": plain(one.measured.scores)}
-            for one in ceiling.raters
-        },
+        "raters": raters,
     }
 
 
@@ -291,16 +337,22 @@ def _ceiling_name(ceiling: Ceiling) -> str:
 
 def rules_table(merged: Mapping[Any, Strata]) -> Table:
     """Return one row a rule: units with a label, and without one, by category."""
-    # why units are ambiguous is known where people filled in the column for it
     from ..gold.rows import CATEGORIES
 
-    named = [name for name in CATEGORIES if any(own.ambiguous[name] for own in merged.values())]
-    named = [] if named == ["unknown"] else named
-    rows = [
-        [rule, own.labelled, sum(own.ambiguous.values()), *(own.ambiguous[name] for name in named)]
-        for rule, own in merged.items()
-    ]
-    columns = ["rule", "units with a label", "ambiguous", *(f"of these {name}" for name in named)]
+    # Why units are ambiguous is known where people filled in the column for it.
+    categories = []
+    for category in CATEGORIES:
+        if any(strata.ambiguous[category] for strata in merged.values()):
+            categories.append(category)
+    if categories == ["unknown"]:
+        categories = []
+    rows = []
+    for rule, strata in merged.items():
+        row = [rule, strata.labelled, sum(strata.ambiguous.values())]
+        row += [strata.ambiguous[category] for category in categories]
+        rows.append(row)
+    columns = ["rule", "units with a label", "ambiguous"]
+    columns += [f"of these {category}" for category in categories]
     return table("Merging rules", columns, rows)
 
 

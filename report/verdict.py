@@ -4,15 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..keeping.card import Card
+from ..keeping.card import CardContent
+from ..keeping.card_parts import CountsCard, DecisionCard, PurposeSpend
 from .document import Tone
 from .scores import (
     OFFLINE,
+    References,
     Scores,
     joint_spend_line,
     metric_cell,
     number_cell,
+    references_in,
     rows_words,
+    scores_in,
+    spend_in,
     spend_line,
     warning_lines,
 )
@@ -20,8 +25,24 @@ from .table import Table, table
 
 LEARNED_REFERENCES = ("words", "neighbours")
 """References that learned from the same labels."""
-Price = tuple[float | None, float | None, float | None]
-"""Tokens a row, US dollars per 1,000 rows, and seconds a row; ``None`` where it is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """What a row takes; ``None`` where it is not known."""
+
+    tokens: float | None = None
+    dollars_per_1000: float | None = None
+    seconds: float | None = None
+
+    @property
+    def cells(self) -> list[str]:
+        """The three as cells of a table; a dash for what is not known and for nothing."""
+        return [
+            number_cell(self.tokens or None, ",.0f"),
+            number_cell(self.dollars_per_1000 or None, ".3g"),
+            number_cell(self.seconds or None, ",.2f"),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,54 +61,59 @@ class VerdictCard:
 
 def tone_of(verdict: str) -> Tone:
     """Return what kind of outcome a verdict is."""
-    return "good" if verdict == "better" else "bad" if verdict == "worse" else "open"
+    if verdict == "better":
+        return "good"
+    return "bad" if verdict == "worse" else "open"
 
 
 def standing_table(
     metric: str,
-    scores: Scores,
+    scores_by_name: Mapping[str, Scores],
     prices: Mapping[str, Price],
-    references: Mapping[str, Any] | None,
-    shown: Sequence[str] = ("constant",),
+    references: References,
+    shown_references: Sequence[str] = ("constant",),
 ) -> Table:
-    """Return a row for each that was scored, with its price, and after the first for references ``shown`` and logs."""
+    """Return a row for each that was scored, with its price; references that are shown, and logs, after the first."""
     rows = []
-    for name, own in scores.items():
-        forms = zip(prices.get(name, (None,) * 3), (",.0f", ".3g", ",.2f"), strict=True)
-        price = [number_cell(taken or None, form) for taken, form in forms]
-        rows.append([name, metric_cell(own[metric]), *price])
-    rows[1:1] = [
-        [f"{name}: {reference['answer']}", metric_cell({**reference, "value": reference["score"]}), *"---"]
-        for name, reference in (references or {}).items()
-        if reference and (name in shown or name.startswith("recorded:"))
-    ]
+    for name, scores in scores_by_name.items():
+        price = prices.get(name, Price())
+        rows.append([name, metric_cell(scores[metric]), *price.cells])
+    reference_rows = []
+    for name, reference in references.items():
+        if reference is None:
+            continue
+        if name in shown_references or name.startswith("recorded:"):
+            answer = f"{name}: {reference.answer}"
+            reference_rows.append([answer, metric_cell(reference.interval), "-", "-", "-"])
+    rows[1:1] = reference_rows
     columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows", "seconds a row"]
-    kept = [place for place in range(5) if place < 2 or any(row[place] != "-" for row in rows)]
-    return table("", [columns[place] for place in kept], [[row[place] for place in kept] for row in rows])
+    places = [0, 1]
+    for place in (2, 3, 4):
+        if any(row[place] != "-" for row in rows):
+            places.append(place)
+    cells = [[row[place] for place in places] for row in rows]
+    return table("", [columns[place] for place in places], cells)
 
 
-def proof_table(content: Mapping[str, Any], metric: str, shown: Sequence[str] = ("constant",)) -> Table:
-    """Return basic, the references ``shown`` and compiled of an artifact's card."""
-    card = Card.model_validate(content)
-    dollars = card.dollars_per_1000_rows or {}
-    prices = {
-        name: (
-            sum((card.tokens_per_row.get(name) or {}).values()),
-            dollars.get(name),
-            card.seconds_per_row.get(name),
+def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] = ("constant",)) -> Table:
+    """Return basic, the references that are shown, and compiled of an artifact's card."""
+    prices = {}
+    for name in card.proven_scores:
+        prices[name] = Price(
+            tokens=card.tokens_of(name).total,
+            dollars_per_1000=card.dollars_per_1000_rows.get(name),
+            seconds=card.seconds_per_row.get(name),
         )
-        for name in content["scores"]
-    }
-    return standing_table(metric, content["scores"], prices, content.get("references"), shown)
+    return standing_table(metric, card.proven_scores, prices, card.references, shown_references)
 
 
-def better_references(card: Mapping[str, Any]) -> list[str]:
+def better_references(card: CardContent) -> list[str]:
     """Return how those references answer that the paired test shows to be better than compiled."""
     answers = []
     for name in LEARNED_REFERENCES:
-        reference = (card.get("references") or {}).get(name)
-        if reference and reference.get("judge_is") == "worse":
-            answers.append(str(reference["answer"]))
+        reference = card.references.get(name)
+        if reference is not None and reference.judge_is == "worse":
+            answers.append(reference.answer)
     return answers
 
 
@@ -98,106 +124,131 @@ def engine_words(model: str | None) -> str:
     return model or "model not known"
 
 
-def criteria_words(decision: Mapping[str, Any]) -> str:
+def criteria_words(decision: DecisionCard) -> str:
     """Return what is shown of each of several criteria: a gain of their mean may be that of one alone."""
-    shown = []
-    for name, criterion in (decision.get("criteria") or {}).items():
-        shown.append(f"{name} {criterion['shown'] or 'not shown to differ'}")
-    return f"by criterion: {', '.join(shown)}" if shown else ""
+    words = []
+    for name, criterion in decision.criteria.items():
+        words.append(f"{name} {criterion.shown or 'not shown to differ'}")
+    return f"by criterion: {', '.join(words)}" if words else ""
 
 
-def labels_can_show(decision: Mapping[str, Any]) -> bool:
+def labels_can_show(decision: DecisionCard) -> bool:
     """Whether labels where the two prompts differ may still show a gain that makes the version the latest."""
     # Such labels show a gain over the basic prompt alone, by units won and lost: they cannot where the sealed test has
     # shown no better score, where it broke as many units as it corrected, or where a constant answer does as well.
-    sign = 1 if decision.get("higher_is_better", True) else -1
-    if decision["verdict"] == "worse" or decision.get("p", 1) < decision.get("tested", 0):
+    if decision.verdict == "worse" or decision.p < decision.tested:
         return False
-    if sign * decision["difference"] <= 0:
+    gain = decision.difference or 0.0
+    if decision.higher_is_better is False:
+        gain = -gain
+    if gain <= 0:
         return False
-    if decision.get("c") is not None and decision["c"] <= decision["b"]:
+    if decision.b is not None and decision.c is not None and decision.c <= decision.b:
         return False
-    constant = decision.get("constant")
-    return constant is None or bool(constant.get("better"))
+    return decision.constant is None or decision.constant.better
 
 
-def spent_price(spend: Mapping[str, Any], rows: int) -> Price:
-    """Return tokens, dollars and seconds of a row; ``None`` where answers were paid before, or nothing was asked."""
-    if spend.get("replayed") or not rows:
-        return None, None, None
-    tokens = (spend["input_tokens"] + spend["output_tokens"]) / rows
-    dollars = None if spend.get("unpriced") else 1000 * spend["cost"] / rows
-    return tokens, dollars, None
+def spent_price(spend: PurposeSpend, rows: int) -> Price:
+    """Return what a row took; nothing is known where answers were paid before, or nothing was asked."""
+    if spend.replayed or not rows:
+        return Price()
+    dollars = None if spend.unpriced else 1000 * spend.cost / rows
+    return Price(tokens=spend.all_tokens / rows, dollars_per_1000=dollars)
+
+
+_THAN: Mapping[Tone, str] = {"good": "better than", "bad": "worse than", "open": "not told apart from"}
 
 
 def evaluation_card(data: Mapping[str, Any], *, then: str, whole: bool = False) -> VerdictCard:
     """Return how one judge stands beside the constant answer."""
-    judge, metric, units = data["judge"], data["metric"], data["counts"]["units"]
-    score, constant = data["scores"][metric], (data["references"] or {}).get("constant")
-    labelled = units["total"] - units["unlabelled"]
-    missing = f"{units['abstained']} units abstained, {units['failed']} failed of {labelled}"
-    scores, tone = {judge: data["scores"]}, tone_of("")
-    sentence = f"{judge} on {data['gold']}: {metric} {metric_cell(score)}"
-    if too_few(data):
-        scores, tone = {}, "bad"
-        few = f"{units['answered']} of {labelled} labelled units have an answer"
-        sentence = f"{judge} on {data['gold']} is not scored: {few}"
-    elif constant and constant.get("judge_is"):
-        tone = tone_of(constant["judge_is"])
-        than = {"good": "better than", "bad": "worse than", "open": "not told apart from"}[tone]
-        sentence += f", {than} the constant answer's {constant['score']:.3f}"
-    shown = standing_table(
-        metric, scores, {judge: spent_price(data["spend"], data["cases"])}, data["references"]
+    judge, metric = data["judge"], data["metric"]
+    scores, references, spend = (
+        scores_in(data["scores"]),
+        references_in(data["references"]),
+        spend_in(data["spend"]),
     )
-    wrong, who = len(data["disagreements"]), data.get("by") or {}  # of a cascade, who answered how many cases
-    by = ", ".join(f"{name} {rows / sum(who.values()):.0%}" for name, rows in who.items())
+    units = CountsCard.model_validate(data["counts"]).units
+    labelled = units.total - units.unlabelled
+    constant = references.get("constant")
+    tone = tone_of("")
+    sentence = f"{judge} on {data['gold']}: {metric} {metric_cell(scores[metric])}"
+    standing: Table | str = ""
+    if too_few(data):
+        tone = "bad"
+        few = f"{units.answered} of {labelled} labelled units have an answer"
+        sentence = f"{judge} on {data['gold']} is not scored: {few}"
+    else:
+        prices = {judge: spent_price(spend, data["cases"])}
+        standing = standing_table(metric, {judge: scores}, prices, references)
+        if constant is not None and constant.judge_is:
+            tone = tone_of(constant.judge_is)
+            sentence += f", {_THAN[tone]} the constant answer's {constant.score:.3f}"
+    missing = ""
+    if units.answered < labelled:
+        missing = f"{units.abstained} units abstained, {units.failed} failed of {labelled}"
+    wrong = f"{len(data['disagreements'])} of {data['cases']} cases are judged otherwise than their gold label says"
+    if not whole:
+        wrong += "; --verbose shows the worst"
     return VerdictCard(
         tone=tone,
         decision=sentence,
         parts=[
-            shown if scores else "",
-            missing if units["answered"] < labelled else "",
-            f"answered by: {by}" if by else "",
-            f"{wrong} of {data['cases']} cases are judged otherwise than their gold label says"
-            + "; --verbose shows the worst" * (not whole),
+            standing,
+            missing,
+            _answered_words(data.get("by") or {}),
+            wrong,
             *warning_lines(data),
-            spend_line(data["spend"]),
+            spend_line(spend),
             then,
             OFFLINE if data["model"] == "offline" else "",
         ],
     )
 
 
+def _answered_words(cases_by_judge: Mapping[str, int]) -> str:
+    """Return which share of the cases each judge of a cascade answered; empty of a single judge."""
+    if not cases_by_judge:
+        return ""
+    total = sum(cases_by_judge.values())
+    shares = [f"{name} {cases / total:.0%}" for name, cases in cases_by_judge.items()]
+    return f"answered by: {', '.join(shares)}"
+
+
 def too_few(data: Mapping[str, Any]) -> bool:
     """Whether less than half of what is labelled was answered, so that scores say little of the judge."""
-    units = data["counts"]["units"]
+    units = CountsCard.model_validate(data["counts"]).units
     if data.get("by"):  # a cascade leaves to people what its judges are not sure of
-        return not units["answered"]
-    return bool(2 * units["answered"] < units["total"] - units["unlabelled"])
+        return not units.answered
+    return 2 * units.answered < units.total - units.unlabelled
 
 
 def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) -> VerdictCard:
     """Return what was decided between judges, and all of them with the constant answer."""
-    judges, metric, tests = data["judges"], data["metric"], data["tests"]
-    rows = data["cases"] * data["repeats"]
-    said = [one["words"] for one in tests] or [f"{len(judges)} judges on {data['gold']}, nothing was tested"]
+    judges, tests = data["judges"], data["tests"]
+    decisions = [test["words"] for test in tests]
+    if not decisions:
+        decisions = [f"{len(judges)} judges on {data['gold']}, nothing was tested"]
+    scores_by_name: dict[str, Scores] = {}
+    prices = {}
+    for judge in judges:
+        scores_by_name[judge["name"]] = scores_in(judge["scores"])
+        prices[judge["name"]] = spent_price(spend_in(judge["spend"]), data["cases"] * data["repeats"])
+    rows = rows_words(data, "a judge")
+    if data["repeats"] > 1:
+        rows += f", over {data['repeats']} repeats"
+    is_shown = any(test["verdict"] in ("better", "worse") for test in tests)
+    is_offline = all(judge["model"] == "offline" for judge in judges)
     return VerdictCard(
-        tone="good" if any(one["verdict"] in ("better", "worse") for one in tests) else "open",
-        decision=said[0],
+        tone="good" if is_shown else "open",
+        decision=decisions[0],
         parts=[
-            *said[1:],
-            standing_table(
-                metric,
-                {one["name"]: one["scores"] for one in judges},
-                {one["name"]: spent_price(one["spend"], rows) for one in judges},
-                data["references"],
-            ),
-            rows_words(data, "a judge")
-            + (f", over {data['repeats']} repeats" if data["repeats"] > 1 else ""),
+            *decisions[1:],
+            standing_table(data["metric"], scores_by_name, prices, references_in(data["references"])),
+            rows,
             *warning_lines(data, *tests),
             *notes,
-            joint_spend_line([one["spend"] for one in judges]),
+            joint_spend_line([judge["spend"] for judge in judges]),
             then,
-            OFFLINE if all(one["model"] == "offline" for one in judges) else "",
+            OFFLINE if is_offline else "",
         ],
     )

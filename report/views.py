@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
+from ..keeping.card_parts import CascadeFound, CountsCard, ScoreCard
 from ..text.terms import shorten
 from .document import text_of
 from .render import as_html
@@ -16,14 +17,17 @@ from .scores import (
     counts_line,
     joint_spend_line,
     reference_tables,
+    references_in,
     rows_words,
+    scores_in,
     scores_table,
+    spend_in,
     spend_line,
     warning_lines,
 )
 from .table import Table, table
 
-_SHOWN = 240
+_LETTERS = 240
 """Letters of an input or of a reasoning that a disagreement shows; ``--json`` has all of it."""
 _WORST = 5
 """Disagreements that are shown; ``--json`` has all of them."""
@@ -31,204 +35,220 @@ _WORST = 5
 
 def evaluation_parts(data: Mapping[str, Any]) -> list[Table | str]:
     """Return what one judge on gold shows, with the worst disagreements."""
-    judge, metric, wrong = data["judge"], data["metric"], data["disagreements"]
-    return [
-        scores_table(f"{judge} on {rows_words(data)}", {judge: data["scores"]}, metric),
-        *reference_tables(data.get("references"), metric, " on the same cases"),
-        *class_table("each class against the rest", data["classes"]),
-        *confusion_table(judge, data["confusion"]),
-        *_disagreements(wrong),
-        counts_line(judge, data["counts"]),
-        f"{len(wrong)} of {data['cases']} cases are judged otherwise than their gold label says",
-        *warning_lines(data),
-        spend_line(data["spend"]),
-        *([OFFLINE] if data["model"] == "offline" else []),
-    ]
+    judge, metric, disagreements = data["judge"], data["metric"], data["disagreements"]
+    title = f"{judge} on {rows_words(data)}"
+    parts: list[Table | str] = [scores_table(title, {judge: scores_in(data["scores"])}, metric)]
+    parts += reference_tables(references_in(data.get("references")), metric, " on the same cases")
+    parts += class_table("each class against the rest", data["classes"])
+    parts += confusion_table(judge, data["confusion"])
+    if disagreements:
+        parts.append(_disagreement_table(disagreements))
+    parts.append(counts_line(judge, CountsCard.model_validate(data["counts"])))
+    parts.append(
+        f"{len(disagreements)} of {data['cases']} cases are judged otherwise than their gold label says"
+    )
+    parts += warning_lines(data)
+    parts.append(spend_line(spend_in(data["spend"])))
+    if data["model"] == "offline":
+        parts.append(OFFLINE)
+    return parts
 
 
-def _disagreements(wrong: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
-    rows = [
-        [
-            case["source"] or case["id"],
-            shorten(text_of(case["wrong"], None), _SHOWN),
-            shorten(case["reasoning"] or case["error"], _SHOWN) or "-",
-            "; ".join(
-                f"{name}: {shorten(text_of(value, None), _SHOWN)}" for name, value in case["inputs"].items()
-            ),
-        ]
-        for case in wrong[:_WORST]
-    ]
-    title = f"the worst disagreements, {len(rows)} of {len(wrong)}"
+def _disagreement_table(disagreements: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the worst disagreements, a row each."""
+    rows = []
+    for case in disagreements[:_WORST]:
+        inputs = []
+        for name, value in case["inputs"].items():
+            inputs.append(f"{name}: {shorten(text_of(value, None), _LETTERS)}")
+        rows.append(
+            [
+                case["source"] or case["id"],
+                shorten(text_of(case["wrong"], None), _LETTERS),
+                shorten(case["reasoning"] or case["error"], _LETTERS) or "-",
+                "; ".join(inputs),
+            ]
+        )
+    title = f"the worst disagreements, {len(rows)} of {len(disagreements)}"
     columns = ["row", "difference", "reasoning", "inputs"]
-    return (table(title, columns, rows, layout="records"),) if rows else ()
+    return table(title, columns, rows, layout="records")
 
 
 def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:
     """Return what judges on the same rows show: FECT's Tables 2, 4 and 5, intervals, decisions."""
     judges, tests = data["judges"], data["tests"]
-    return [
-        *(_score_table(data, metric) for metric in data.get("metrics") or list(judges[0]["scores"])),
-        *reference_tables(data.get("references"), data["metric"], " on the same cases"),
-        _answer_table(data),
-        *([_test_table(data)] if tests else []),
-        *notes,
-        *(part["words"] for part in tests),
-        *warning_lines(data, *tests),
-        joint_spend_line([part["spend"] for part in judges]),
-        *([OFFLINE] if all(part["model"] == "offline" for part in judges) else []),
-    ]
+    metrics = data.get("metrics") or list(judges[0]["scores"])
+    parts: list[Table | str] = [_score_table(data, metric) for metric in metrics]
+    references = references_in(data.get("references"))
+    parts += reference_tables(references, data["metric"], " on the same cases")
+    parts.append(_answer_table(data))
+    if tests:
+        parts.append(_test_table(data))
+    parts += notes
+    parts += [test["words"] for test in tests]
+    parts += warning_lines(data, *tests)
+    parts.append(joint_spend_line([judge["spend"] for judge in judges]))
+    if all(judge["model"] == "offline" for judge in judges):
+        parts.append(OFFLINE)
+    return parts
 
 
-def cascade_parts(data: Mapping[str, Any]) -> list[Table | str]:
+def cascade_parts(found: CascadeFound) -> list[Table | str]:
     """Return what a cascade does to its rows: who answers how many, what a row takes, and the levels tested."""
-    return [*cascade_judges(data), *cascade_levels(data)]
+    return [*cascade_judges(found), *cascade_levels(found)]
 
 
-def cascade_judges(data: Mapping[str, Any]) -> list[Table | str]:
+def cascade_judges(found: CascadeFound) -> list[Table | str]:
     """Return who answers how many rows, and what a row takes."""
-    cases, best = data["cases"], data["chosen"]
-    rows = [
-        [
-            one["judge"],
-            one["model"],
-            f"{one['alone']:.1%}",
-            *([f"{one['answered'] / cases:.1%}", _share(one["right"], one["answered"])] if best else []),
-        ]
-        for one in data["judges"]
-    ]
-    if best:
-        left = (cases - best["answered"]) / cases
+    rows = []
+    for judge in found.judges:
+        row = [judge.judge, judge.model, f"{judge.alone:.1%}"]
+        if found.chosen:
+            row.append(f"{judge.answered / found.cases:.1%}")
+            row.append(f"{judge.right / judge.answered:.1%}" if judge.answered else "-")
+        rows.append(row)
+    columns = ["", "model", "agrees alone"]
+    if found.chosen:
+        columns += ["answers", "and agrees there"]
+        left = (found.cases - found.chosen.answered) / found.cases
         rows.append(["people", "", "", f"{left:.1%}", ""])
-        rows.append(
-            ["together", "", "", f"{1 - left:.1%}", f"{best['agreement']:.1%}, at least {best['bound']:.1%}"]
-        )
-    columns = ["", "model", "agrees alone", *(["answers", "and agrees there"] if best else [])]
-    return [table(rows_words(data), columns, rows), *cascade_price(data)]
+        agreement = f"{found.chosen.agreement:.1%}, at least {found.chosen.bound:.1%}"
+        rows.append(["together", "", "", f"{1 - left:.1%}", agreement])
+    title = rows_words({"gold": found.gold, "cases": found.cases, "left_out": found.left_out})
+    parts: list[Table | str] = [table(title, columns, rows)]
+    price = cascade_price(found)
+    if price:
+        parts.append(price)
+    return parts
 
 
-def cascade_levels(data: Mapping[str, Any]) -> list[Table]:
-    """Return the levels of sureness that were tested, if any was."""
-    cases = data["cases"]
-    levels = [
-        [
-            f"{step['level']:g}",
-            f"{step['answered'] / cases:.1%}",
-            f"{step['agreement']:.1%}",
-            f"{step['bound']:.1%}",
-        ]
-        for place, step in enumerate(data["steps"])
-        if place + 1 == len(data["steps"]) or step["by"] != data["steps"][place + 1]["by"]
-    ]
-    names = ["sure from", "answered", "agree with people", "at least"]
-    title = f"levels of sureness, tested until one is not shown to agree to {data['agree']:.0%}"
-    return [table(title, names, levels)] if levels else []
+def cascade_levels(found: CascadeFound) -> list[Table]:
+    """Return the levels of sureness that were tested, if any was; of levels that answer the same rows, the last."""
+    rows = []
+    for place, step in enumerate(found.steps):
+        is_last = place + 1 == len(found.steps)
+        if is_last or step.by != found.steps[place + 1].by:
+            share = step.answered / found.cases
+            rows.append([f"{step.level:g}", f"{share:.1%}", f"{step.agreement:.1%}", f"{step.bound:.1%}"])
+    if not rows:
+        return []
+    columns = ["sure from", "answered", "agree with people", "at least"]
+    title = f"levels of sureness, tested until one is not shown to agree to {found.agree:.0%}"
+    return [table(title, columns, rows)]
 
 
-def cascade_price(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a row takes beside the last judge alone, in words; nothing where a log does not tell."""
-    tokens, dollars = data["tokens"], data["dollars"]
+def cascade_price(found: CascadeFound) -> str:
+    """Return what a row takes beside the last judge alone, in words; empty where a log does not tell."""
+    tokens, dollars = found.tokens, found.dollars
     if not tokens.get("last"):
-        return ()
-    last = data["judges"][-1]["judge"]
-    words = f"tokens a row: {tokens['cascade']:,.0f}, and {tokens['last']:,.0f} of {last} alone"
+        return ""
+    last = found.judges[-1].judge
+    words = f"tokens a row: {tokens.get('cascade', 0):,.0f}, and {tokens['last']:,.0f} of {last} alone"
     if any(dollars.values()):
-        words += f"; USD per 1,000 rows: {dollars['cascade']:.3g}, and {dollars['last']:.3g}"
-    return (words,)
-
-
-def _share(count: int, of: int) -> str:
-    return f"{count / of:.1%}" if of else "-"
+        of_cascade, of_last = dollars.get("cascade", 0), dollars.get("last", 0)
+        words += f"; USD per 1,000 rows: {of_cascade:.3g}, and {of_last:.3g}"
+    return words
 
 
 def _score_table(data: Mapping[str, Any], metric: str) -> Table:
     """Return a row for each judge and model: the mean over repeats, and how far it may be off for two reasons."""
-    judges, several = data["judges"], data["repeats"] > 1
-    missing = any(judge["counts"]["coverage"] < 1.0 for judge in judges)
+    judges, has_repeats = data["judges"], data["repeats"] > 1
+    has_missing = any(judge["counts"]["coverage"] < 1.0 for judge in judges)
     rows = []
     for judge in judges:
-        score, runs = judge["scores"][metric], judge["repeats"][metric]
-        deviation = "" if runs["sd"] is None else f" ± {runs['sd']:.3f}"
-        row = [judge["name"], f"{runs['mean']:.3f}{deviation}", _range(score["low"], score["high"])]
-        if several:
-            row.append("-" if runs["low"] is None else _range(runs["low"], runs["high"]))
-        if missing:
-            row.append(f"{score['worst']:.3f} to {score['best']:.3f}")
+        score, repeats = ScoreCard.model_validate(judge["scores"][metric]), judge["repeats"][metric]
+        deviation = "" if repeats["sd"] is None else f" ± {repeats['sd']:.3f}"
+        row = [judge["name"], f"{repeats['mean']:.3f}{deviation}", _interval_cell(score.low, score.high)]
+        if has_repeats:
+            known = repeats["low"] is not None
+            row.append(_interval_cell(repeats["low"], repeats["high"]) if known else "-")
+        if has_missing:
+            row.append(f"{score.worst:.3f} to {score.best:.3f}")
         rows.append(row)
-    columns = ["judge", metric, "95 % over cases (by group)"]
-    columns += [f"95 % over {data['repeats']} repeats (t)"] if several else []
-    columns += ["if all were answered"] if missing else []
-    over = f" (mean ± sd over {data['repeats']} repeats)" if several else ""
-    return table(f"{metric}{over}; {rows_words(data, 'a judge')}", columns, rows)
+    title, columns = metric, ["judge", metric, "95 % over cases (by group)"]
+    if has_repeats:
+        title += f" (mean ± sd over {data['repeats']} repeats)"
+        columns.append(f"95 % over {data['repeats']} repeats (t)")
+    if has_missing:
+        columns.append("if all were answered")
+    return table(f"{title}; {rows_words(data, 'a judge')}", columns, rows)
 
 
 def _answer_table(data: Mapping[str, Any]) -> Table:
-    several = data["repeats"] > 1
-    agreement = ["agree with the mode", "cases all agree on"] if several else []
-    rows = [
-        [
-            one["name"],
-            *(f"{same[name]:.1%}" for name in ("agreement", "unanimous") if (same := one["consistency"])),
-            *(one["counts"]["units"][name] for name in ("answered", "abstained", "failed")),
-            one["spend"]["calls"],
-            one["spend"]["input_tokens"] + one["spend"]["output_tokens"],
-            "price unknown" if one["spend"].get("unpriced") else f"{one['spend']['cost']:.4f}",
-        ]
-        for one in data["judges"]
-    ]
-    return table(
-        "self-consistency, answers of units and spending" if several else "answers of units and spending",
-        ["judge", *agreement, "answered", "abstained", "failed", "calls", "tokens", "USD"],
-        rows,
-    )
+    """Return a row for each judge and model: how consistent its answers are, their counts, and what was spent."""
+    has_repeats = data["repeats"] > 1
+    title, columns = "answers of units and spending", ["judge"]
+    if has_repeats:
+        title = f"self-consistency, {title}"
+        columns += ["agree with the mode", "cases all agree on"]
+    columns += ["answered", "abstained", "failed", "calls", "tokens", "USD"]
+    rows = []
+    for judge in data["judges"]:
+        row = [judge["name"]]
+        consistency = judge["consistency"]
+        if consistency:
+            row += [f"{consistency['agreement']:.1%}", f"{consistency['unanimous']:.1%}"]
+        units = CountsCard.model_validate(judge["counts"]).units
+        spend = spend_in(judge["spend"])
+        row += [units.answered, units.abstained, units.failed, spend.calls, spend.all_tokens]
+        row.append("price unknown" if spend.unpriced else f"{spend.cost:.4f}")
+        rows.append(row)
+    return table(title, columns, rows)
 
 
 def _test_table(data: Mapping[str, Any]) -> Table:
     """Return who was held against whom, what is shown, both values and their difference, and p."""
     tests = data["tests"]
-    several, counted = len({test["metric"] for test in tests}) > 1, any(test["mcnemar"] for test in tests)
-    columns = [
-        "first",
-        "against",
-        "decision",
-        "values" if several else data["metric"],
-        "difference [interval]",
-    ]
-    columns += ["of"] if several else []
-    columns += ["units only one has right"] if counted else []
+    has_metrics = len({test["metric"] for test in tests}) > 1
+    has_units = any(test["mcnemar"] for test in tests)
     rows = []
     for test in tests:
-        before, after = test["values"]
-        ends, units = _range(test["low"], test["high"], "+.3f"), test["mcnemar"]
-        row = [test["first"], test["second"], test["verdict"], f"{before:.3f}, {after:.3f}"]
-        row.append(f"{test['difference']:+.3f} {ends} at {100.0 * test['level']:.4g} %")
-        row += [test["metric"]] if several else []
-        row += [f"{units['c']} / {units['b']}" if units else "-"] if counted else []
+        first_value, second_value = test["values"]
+        interval = _interval_cell(test["low"], test["high"], "+.3f")
+        row = [test["first"], test["second"], test["verdict"], f"{first_value:.3f}, {second_value:.3f}"]
+        row.append(f"{test['difference']:+.3f} {interval} at {100.0 * test['level']:.4g} %")
+        if has_metrics:
+            row.append(test["metric"])
+        if has_units:
+            units = test["mcnemar"]
+            row.append(f"{units['c']} / {units['b']}" if units else "-")
         rows.append([*row, f"{test['p']:.3g}", f"{test['p_holm']:.3g}"])
+    values = "values" if has_metrics else data["metric"]
+    columns = ["first", "against", "decision", values, "difference [interval]"]
+    if has_metrics:
+        columns.append("of")
+    if has_units:
+        columns.append("units only one has right")
+    columns += ["p", "p after Holm"]
     title = f"decisions: {tests[0]['test']} on the same cases, {plural(len(tests), 'test')}, Holm"
-    return table(f"{title}; unanswered units count as wrong", [*columns, "p", "p after Holm"], rows)
+    return table(f"{title}; unanswered units count as wrong", columns, rows)
 
 
-def _range(low: float, high: float, form: str = ".3f") -> str:
+def _interval_cell(low: float, high: float, form: str = ".3f") -> str:
     return f"[{low:{form}}, {high:{form}}]"
 
 
 def artifact_html(artifact: Artifact, note: str = "") -> str:
     """Return an artifact's scores, decision and cost as one HTML element."""
-    card, parts = artifact.card, list[Table | str]()
-    decision, scores, spend = (card.get(name) or {} for name in ("decision", "scores", "spend"))
-    if scores and decision:  # a bundle of another tool has no proof
-        parts.append(scores_table("on the sealed test", scores, decision.get("metric", "")))
-    if decision:
-        parts.append(f"decision: {decision.get('words', '')}")
-        parts += [f"warning: {warning}" for warning in decision.get("warnings") or ()]
-    if spend:
-        tried = (card.get("optimizer") or {}).get("candidates", len(artifact.history))
-        parts.append(f"{spend_line(spend)}; {tried} candidates")
-    kept = f"artifact: {artifact.ref} in {artifact.path}{note}"
-    return html_of([*parts, kept])
+    card, parts = artifact.about, list[Table | str]()
+    decision = card.decision
+    if card.proven_scores:  # a bundle of another tool has no proof
+        parts.append(scores_table("on the sealed test", card.proven_scores, decision.metric or ""))
+    if decision.model_fields_set:
+        parts.append(f"decision: {decision.words}")
+        parts += [f"warning: {warning}" for warning in decision.warnings]
+    if card.spend:
+        candidates = card.optimizer.candidates
+        if candidates is None:
+            candidates = len(artifact.history)
+        parts.append(f"{spend_line(card.spend)}; {candidates} candidates")
+    parts.append(f"artifact: {artifact.ref} in {artifact.path}{note}")
+    return html_of(parts)
 
 
 def html_of(parts: Iterable[Table | str]) -> str:
     """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
-    shown = (as_html(part) if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in parts)
-    return f"<div>{''.join(shown)}</div>"
+    elements = []
+    for part in parts:
+        elements.append(as_html(part) if isinstance(part, Table) else f"<p>{escape(part)}</p>")
+    return f"<div>{''.join(elements)}</div>"

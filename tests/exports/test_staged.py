@@ -22,6 +22,8 @@ from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.exports import EXPORTERS, Subject
 from jurist.jobs.exporting import subject_of
+from jurist.keeping.card import Card
+from jurist.keeping.card_parts import ThresholdCard
 from jurist.papers.faithqa.retrieval import fact_check
 from jurist.programs.catalogue import find
 from jurist.programs.frozen import all_predictors
@@ -138,7 +140,8 @@ def test_a_staged_judge_says_what_its_file_says(name: str, adapter: str) -> None
     judge = find(name)
     subject, files, seen = subject_of(shown(judge), judge), {}, set()
     for samples in (1,) if name in ONE_SAMPLE else (1, 3):
-        card = {"adapter": adapter, "version": 1, "thresholds": {"samples": samples}}
+        thresholds = ThresholdCard(samples=samples)
+        card = Card(judge=name, adapter=adapter, version=1, thresholds=thresholds)
         files[samples] = executed(EXPORTERS["python"].render(replace(subject, card=card)))
     every = adapter == "chat"
     for number, hostile in enumerate(NASTY[: -1 if every else 5]):

@@ -31,6 +31,7 @@ from jurist.exports.portable_file import portable_spec
 from jurist.exports.portable_judge import PortableJudge
 from jurist.jobs.exporting import export_text, subject_of
 from jurist.keeping.artifacts import Store
+from jurist.keeping.card import Card
 from jurist.programs.answers.portable import COMBINERS
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
@@ -100,7 +101,7 @@ INPUTS: dict[str, Mapping[str, Any]] = {"numbered": {"text": ["x", "y"]}}
 def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None:
     judge, inputs = KINDS[kind], INPUTS.get(kind, {"text": "x"})
     given = subject_of(PromptState.of(judge.basic()), judge)
-    subject = replace(given, card={"adapter": adapter, "version": 1})
+    subject = replace(given, card=Card(judge=given.judge.name, adapter=adapter, version=1))
     portable, signature = PortableJudge(portable_spec(subject)), judge.basic().signature
     usable = 0
     for reply in (frame.format(text) for frame in FRAMES[adapter] for text in TEXTS):

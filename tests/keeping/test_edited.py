@@ -15,7 +15,7 @@ from judges import CHECK, COT, FLAG, POLITE, TWO
 from small import FAST, OWN, Done, cli, ok, replies, tree, write_jsonl
 
 from jurist.errors import ArtifactError
-from jurist.keeping.card import written_card
+from jurist.keeping.card import CardContent, written_card
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import data_file
 from jurist.programs.catalogue import JUDGES
@@ -193,7 +193,9 @@ def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
     made = defined(json.loads(json.dumps(data)))
     assert definition_of(made) == data
     keys = ("labels", "positive", "inputs", "types", "output_field")
-    assert all(written_card(judge, {})[key] == written_card(made, {})[key] for key in keys)
+    assert all(
+        written_card(judge, CardContent())[key] == written_card(made, CardContent())[key] for key in keys
+    )
 
 
 def test_a_judge_with_code_has_no_definition() -> None:

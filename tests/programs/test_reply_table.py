@@ -16,6 +16,7 @@ from jurist.cases import Case, Values
 from jurist.exports.portable_file import portable_spec
 from jurist.exports.portable_judge import PortableJudge
 from jurist.jobs.exporting import subject_of
+from jurist.keeping.card import Card
 from jurist.programs.answers.sentences import Listed, Tagged
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
@@ -136,7 +137,8 @@ def value_of_file(name: str, adapter: str, reply: str) -> Any:
     """Return the value that the exported file of the judge reads from one reply; ``None`` if it abstains."""
     judge = JUDGES[name]
     subject = replace(
-        subject_of(PromptState.of(judge.basic()), judge), card={"adapter": adapter, "version": 1}
+        subject_of(PromptState.of(judge.basic()), judge),
+        card=Card(judge=judge.name, adapter=adapter, version=1),
     )
     file = PortableJudge(portable_spec(subject))
     replies: list[str] = []

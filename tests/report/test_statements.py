@@ -16,6 +16,7 @@ from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
 from jurist.jobs.references import LEARNERS, Reference, References
 from jurist.keeping.artifacts import Store
+from jurist.keeping.card_parts import CriterionCard, DecisionCard
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
@@ -240,7 +241,17 @@ def test_the_report_of_a_generator_counts_documents_and_names_no_label() -> None
 
 
 def test_each_of_several_criteria_has_its_own_verdict() -> None:
-    criteria = {"tone": {"shown": ""}, "commits": {"shown": "better"}, "supported": {"shown": "worse"}}
+    figures = {
+        "metric": "f1",
+        "basic": 0.5,
+        "compiled": 0.5,
+        "difference": 0.0,
+        "low": 0.0,
+        "high": 0.0,
+        "units": 9,
+    }
+    verdicts = {"tone": "", "commits": "better", "supported": "worse"}
+    criteria = {name: CriterionCard(**figures, shown=shown) for name, shown in verdicts.items()}
     said = "by criterion: tone not shown to differ, commits better, supported worse"
-    assert criteria_words({"criteria": criteria}) == said
-    assert criteria_words({}) == ""
+    assert criteria_words(DecisionCard(criteria=criteria)) == said
+    assert criteria_words(DecisionCard()) == ""

@@ -1,0 +1,620 @@
+"""The parts of an artifact's card, and of the files beside it: each a type that reads, checks and writes its JSON.
+
+A part has defaults for what older versions of jurist did not write. What a card names as ``null`` counts as not there.
+A part is written as it was read or built: with the names that were set, and with no others.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainValidator,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from ..arguments.groups import JUDGE_OPTIONS, Effort
+from ..evaluation.trust import Trust
+from ..evaluation.votes import Sampling
+
+if TYPE_CHECKING:
+    from ..engines.models import Model
+
+_SPLIT_PARTS = ("train", "dev", "test")
+_LARGEST = 1e300
+"""The largest figure of a card, either way: every figure can be shown as a number with a point."""
+
+
+def _check_figure(value: object) -> object:
+    """Return a number as it is. Raises ``ValueError`` for another value, a truth value and an endless number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("it must be a number")
+    if not -_LARGEST <= value <= _LARGEST:
+        raise ValueError("it must be a finite number")
+    return value
+
+
+Figure = Annotated[float, PlainValidator(_check_figure)]
+"""A number, whole or not; it is written as it was given."""
+Votes = Annotated[int, Field(ge=1, le=1000)]
+Weights = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+
+
+def _check_identifier(name: str) -> str:
+    """Return a name that can be a field in Python; exported files and schemas hold such names."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError("the name of a field must be a Python identifier")
+    return name
+
+
+Identifier = Annotated[str, AfterValidator(_check_identifier)]
+
+
+def _check_definition(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return the definition of a judge whose fields all have usable names."""
+    _DEFINED_FIELDS.validate_python(definition.get("fields", []))
+    return definition
+
+
+class _DefinedField(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    name: Identifier
+
+
+_DEFINED_FIELDS = TypeAdapter(list[_DefinedField])
+Definition = Annotated[dict[str, Any], AfterValidator(_check_definition)]
+"""A judge as data, see :mod:`jurist.programs.definition`."""
+
+
+class Part(BaseModel):
+    """A part of a card."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    _null_names: tuple[str, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_nulls(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Return the part with its default for every name that is ``null``."""
+        if not isinstance(data, Mapping):
+            return handler(data)
+        part = handler({name: value for name, value in data.items() if value is not None})
+        part._null_names = tuple(name for name, value in data.items() if value is None)
+        return part
+
+    @model_serializer(mode="wrap")
+    def _write_set_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the names that were set, those that are ``null`` too."""
+        content = {name: value for name, value in handler(self).items() if name in self.model_fields_set}
+        return content | dict.fromkeys(self._null_names)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part as plain JSON types."""
+        return self.model_dump()
+
+    @classmethod
+    def fault(cls, data: object) -> str:
+        """Return in one line where ``data`` is no such part, and why; empty if it is one."""
+        try:
+            cls.model_validate(data)
+        except ValidationError as error:
+            return fault_words(error)
+        return ""
+
+
+def fault_words(error: ValidationError) -> str:
+    """Return the first fault of a part in one line: the place in it, and what is wrong there."""
+    fault = error.errors(include_url=False, include_context=False)[0]
+    message = fault["msg"].removeprefix("Value error, ")
+    place = ".".join(map(str, fault["loc"]))
+    if fault["type"] == "missing":
+        return f"{place}: it is missing"
+    try:
+        value = repr(fault["input"])[:60]
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        value = "so large a number"
+    return f"{place}: {message}, not {value}"
+
+
+class JudgePart(Part):
+    """A part about a judge: it holds the values of the judge's options under their names."""
+
+    @property
+    def option_values(self) -> dict[str, str]:
+        """The value of each option that the judge had."""
+        extra = self.model_extra or {}
+        return {name: extra[name] for name in JUDGE_OPTIONS if name in extra}
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        for name, value in self.option_values.items():
+            if not isinstance(value, str):
+                raise ValueError(f"{name} must be a text")
+        return self
+
+
+# How the judge is asked.
+
+
+class ThresholdCard(Part):
+    """How often a case is asked, and what decides among the replies."""
+
+    samples: Votes = 1
+    threshold: Votes | Annotated[float, Field(gt=0, lt=1)] | None = None
+    weights: Weights | None = None
+
+    @property
+    def sampling(self) -> Sampling:
+        """The samples and the threshold."""
+        return Sampling(samples=self.samples, threshold=self.threshold, weights=self.weights)
+
+    @model_validator(mode="after")
+    def _check_threshold(self) -> ThresholdCard:
+        if self.threshold is not None and self.threshold > self.samples:
+            raise ValueError(f"a threshold of {self.threshold} is above {self.samples} samples")
+        return self
+
+
+class ModelCard(Part):
+    """A model, without credentials."""
+
+    name: str = ""
+    api_base: str | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    seed: int | None = None
+    reasoning_effort: Effort | None = None
+    body: dict[str, Any] | None = None
+
+    def model(self, api_base: str | None = None, timeout: float = 120.0) -> Model:
+        """Return the model, at another address if one is given."""
+        from ..engines.models import Model
+
+        settings = {name: value for name, value in vars(self).items() if value is not None}
+        settings["body"] = self.body or {}
+        return Model(**{**settings, "api_base": api_base or self.api_base, "timeout": timeout})
+
+    @classmethod
+    def of(cls, model: Model) -> ModelCard:
+        """Return a model as a card shows it; :meth:`model` makes it again."""
+        return cls.model_validate(described(model))
+
+
+def described(model: Model) -> dict[str, Any]:
+    """Return the settings of a model that decide its answers, as JSON values without credentials."""
+    return {
+        "name": model.name,
+        "api_base": model.api_base,
+        "temperature": model.temperature,
+        "max_tokens": model.max_tokens,
+        "seed": model.seed,
+        **model.further_settings,
+    }
+
+
+class SettingCard(Part):
+    """What the search chose beside the words of the prompt."""
+
+    threshold: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    weights: Weights | None = None
+    form: str | None = None
+
+
+class JobCard(Part):
+    """How the compilation asked, where its search chose otherwise."""
+
+    model: ModelCard = ModelCard()
+    adapter: str | None = None
+    samples: Votes | None = None
+    threshold: Figure | None = None
+
+
+class OptimizerCard(Part):
+    """The search that found the prompt."""
+
+    name: str | None = None
+    params: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    seed: int | None = None
+    ending: str | None = None
+    reason: str | None = None
+    candidate: str | None = None
+    candidates: int | None = None
+    chosen_from: str | None = None
+
+
+class Guideline(Part):
+    """A rule of the instruction, with the ids of the cases that it was drawn from."""
+
+    rule: str
+    cases: list[str] = []
+
+
+# The gold.
+
+
+class GoldFileCard(Part):
+    """Where gold is from, and how its columns and labels were read."""
+
+    name: str | None = None
+    source: str | None = None
+    sha256: str | None = None
+    mapping: dict[str, dict[str, str]] = {}
+
+    @field_validator("mapping")
+    @classmethod
+    def _check_mapping(cls, mapping: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        unknown = sorted(mapping.keys() - {"columns", "labels"})
+        if unknown:
+            raise ValueError(f"it maps {unknown[0]}, which is neither columns nor labels")
+        return mapping
+
+    @property
+    def place(self) -> str:
+        """The file or the name under which it is read again; empty if the card names none."""
+        return self.source or self.name or ""
+
+
+class HoldoutCard(GoldFileCard):
+    """Gold that is the sealed test alone."""
+
+    left_out: int | None = None
+
+
+class GoldCard(GoldFileCard):
+    """The gold that the version was compiled and proven on."""
+
+    train: int | None = None
+    dev: int | None = None
+    test: int | None = None
+    test_ids_sha256: str | None = None
+    seen: list[str] = []
+    shares: list[Figure] = []
+    common: list[str] | None = None
+    parts: dict[str, list[str]] = {}
+    holdout: HoldoutCard | None = None
+
+    @property
+    def three_shares(self) -> tuple[float, float, float] | None:
+        """The shares of train, dev and test; ``None`` where the card does not have all three."""
+        if len(self.shares) != len(_SPLIT_PARTS):
+            return None
+        train, dev, test = self.shares
+        return train, dev, test
+
+
+class SealedRowsCard(Part):
+    """How many rows of the sealed test there are, and how many the proof used."""
+
+    sealed: int | None = None
+    opened_before: int | None = None
+    used: int | None = None
+
+
+# The proof.
+
+
+class ScoreCard(Part):
+    """A score with the ends of its interval; ``worst`` and ``best`` are what unanswered units can make of it."""
+
+    value: Figure
+    low: Figure
+    high: Figure
+    worst: Figure = 0.0
+    best: Figure = 0.0
+
+
+class UnitCounts(Part):
+    """How many units or cases were answered."""
+
+    total: int
+    answered: int
+    abstained: int
+    failed: int
+    unlabelled: int
+
+
+class CountsCard(Part):
+    """How many units and cases a prompt answered."""
+
+    units: UnitCounts
+    cases: UnitCounts | None = None
+    coverage: Figure
+
+
+class ReferenceCard(Part):
+    """What a reference scores, and what the paired test says of the judge beside it."""
+
+    answer: str
+    score: Figure
+    low: Figure
+    high: Figure
+    judge_is: str | None = None
+    difference: Figure | None = None
+    p: Figure | None = None
+
+    @property
+    def interval(self) -> ScoreCard:
+        """The score with its interval."""
+        return ScoreCard(value=self.score, low=self.low, high=self.high)
+
+
+References = dict[str, ReferenceCard | None]
+Scores = dict[str, ScoreCard | None]
+"""Metric -> score."""
+
+
+class ConstantCard(Part):
+    """The best constant answer against compiled."""
+
+    answer: str = ""
+    value: Figure | None = None
+    difference: Figure | None = None
+    low: Figure | None = None
+    high: Figure | None = None
+    p: Figure | None = None
+    better: bool = False
+    worse: bool = False
+
+
+class CriterionCard(Part):
+    """Basic against compiled on one criterion; ``shown`` is ``better``, ``worse`` or empty."""
+
+    metric: str
+    basic: Figure
+    compiled: Figure
+    difference: Figure
+    low: Figure
+    high: Figure
+    p: Figure | None = None
+    shown: str = ""
+    units: int
+    groups: int | None = None
+
+
+NOTHING_BETTER = "nothing better found"
+"""The verdict of a compilation that keeps the basic prompt: nothing was asked of the sealed test."""
+
+
+class ProofFigures(Part):
+    """The figures of a decision that rests on the sealed test."""
+
+    metric: str
+    verdict: str
+    basic: Figure
+    compiled: Figure
+    difference: Figure
+    low: Figure
+    high: Figure
+    cases: int
+
+
+class DecisionCard(Part):
+    """What was decided on basic against compiled."""
+
+    verdict: str | None = None
+    words: str = ""
+    warnings: list[str] = []
+    metric: str | None = None
+    higher_is_better: bool | None = None
+    difference: Figure | None = None
+    basic: Figure | None = None
+    compiled: Figure | None = None
+    low: Figure | None = None
+    high: Figure | None = None
+    missing: str | None = None
+    level: Figure = 0.95
+    p: Figure = 1.0
+    openings: int | None = None
+    alpha: Figure | None = None
+    tested: Figure = 0.0
+    groups: int | None = None
+    test: str | None = None
+    constant: ConstantCard | None = None
+    right: str | None = None
+    b: int | None = None
+    c: int | None = None
+    units: int | None = None
+    cases: int | None = None
+    criteria: dict[str, CriterionCard] = {}
+
+    @property
+    def keeps_basic(self) -> bool:
+        """Whether the compilation found nothing better than the basic prompt, so that nothing was proven."""
+        return self.verdict == NOTHING_BETTER
+
+    @property
+    def tested_figures(self) -> ProofFigures | None:
+        """The figures that it rests on; ``None`` where nothing was tested."""
+        figures = {name: getattr(self, name) for name in ProofFigures.model_fields}
+        if None in figures.values():
+            return None
+        return ProofFigures(**figures)
+
+
+class CalibrationCard(Part):
+    """How right the probabilities of the positive label are."""
+
+    units: int
+    positive: int | None = None
+    ece: Figure | None = None
+    brier: Figure | None = None
+    auc: Figure | None = None
+    average_precision: Figure | None = None
+    bins: list[dict[str, Figure]] = []
+
+
+class NotWorseCard(Part):
+    """Whether the version is worse than the one before by no more than a margin."""
+
+    outcome: str
+    margin: Figure
+    words: str
+
+
+class AgainstCard(Part):
+    """The version against the one that it is made of."""
+
+    first: str = ""
+    second: str = ""
+    verdict: str = ""
+    words: str = ""
+    not_worse: NotWorseCard | None = None
+
+
+# What it took.
+
+
+class TokensCard(Part):
+    """Tokens a row."""
+
+    input: Figure = 0
+    output: Figure = 0
+
+    @property
+    def total(self) -> float:
+        """Tokens of both kinds."""
+        return self.input + self.output
+
+
+class PurposeSpend(Part):
+    """What calls for one purpose took."""
+
+    calls: int = 0
+    replayed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: Figure = 0
+    unpriced: int = 0
+    lost: int = 0
+
+    @property
+    def all_tokens(self) -> int:
+        """Tokens of input and output."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def total(self) -> PurposeSpend:
+        """The counts for all purposes."""
+        return self
+
+    @classmethod
+    def sum_of(cls, spends: Sequence[PurposeSpend]) -> PurposeSpend:
+        """Return what several have spent together."""
+        names = cls.model_fields
+        return cls(**{name: sum(getattr(spend, name) for spend in spends) for name in names})
+
+
+class SpendCard(PurposeSpend):
+    """What a job took: all of its calls, and the calls by purpose."""
+
+    tokens: int | None = None
+    by_purpose: dict[str, PurposeSpend] = {}
+
+    @property
+    def all_tokens(self) -> int:
+        """Tokens of input and output."""
+        return super().all_tokens if self.tokens is None else self.tokens
+
+    @property
+    def total(self) -> PurposeSpend:
+        """The counts for all purposes."""
+        return self.by_purpose.get("total", self)
+
+
+# Cascades.
+
+
+class TrustCard(Part):
+    """How probable it is that a judge agrees with people: a logistic regression on its label and on its sureness."""
+
+    intercept: Figure
+    slope: Figure
+    labels: dict[str, Figure]
+
+    @property
+    def trust(self) -> Trust:
+        """The regression."""
+        return Trust(intercept=self.intercept, slope=self.slope, labels=self.labels)
+
+
+class MemberCard(JudgePart):
+    """A judge of a cascade, whole, as it was when the level was chosen."""
+
+    judge: str
+    reference: str
+    definition: Definition | None = None
+    prompt: dict[str, Any]
+    model: ModelCard
+    verifier: ModelCard | None = None
+    adapter: str
+    thresholds: ThresholdCard
+    trust: TrustCard
+
+
+class AnsweringCard(Part):
+    """What one judge of a cascade answered on the gold that the level was chosen on."""
+
+    name: str = ""
+    judge: str
+    model: str
+    alone: Figure
+    answered: int
+    right: int
+
+
+class StepCard(Part):
+    """One level of sureness that was tested, and how many rows each judge answers at it."""
+
+    level: Figure
+    by: list[int]
+    right: list[int] = []
+    bound: Figure
+    answered: int
+    agreement: Figure
+
+
+class CascadeFound(Part):
+    """What was found when the level of a cascade was chosen."""
+
+    gold: str
+    cases: Annotated[int, Field(ge=1)]
+    groups: int | None = None
+    left_out: int = 0
+    opening: int | None = None
+    agree: Figure
+    risk: Figure | None = None
+    level: Figure | None = None
+    chosen: StepCard | None = None
+    steps: list[StepCard] = []
+    judges: Annotated[list[AnsweringCard], Field(min_length=1)]
+    tokens: dict[str, Figure] = {}
+    dollars: dict[str, Figure] = {}
+    words: str = ""
+    shown: bool | None = None
+    artifact: str | None = None
+
+
+class CascadeCard(Part):
+    """The judges of a cascade, and the level from which on each may answer."""
+
+    level: Figure
+    members: Annotated[list[MemberCard], Field(min_length=1)]
+    found: CascadeFound | None = None

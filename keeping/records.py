@@ -1,0 +1,179 @@
+"""The records in the files beside an artifact's card: candidates, answers of the proof, and what was measured later."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from .card_parts import Figure, Part, SettingCard
+
+
+class PartScore(Part):
+    """What a candidate scored on train or dev; ``value`` is ``None`` where it met no case."""
+
+    value: Figure | None = None
+    cases: int = 0
+    failed: int = 0
+
+
+class EstimateRecord(Part):
+    """What a candidate is estimated to score on dev, with the standard error."""
+
+    value: Figure
+    error: Figure
+
+
+class CandidateRecord(Part):
+    """A line of ``history.jsonl``: a candidate that was tried."""
+
+    candidate: str = ""
+    parent: str | None = None
+    source: str = ""
+    step: int | None = None
+    calls: int | None = None
+    demo_ids: list[str] = []
+    setting: SettingCard = SettingCard()
+    params: dict[str, Any] = {}
+    prompt: dict[str, Any] | None = None
+    train: PartScore = PartScore()
+    dev: PartScore = PartScore()
+    gain: Figure | None = None
+    estimate: EstimateRecord | None = None
+    tokens: Figure | None = None
+    cost: Figure | None = None
+
+
+class AnswerRecord(Part):
+    """What one prompt answered to a case of the proof, a value a unit."""
+
+    status: Literal["verdict", "abstained", "failed"]
+    values: list[Any]
+    votes: list[dict[str, int]] = []
+    agreement: list[Figure | None] = []
+    probability: list[Figure | None] = []
+    drawn: int = 1
+    reasoning: str | None = None
+    error: str | None = None
+
+
+class ProofRecord(Part):
+    """A line of ``proof.jsonl``: a case of the sealed test, and what both prompts answered."""
+
+    case: str
+    group: str
+    gold: list[Any]
+    basic: AnswerRecord
+    compiled: AnswerRecord
+
+    @model_validator(mode="after")
+    def _check_units(self) -> ProofRecord:
+        for system in ("basic", "compiled"):
+            answer = self.answer_of(system)
+            units = len(answer.values)
+            if self.gold and len(self.gold) != units:
+                raise ValueError(f"gold has {len(self.gold)} units and {system} {units}")
+            for counts in (answer.votes, answer.agreement, answer.probability):
+                if counts and len(counts) != units:
+                    raise ValueError(
+                        f"the votes of {system} are of {len(counts)} units and its values of {units}"
+                    )
+        return self
+
+    def answer_of(self, system: str) -> AnswerRecord:
+        """Return what ``basic`` or ``compiled`` answered."""
+        return self.basic if system == "basic" else self.compiled
+
+
+class AttackRecord(Part):
+    """How often one change of the text changed the answer."""
+
+    kind: str
+    cases: int
+    flipped: int
+    silenced: int
+    failed: int
+    rate: Figure
+    low: Figure
+    high: Figure
+    shift: Figure | None = None
+    answers: Annotated[
+        dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]], Field(min_length=1)
+    ]
+
+
+class RobustnessRecord(Part):
+    """How a version stood attacks and probes, on one model and gold."""
+
+    judge: str | None = None
+    model: str
+    gold: str
+    field: str
+    cases: int
+    suite: str | None = None
+    worst: Figure | None = None
+    flips: dict[str, AttackRecord]
+
+
+class RowsRecord(Part):
+    """The rows that a plan of labels was drawn from."""
+
+    name: str
+    sha256: str | None = None
+
+
+class SurveyRecord(Part):
+    """How many units were asked about, and the share on which the two prompts differ."""
+
+    rate: Figure
+    units: int
+    groups: int
+    rows: int | None = None
+    low: Figure | None = None
+    high: Figure | None = None
+    differing: int | None = None
+    differing_groups: int | None = None
+
+
+class GainRecord(Part):
+    """The gain that labels show, with the ends of its interval."""
+
+    value: Figure
+    low: Figure
+    high: Figure
+
+
+class LabelProofRecord(Part):
+    """What labels have shown where a version differs from the basic prompt."""
+
+    verdict: str
+    decided: str
+    model: str
+    rows: RowsRecord
+    opening: int
+    level: Figure
+    surveyed: SurveyRecord
+    wins: int
+    losses: int
+    ties: int
+    untold: int
+    p: Figure
+    gain: GainRecord
+    gain_in: str
+
+    @property
+    def labels(self) -> int:
+        """Units that were labelled."""
+        return self.wins + self.losses + self.ties
+
+
+class MeasuredRobustness(Part):
+    """The content of ``robustness.json``."""
+
+    measured: list[RobustnessRecord]
+
+
+class MeasuredByLabels(Part):
+    """The content of ``disagreements.json``."""
+
+    measured: list[LabelProofRecord]
