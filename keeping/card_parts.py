@@ -90,11 +90,18 @@ class Part(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _read_nulls(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Return the part with its default for every name that is ``null``."""
+        """Return the part with its default for every name that is ``null``; a tuple counts as a list."""
         if not isinstance(data, Mapping):
             return handler(data)
-        part = handler({name: value for name, value in data.items() if value is not None})
-        part._null_names = tuple(name for name, value in data.items() if value is None)
+        values = {}
+        null_names = []
+        for name, value in data.items():
+            if value is None:
+                null_names.append(name)
+            else:
+                values[name] = list(value) if isinstance(value, tuple) else value
+        part = handler(values)
+        part._null_names = tuple(null_names)
         return part
 
     @model_serializer(mode="wrap")
