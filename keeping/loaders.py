@@ -19,7 +19,6 @@ from ..programs.deciding import check_sampling
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
-from ..programs.state import PromptState
 from ..programs.verdicts import PEOPLE, UNSURE, Verdict
 from .artifact_card import Artifact, prompt_from_json
 from .artifacts import Store
