@@ -30,8 +30,8 @@ from ..keeping.naming import BASIC
 from ..programs.answers.base import Reading
 from ..programs.judge import Judge
 from ..programs.records import records
+from ..runs.lines import unit_values
 from ..runs.outputs import lines_in
-from ..runs.state import values_said
 from ..text.replies import choice, fields_of
 from ..text.turns import as_text
 from ..text.wording import normalised, plain
@@ -458,7 +458,7 @@ def _reading(
 ) -> Reading | None:
     """Return what a row of the log says of a case; ``None`` if it says no answer of the judge."""
     if columns == ("units",):
-        return Reading(values=values_said(judge, row))
+        return Reading(values=unit_values(judge, row))
     if judge.answer.criteria:
         values = _values(judge, mapping, case, {name: row.get(name) for name in columns})
         return None if set(values) <= {None} else Reading(values=values)

@@ -7,8 +7,8 @@ from pathlib import Path
 from ..cases import Value
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
+from ..runs.lines import unit_values
 from ..runs.outputs import lines_in
-from ..runs.state import values_said
 
 POSITIVE = "positive: "
 """What the name of the share of all positive labels begins with."""
@@ -44,7 +44,7 @@ def label_shares(output: Path, judge: LoadedJudge) -> tuple[LabelShare, ...]:
     scale = judge.judge.answer.scale
     counts: Counter[tuple[str, Value]] = Counter()
     for _, line in lines_in(output) if judge.artifact and scale.domain else ():
-        values = values_said(judge.judge, line)
+        values = unit_values(judge.judge, line)
         counts.update((line["group"], value) for value in values if value is not None)
     if not counts:
         return ()

@@ -28,9 +28,10 @@ from ..programs.verdicts import FIRST
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
+from .lines import OF_RUN, RowKey, WrittenVerdict, line_of_row, read_line, verdict_parts
 from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
 from .shards import WHOLE, Shard
-from .state import OF_RUN, Known, RunState, Seen, known_of, line_of, said_of
+from .state import RunState
 from .summary import Summary
 from .survey import Survey
 
@@ -105,7 +106,7 @@ def plan_of(judge: LoadedJudge, source: Source, settings: RunSettings, known: It
     survey = Survey(source=source, rejects=Rejects(None))
     with RunState(None) as state:
         for path in known:
-            state.load(_lines_of_before(path, judge.stamp(), WHOLE))
+            state.load(_earlier_verdicts(path, judge.stamp(), WHOLE))
         survey.all(state)
         survey.check_kept(settings.keep or ())
         to_ask = sum(state.waiting())
@@ -169,9 +170,9 @@ class _Running:
             kept = job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None
             state = stack.enter_context(RunState(kept))
             stack.enter_context(rejects)
-            for known in (self.file, settings.before):
-                if known is not None and known.is_file():
-                    state.load(_lines_of_before(known, self.stamp, settings.shard))
+            for output in (self.file, settings.before):
+                if output is not None and output.is_file():
+                    state.load(_earlier_verdicts(output, self.stamp, settings.shard))
             survey = Survey(source=self.source, rejects=rejects, shard=settings.shard)
             plan = self._planned(survey, state, job)
             self.on_begin(plan)
@@ -212,21 +213,23 @@ class _Running:
         return replace(known, rows=survey.rows, to_ask=to_ask, canary=canary)
 
 
-def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> Iterator[tuple[Seen, Known]]:
-    """Yield what the lines of an output say of the cases of a shard; refuse those of another judge or sampling."""
+def _earlier_verdicts(
+    output: Path, stamp: Mapping[str, Any], shard: Shard
+) -> Iterator[tuple[RowKey, WrittenVerdict]]:
+    """Yield the verdicts of an output on the cases of a shard; refuse lines of another judge or sampling."""
     hint = "name another output file"
     try:
         for number, line in lines_in(output):
             try:
-                seen, known = known_of(line)
+                key, verdict = read_line(line)
             except (AttributeError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
             for name in OF_RUN:
                 if line.get(name) != stamp.get(name):
                     other = f"written with {name} {line.get(name)!r}, not {stamp.get(name)!r}"
                     raise CheckpointError(f"{output}:{number}: {other}", hint=hint)
-            if shard.has(seen[2]):
-                yield seen, known
+            if shard.has(key.case_id):
+                yield key, verdict
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error
 
@@ -317,7 +320,7 @@ class _Rows:
         try:
             await flow(self._taking(rows, ahead), self._judge, concurrency=self.asker.concurrency)
         except (BudgetExhausted, ModelError):
-            if again and self.state.knows_old:  # lines of before that stand further down must not be lost
+            if again and self.state.has_earlier:  # lines of before that stand further down must not be lost
                 self._give_known(chain(ahead, rows.rest()))
             raise
         finally:
@@ -349,56 +352,61 @@ class _Rows:
                     ahead.append(first)
                     ahead.extend(item for item in following if wanted(item[1]))
                     with suppress(LMError):  # a row alone may be embedded, or fail, when it is asked about
-                        await self.asker.embed([row.case for _, row in ahead if not self._known(row.case)])
+                        await self.asker.embed([row.case for _, row in ahead if not self._final(row.case)])
                 return ahead.popleft() if ahead else None
 
         return take
 
     def _never_asked(self, row: NewRow) -> bool:
         """Whether no earlier start has asked about the case of a row."""
-        known = self.state.known(row.case.id)
-        return known is None or known.new
+        written = self.state.verdict(row.case.id)
+        return written is None or written.new
 
     def _give_known(self, rows: Iterable[tuple[int, NewRow]]) -> None:
         """Give the lines of rows that are known, when the run ends before it has come to them."""
         for number, row in rows:
-            known = self.state.known(row.case.id)
-            if known is None:
+            written = self.state.verdict(row.case.id)
+            if written is None:
                 continue
-            self._give(number, row, known)
-            if number not in self.early and known.status != "failed":
-                self.counts.add_known(self.asker.judge, known)
+            self._give(number, row, written)
+            if number not in self.early and written.status != "failed":
+                self.counts.add_written(self.asker.judge, written)
 
     async def _judge(self, numbered: tuple[int, NewRow]) -> None:
         """Give a row its line: what is known of its case, or what is answered now."""
         number, row = numbered
         case = row.case
-        if self.writes and number in self.early and (known := self.state.known(case.id)):
-            self._give(number, row, known)
-            return
+        if self.writes and number in self.early:
+            written = self.state.verdict(case.id)
+            if written is not None:
+                self._give(number, row, written)
+                return
         while (asked := self.asking.get(case.id)) is not None:
             await asked.wait()
-        if known := self._known(case):
-            self.counts.add_known(self.asker.judge, known)
-            self._give(number, row, known)
+        written = self._final(case)
+        if written is not None:
+            self.counts.add_written(self.asker.judge, written)
+            self._give(number, row, written)
             self.work.on_row()
         else:
             await self._ask(number, row)
 
-    def _known(self, case: Case) -> Known | None:
-        """Return what is known of a case that needs not be asked about."""
-        known = self.state.known(case.id)
-        final = known and (known.new or known.status != "failed" or self.work.settings.collecting)
-        return known if final else None
+    def _final(self, case: Case) -> WrittenVerdict | None:
+        """Return the verdict on a case that needs not be asked about again; ``None`` without one."""
+        written = self.state.verdict(case.id)
+        if written is None:
+            return None
+        final = written.new or written.status != "failed" or self.work.settings.collecting
+        return written if final else None
 
     async def _ask(self, number: int, row: NewRow) -> None:
         """Ask about a case that nobody asks about yet; rows of the same case wait meanwhile."""
         answered = self.asking[row.case.id] = asyncio.Event()
         try:
             verdict = await self.asker.judged(row.case)
-            words = said_of(self.asker.judge, row.case, verdict)
-            known = Known(row=row.row, status=verdict.status, said=words, new=True)
-            self.state.keep(row.case.id, known)
+            parts = verdict_parts(self.asker.judge, row.case, verdict)
+            written = WrittenVerdict(row=row.row, status=verdict.status, parts=parts, new=True)
+            self.state.keep(row.case.id, written)
         except AnswerPending:
             self.order.give(number, None)
             self.work.on_row()
@@ -406,7 +414,7 @@ class _Rows:
         finally:
             del self.asking[row.case.id]
             answered.set()
-        self._give(number, row, known)
+        self._give(number, row, written)
         self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
         replies = self.counts.answered - self.counts.refused
@@ -419,10 +427,10 @@ class _Rows:
         if not self.work.settings.collecting:  # nothing is spent on what follows
             self.asker.note(verdict)
 
-    def _give(self, number: int, row: NewRow, known: Known) -> None:
+    def _give(self, number: int, row: NewRow, written: WrittenVerdict) -> None:
         """Write the line of a row, or remember that the row is judged where it came before its turn."""
         if not self.writes:
             self.early.add(number)
             return
-        line = line_of(row, known, self.work.stamp, self.work.settings.keep)
+        line = line_of_row(row, written, self.work.stamp, self.work.settings.keep)
         self.order.give(number, json_line(line))

@@ -27,7 +27,7 @@ from ..cases import Case
 from ..errors import BudgetExhausted, GoldError, JuristError, extra
 from ..keeping.loading import LoadedJudge
 from ..programs.together import together
-from .state import said_of
+from .lines import verdict_parts
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
@@ -327,7 +327,7 @@ class _Judging:
         async with self._free:
             verdict = await self._asker.judged(case)
         self._asker.note(verdict)
-        line = {"case": case.id, **said_of(self._judge, case, verdict), **self._stamp}
+        line = {"case": case.id, **verdict_parts(self._judge, case, verdict), **self._stamp}
         self._cases.labels(line["status"]).inc()
         self._failed = line["error"] if line["status"] == "failed" else ""
         self._failed_at = time.monotonic()

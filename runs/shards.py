@@ -22,8 +22,8 @@ from ..engines.meter import Meter
 from ..errors import JuristError, StoppedError, StopRequested, UsageError, extra, signal_name, why
 from ..gold.writing import json_line
 from ..keeping.paying import GRACE, Stopping
+from .lines import OF_RUN
 from .outputs import check_name, is_csv, lines_in, part_of, put
-from .state import OF_RUN
 from .summary import Summary
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")

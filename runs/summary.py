@@ -9,7 +9,7 @@ from ..errors import plural
 from ..programs.judge import Judge
 from ..programs.verdicts import CUT_OFF, PEOPLE, REFUSED_ROW, UNREADABLE, Verdict
 from .canary import Drift
-from .state import Known, values_said
+from .lines import WrittenVerdict, unit_values
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "redrawn", "reasked", "extra", "duplicated")
 _COUNTS = (
@@ -76,8 +76,10 @@ class Summary:
     def add(self, judge: Judge, verdict: Verdict) -> None:
         """Count a row that was asked about."""
         self.verdicts[verdict.status] += 1
-        self.by.update(filter(None, [verdict.by]))
-        self.error_kinds.update(filter(None, [verdict.error_kind]))
+        if verdict.by:
+            self.by[verdict.by] += 1
+        if verdict.error_kind:
+            self.error_kinds[verdict.error_kind] += 1
         self.seconds += verdict.usage.seconds
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + int(getattr(verdict, name)))
@@ -88,19 +90,23 @@ class Summary:
         shares = [share for share in verdict.agreement if share is not None]
         self.agreeing, self.agreed = self.agreeing + len(shares), self.agreed + sum(shares)
 
-    def add_known(self, judge: Judge, known: Known) -> None:
+    def add_written(self, judge: Judge, written: WrittenVerdict) -> None:
         """Count a row that was answered by an equal one, or in an earlier start."""
-        if not known.new:
+        if not written.new:
             self.resumed += 1
-            self.abstained_before += known.status == "abstained" and known.said.get("by") != PEOPLE
-            self.error_kinds_before.update(filter(None, [known.error_kind]))
+            if written.status == "abstained" and written.by != PEOPLE:
+                self.abstained_before += 1
+            if written.error_kind:
+                self.error_kinds_before[written.error_kind] += 1
             return
         self.equal += 1
-        self.by.update(filter(None, [known.said.get("by")]))
-        self.verdicts[known.status] += 1
-        self.error_kinds.update(filter(None, [known.error_kind]))
-        values = values_said(judge, known.said)
-        self.answers.update(judge.answer.scale.tally(values, known.said["counts"]))
+        self.verdicts[written.status] += 1
+        if written.by:
+            self.by[written.by] += 1
+        if written.error_kind:
+            self.error_kinds[written.error_kind] += 1
+        values = unit_values(judge, written.parts)
+        self.answers.update(judge.answer.scale.tally(values, written.parts["counts"]))
 
     def end(self, judge: Judge) -> None:
         """Say what the answers come to."""

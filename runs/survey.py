@@ -13,8 +13,9 @@ from ..gold.new_rows import BadRow, NewRow, Source
 from ..gold.rejects import Rejects
 from ..gold.shared import empty_inputs
 from ..programs.judge import MISSING
+from .lines import RowKey
 from .shards import WHOLE, Shard
-from .state import RunState, Seen
+from .state import RunState
 
 _AT_ONCE = 1000
 """Rows that are noted together."""
@@ -47,7 +48,7 @@ class Survey:
 
     def found(self, state: RunState) -> Iterator[NewRow]:
         """Return the rows as they are read for the first time: they are counted and noted, and bad ones set aside."""
-        noted: list[Seen] = []
+        noted: list[RowKey] = []
         for row in self.source.rows():
             if isinstance(row, BadRow):
                 self.rejects.add(row.error, row.content)
@@ -60,13 +61,13 @@ class Survey:
             if not self.shard.has(row.case.id):
                 self.elsewhere += 1
                 continue
-            noted.append((row.row, row.part, row.case.id))
+            noted.append(RowKey(row.row, row.part, row.case.id))
             self._count(row)
             if len(noted) >= _AT_ONCE:
-                state.see(noted)
+                state.add_rows(noted)
                 noted = []
             yield row
-        state.see(noted)
+        state.add_rows(noted)
         self.whole = True
         if not self.rows and not self.elsewhere:
             raise self.rejects.first or nothing_for(self.source.judge, self.beside, self.source.name)

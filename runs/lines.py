@@ -1,0 +1,175 @@
+"""The lines of a run: from a row and the verdict on its case to JSON, and back from the lines of an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..arguments.groups import JUDGE_OPTIONS
+from ..cases import Case, Values
+from ..engines.ledger import Spend
+from ..gold.new_rows import NewRow
+from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
+
+JsonObject: TypeAlias = dict[str, Any]
+"""Names -> JSON values."""
+OF_RUN: Final = ("judge", "artifact", "model", "judge_model", *JUDGE_OPTIONS, "adapter", "sampling")
+"""The names of what a line says of the run: who answered, and how it was asked."""
+_OF_ROW: Final = ("id", "row", "part", "case", "source", "group")
+_OF_ANSWER: Final = ("status", "by", "label", "value", "answers", "passed")
+_OF_SAMPLES: Final = (
+    "drawn",
+    "saved",
+    "identical",
+    "inconsistent",
+    "redrawn",
+    "reasked",
+    "extra",
+    "duplicated",
+)
+_OF_VERDICT: Final = frozenset(
+    (*_OF_ANSWER, "units", "reasoning", *_OF_SAMPLES, "counts", "error_kind", "error", "usage")
+)
+_RESERVED: Final = frozenset((*_OF_ROW, *_OF_VERDICT, *OF_RUN))
+_OF_INPUT: Final = "input_"
+_OF_PLACE: Final = ("start", "end")
+_NOTHING_PAID: Final = Spend().to_json()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenVerdict:
+    """A verdict as the lines of a run hold it, whichever row of its case they are about."""
+
+    row: int  # the number of the row for which the case was judged
+    status: str  # ``verdict``, ``abstained`` or ``failed``
+    parts: Mapping[str, Any]  # its part of a line, as JSON values
+    new: bool  # whether the case was judged in this start of the run
+
+    @property
+    def error_kind(self) -> str:
+        """Why it has no value, in a few words; empty if it has one, or if an earlier release wrote the line."""
+        return str(self.parts.get("error_kind") or "")
+
+    @property
+    def by(self) -> str:
+        """Of a cascade, the judge that answered; else empty."""
+        return str(self.parts.get("by") or "")
+
+
+class RowKey(NamedTuple):
+    """The place of a case in the input."""
+
+    row: int  # the number of its row, from 1
+    part: int  # its number among the cases of the row, from 1
+    case_id: str
+
+
+def verdict_parts(judge: Judge, case: Case, verdict: Verdict) -> JsonObject:
+    """Return the part of a line that a verdict fills, as JSON values.
+
+    Of closed labels ``agreement`` is the share of the votes for the label of the unit. ``saved`` counts samples that
+    were not drawn, as no outcome could change; ``identical`` says that all replies were the same text. ``reasked``
+    counts samples in which missing units were asked for again, ``extra`` labels for nothing that was asked, and
+    ``duplicated`` units with two labels.
+    """
+    answer = judge.answer
+    text_of = answer.scale.text
+    units: list[JsonObject] = []
+    for index, text in enumerate(answer.units(case.inputs)):
+        unit: JsonObject = {"text": text, **answer.unit_parts(verdict.values[index])}
+        # Probabilities that no token told are shares of the votes, which the line has anyway.
+        if verdict.measured and verdict.probabilities[index]:
+            shares = verdict.probabilities[index]
+            unit["probabilities"] = {text_of(label): share for label, share in shares.items()}
+        votes = verdict.votes[index] if verdict.votes else {}
+        unit["votes"] = {text_of(value): count for value, count in votes.items()}
+        unit["agreement"] = verdict.agreement[index]
+        units.append(unit)
+
+    parts: JsonObject = {"status": verdict.status}
+    if verdict.by:
+        parts["by"] = verdict.by
+    parts.update(answer.row_parts(verdict.values))
+    parts["units"] = units
+    parts["reasoning"] = verdict.reasoning
+    for name in _OF_SAMPLES:
+        parts[name] = getattr(verdict, name)
+    parts["counts"] = dict(verdict.counts)
+    parts["error_kind"] = verdict.error_kind
+    parts["error"] = verdict.error
+    parts["usage"] = verdict.usage.to_json()
+    return parts
+
+
+def unit_values(judge: Judge, line: Mapping[str, Any]) -> Values:
+    """Return the values of the units of a line."""
+    return tuple(judge.answer.unit_value(unit) for unit in line["units"])
+
+
+def line_of_row(
+    row: NewRow, written: WrittenVerdict, stamp: Mapping[str, Any], keep: Sequence[str] | None = None
+) -> JsonObject:
+    """Return the line of a row as JSON values.
+
+    Args:
+        row: the row and its case.
+        written: the verdict on the case.
+        stamp: who answered and how it was asked.
+        keep: the columns of the row that stand in the line; default: all that are not judged.
+    """
+    case = row.case
+    line: JsonObject = {
+        "id": case.id if row.id in (None, "") else row.id,
+        "row": row.row,
+        "part": row.part,
+        "case": case.id,
+        "source": case.source,
+        "group": case.group,
+        **written.parts,
+    }
+    if case.spans:
+        placed_units = []
+        for unit, (start, end) in zip(line["units"], case.spans, strict=True):
+            placed_units.append({**unit, "start": start, "end": end})
+        line["units"] = placed_units
+    if written.row != row.row:
+        line["usage"] = _NOTHING_PAID
+    line.update(stamp)
+    if keep is None:
+        columns = row.columns
+    else:
+        available = {**row.given, **row.columns}
+        columns = {name: available[name] for name in keep if name in available}
+    for name, value in columns.items():
+        line[column_in_line(name)] = value
+    return line
+
+
+def column_in_line(column: str) -> str:
+    """Return the name of a column of the input in a line; different columns never share a name."""
+    name = column
+    while name.startswith(_OF_INPUT):
+        name = name.removeprefix(_OF_INPUT)
+    return _OF_INPUT + column if name in _RESERVED else column
+
+
+def read_line(line: Mapping[str, Any]) -> tuple[RowKey, WrittenVerdict]:
+    """Return the place of a line's row and the verdict on its case: the inverse of :func:`line_of_row`.
+
+    Raises:
+        KeyError, TypeError, ValueError: a run does not write such a line.
+    """
+    case_id, status, usage = line["case"], line["status"], line["usage"]
+    if not (isinstance(case_id, str) and isinstance(status, str) and isinstance(usage, dict)):
+        raise TypeError("a value is of another type than a run writes")
+    if "judge" not in line:
+        raise KeyError("judge")
+    parts = {name: value for name, value in line.items() if name in _OF_VERDICT}
+    units = []
+    for unit in line["units"]:
+        units.append({name: value for name, value in unit.items() if name not in _OF_PLACE})
+    parts["units"] = units
+    key = RowKey(row=int(line["row"]), part=int(line["part"]), case_id=case_id)
+    return key, WrittenVerdict(row=key.row, status=status, parts=parts, new=False)
