@@ -16,12 +16,11 @@ interval and permutation test applies to it as it is. Counts of independent unit
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
-from ...cases import Label
+from ...cases import Label, Value, Values
 from ...errors import UsageError
 from ...evaluation.closed_labels import CONFUSED, ClosedLabels, confusion_metric
 from ...evaluation.contrasts import Contrast, contrast, corrected
@@ -48,33 +47,56 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 STATISTICS: Final[tuple[Statistic, ...]] = get_args(Statistic)
 _SHOWN: Final[tuple[Kind, ...]] = ("overall", "factual", "cognitive", "macro")
 _UNITS: Final[Mapping[Weighting, str]] = {"sentence": "sentences", "word": "words"}
-_SEVEN: Final[Mapping[Label, Label]] = {CLEAR: "faithful", FOUND: "invented"}
-"""What a detector that tells two labels apart says in CogniBench's."""
+_SENTENCE_LABELS: Final[Mapping[Label, Label]] = {CLEAR: "faithful", FOUND: "invented"}
+"""Label of a detector that tells two apart -> CogniBench's label."""
+_TYPES: Final[tuple[Kind, ...]] = ("factual", "cognitive")
 
 
 def by_words(rows: Iterable[Row], texts: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
     """Return the rows with every unit repeated for each of its words."""
-    repeated = []
+    weighted_rows: list[Row] = []
     for row in rows:
-        counts = [max(1, count_words(text)) for text in texts[row.id]]
-        gold, predicted = (tuple(chain(*map(repeat, units, counts))) for units in (row.gold, row.predicted))
-        repeated.append(replace(row, gold=gold, predicted=predicted))
+        word_counts = [max(1, count_words(text)) for text in texts[row.id]]
+        weighted_rows.append(
+            replace(
+                row,
+                gold=_repeat_units(row.gold, word_counts),
+                predicted=_repeat_units(row.predicted, word_counts),
+            )
+        )
+    return tuple(weighted_rows)
+
+
+def _repeat_units(values: Values, counts: Sequence[int]) -> Values:
+    """Return each value as often as its count says."""
+    repeated: list[Value | None] = []
+    for value, count in zip(values, counts, strict=True):
+        repeated += [value] * count
     return tuple(repeated)
 
 
 def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> Metric:
-    """Return the metric of one kind: the mean of a statistic over parts of the confusion matrix, some gold labels."""
-    base = CONFUSED[statistic]
-    kinds = np.array([statement_type(label) if label in LABELS else "" for label in comparison.labels])
-    parts = [(kinds == name)[:, np.newaxis] for name in ("factual", "cognitive") if kind in (name, "macro")]
+    """Return the metric of one kind: the mean of a statistic over parts of the confusion matrix, by gold labels."""
+    name = f"hallucination_{kind}_{statistic}"
+    statistic_of_matrix = CONFUSED[statistic]
+    if kind == "overall":
+        return confusion_metric(name, comparison, statistic_of_matrix)
+    label_types = np.array([statement_type(label) if label in LABELS else "" for label in comparison.labels])
+    types = _TYPES if kind == "macro" else (kind,)
+    gold_rows = [(label_types == type_name)[:, np.newaxis] for type_name in types]
 
     @Ratios
     def mean(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-        each = [base.parts(np.where(part, counts, 0.0), positive) for part in parts]
-        above, below = (np.stack(one, axis=-1) for one in zip(*each, strict=True))
-        return above / len(parts), below
+        numerators: list[Floats] = []
+        denominators: list[Floats] = []
+        for rows_of_type in gold_rows:
+            counts_of_type = np.where(rows_of_type, counts, 0.0)
+            numerator, denominator = statistic_of_matrix.parts(counts_of_type, positive)
+            numerators.append(numerator)
+            denominators.append(denominator)
+        return np.stack(numerators, axis=-1) / len(gold_rows), np.stack(denominators, axis=-1)
 
-    return confusion_metric(f"hallucination_{kind}_{statistic}", comparison, mean if parts else base)
+    return confusion_metric(name, comparison, mean)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,21 +117,18 @@ class Line:
         cls, rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels, **about: Any
     ) -> "Line":
         """Score the answers of a detector by kind, by sentences and by words; ``about`` are the other fields."""
-        gold = [str(value) for row in rows for value in row.gold if value is not None]
-        weighted: dict[Weighting, Sequence[Row]] = {"sentence": rows, "word": by_words(rows, texts)}
-        cells: dict[Weighting, dict[Kind, dict[Statistic, Score]]] = {}
-        for weighting, some in weighted.items():
-            units = encode(comparison, some)
-            cells[weighting] = {
-                kind: {name: score(units, kind_metric(kind, name, comparison)) for name in STATISTICS}
-                for kind in KINDS
-            }
+        gold_labels: list[str] = []
+        for row in rows:
+            gold_labels += [str(value) for value in row.gold if value is not None]
         return cls(
             rows=tuple(rows),
-            cells=cells,
+            cells={
+                "sentence": _kind_scores(rows, comparison),
+                "word": _kind_scores(by_words(rows, texts), comparison),
+            },
             counts=tally(rows),
-            positives=_by_kind([label for label in gold if label in comparison.positive]),
-            sentences=_by_kind(gold),
+            positives=_counts_by_type([label for label in gold_labels if label in comparison.positive]),
+            sentences=_counts_by_type(gold_labels),
             **about,
         )
 
@@ -124,9 +143,25 @@ class Line:
         return {**plain_fields(self, "rows", "cells", "counts"), **plain(self.cells), "counts": counts}
 
 
-def _by_kind(gold: Sequence[str]) -> dict[str, int]:
-    kinds = [statement_type(label) for label in gold]
-    return {**{name: kinds.count(name) for name in ("factual", "cognitive")}, "overall": len(gold)}
+def _kind_scores(rows: Sequence[Row], comparison: ClosedLabels) -> dict[Kind, dict[Statistic, Score]]:
+    """Return the score of each kind and statistic."""
+    units = encode(comparison, rows)
+    scores: dict[Kind, dict[Statistic, Score]] = {}
+    for kind in KINDS:
+        scores[kind] = {
+            statistic: score(units, kind_metric(kind, statistic, comparison)) for statistic in STATISTICS
+        }
+    return scores
+
+
+def _counts_by_type(labels: Sequence[str]) -> dict[str, int]:
+    """Return how many labels are of each type of statement, and how many there are."""
+    types = [statement_type(label) for label in labels]
+    return {
+        "factual": types.count("factual"),
+        "cognitive": types.count("cognitive"),
+        "overall": len(labels),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,20 +191,22 @@ class Detection:
         **about: str,
     ) -> "Detection":
         """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
-        comparison, first = ClosedLabels(LABELS, BELOW[strictness]), lines[0]
+        comparison = ClosedLabels(LABELS, BELOW[strictness])
         metric = kind_metric("macro", "f1", comparison)
         answers = [(line.name, [line.rows]) for line in lines]
-        tests = [
-            contrast(answers[one], answers[two], metric, comparison, seed=seed, alpha=alpha)
-            for one, two in pairs
-        ]
-        # Where a zero is a convention: gold has nothing of that kind to find.
-        zero = [
-            f"gold has no hallucinated {kind} sentence under the strictness {strictness}: its recall and F1, and "
-            "its half of the macro average, are 0 for every line"
-            for kind in ("factual", "cognitive")
-            if not first.positives[kind]
-        ]
+        tests: list[Contrast] = []
+        for first_number, second_number in pairs:
+            pair = (answers[first_number], answers[second_number])
+            tests.append(contrast(*pair, metric, comparison, seed=seed, alpha=alpha))
+        first = lines[0]
+        all_notes = [note for note in notes if note]
+        for kind in _TYPES:
+            if not first.positives[kind]:
+                # A zero is a convention here: gold has nothing of that kind to find.
+                all_notes.append(
+                    f"gold has no hallucinated {kind} sentence under the strictness {strictness}: its recall "
+                    "and F1, and its half of the macro average, are 0 for every line"
+                )
         return cls(
             cases=len(first.rows),
             sentences=first.sentences["overall"],
@@ -177,7 +214,7 @@ class Detection:
             strictness=strictness,
             lines=tuple(lines),
             tests=corrected(tests),
-            notes=(*dict.fromkeys(filter(None, notes)), *zero),
+            notes=tuple(dict.fromkeys(all_notes)),
             **about,
         )
 
@@ -187,32 +224,31 @@ class Detection:
 
     def sheets(self) -> list[Table]:
         """Return its tables: by sentences, and by words."""
-        return [self._sheet(*which) for which in _UNITS.items()]
+        return [self._sheet(weighting, units) for weighting, units in _UNITS.items()]
 
     def _sheet(self, weighting: Weighting, units: str) -> Table:
         first = self.lines[0]
-        sizes = ", ".join(
-            f"{first.positives[kind]} of {first.sentences[kind]} {kind}" for kind in ("factual", "cognitive")
-        )
+        sizes = ", ".join(f"{first.positives[kind]} of {first.sentences[kind]} {kind}" for kind in _TYPES)
         title = (
             f"{self.table}: detection of hallucinations by {units} [95 % interval, by group]; {self.gold}, "
             f"{self.cases} responses, {self.sentences} sentences ({sizes} ones hallucinated, strictness "
             f"{self.strictness}), {self.groups} groups"
         )
-        rows = []
+        rows: list[list[str]] = []
         for line in self.lines:
-            answered = f"{line.counts.units.answered} of {line.counts.units.labelled}"
             for kind in _SHOWN:
-                cells = [line.cell(kind, name, weighting) for name in STATISTICS]
-                rows.append(
-                    [line.name, kind, *(f"{cell.value:.3f} {cell.interval}" for cell in cells), answered]
-                )
+                cells: list[str] = [line.name, kind]
+                for statistic in STATISTICS:
+                    cell = line.cell(kind, statistic, weighting)
+                    cells.append(f"{cell.value:.3f} {cell.interval}")
+                cells.append(f"{line.counts.units.answered} of {line.counts.units.labelled}")
+                rows.append(cells)
         return table(title, ["method", "kind", *STATISTICS, "answered"], rows)
 
 
 def recorded_detector(reference: str, gold: Gold) -> Log:
     """Return the verdicts of a log on gold of the judge ``cognibench``, in its labels or in those of ``detector``."""
-    labels = {**_SEVEN, **gold.mapping.get("labels", {})}
+    labels = {**_SENTENCE_LABELS, **gold.mapping.get("labels", {})}
     (log,) = logs_beside([reference], replace(gold, mapping={**gold.mapping, "labels": labels}))
     return log
 
@@ -233,9 +269,11 @@ class Detectors(Experiment):
 
     def _check_alike(self) -> None:
         """Refuse judges of something else than the sentences of a response."""
-        for judge in (contender.judge for contender in self.contenders):
+        for contender in self.contenders:
+            judge = contender.judge
             labels = set(judge.answer.scale.choices)
-            if judge.input_fields != COGNIBENCH.input_fields or labels not in (set(LABELS), set(_SEVEN)):
+            has_labels = labels in (set(LABELS), set(_SENTENCE_LABELS))
+            if judge.input_fields != COGNIBENCH.input_fields or not has_labels:
                 raise UsageError(
                     f"judge {judge.name} does not find the hallucinated sentences of a response",
                     hint="name judges of CogniBench responses, such as cognibench or detector, or recorded:FILE",
@@ -248,17 +286,25 @@ class Detectors(Experiment):
     def detection(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Detection:
         """Ask all detectors and score them."""
         comparison = ClosedLabels(LABELS, BELOW[self.strictness])
-        fixed = [one.name for one in self.contenders if "strictness" not in one.judge.options]
-        strict = f"{', '.join(fixed)} cannot be set to the strictness {self.strictness}: as for {STRICTNESS}"
+        notes = list(self.remarks)
+        fixed_names = [
+            contender.name for contender in self.contenders if "strictness" not in contender.judge.options
+        ]
+        if fixed_names and self.strictness != STRICTNESS:
+            names = ", ".join(fixed_names)
+            notes.append(f"{names} cannot be set to the strictness {self.strictness}: as for {STRICTNESS}")
         texts = {case.id: case.inputs["sentences"] for case in self.gold.cases}
-        lines = []
-        for one in self.ask(job, on_case):
-            rows = [
-                replace(row, predicted=tuple(_SEVEN.get(str(value), value) for value in row.predicted))
-                for row in one.repeats[0]
-            ]
-            about = {"name": one.name, "model": one.judge.model.name, "spend": one.spend.to_json()}
-            lines.append(Line.of(rows, texts, comparison, **about))
+        lines: list[Line] = []
+        for answered in self.ask(job, on_case):
+            line = Line.of(
+                [_in_sentence_labels(row) for row in answered.repeats[0]],
+                texts,
+                comparison,
+                name=answered.name,
+                model=answered.judge.model.name,
+                spend=answered.spend.to_json(),
+            )
+            lines.append(line)
         return Detection.of(
             lines,
             [(0, other) for other in range(1, len(lines))],
@@ -267,5 +313,10 @@ class Detectors(Experiment):
             gold=self.gold.name,
             seed=self.seed,
             alpha=2.0 * self.look.level,  # two-sided, as compare
-            notes=(*self.remarks, strict if fixed and self.strictness != STRICTNESS else ""),
+            notes=notes,
         )
+
+
+def _in_sentence_labels(row: Row) -> Row:
+    """Return a detector's row in CogniBench's labels."""
+    return replace(row, predicted=tuple(_SENTENCE_LABELS.get(str(value), value) for value in row.predicted))

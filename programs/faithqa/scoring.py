@@ -47,13 +47,25 @@ def anchored(constraints: Iterable[Any], query: str) -> list[Any]:
     """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps."""
     # Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents,
     # widths, capitals and spaces do not matter.
-    words = _words(query)
+    query_words = _words(query)
+    anchored_constraints: list[Any] = []
+    for constraint in constraints:
+        anchor_words = _words(constraint.anchor)
+        if not anchor_words:
+            continue
+        unbroken = "".join(anchor_words) in "".join(query_words)
+        if unbroken or _stands_in_order(anchor_words, query_words):
+            anchored_constraints.append(constraint)
+    return anchored_constraints
 
-    def stands(anchor: list[str]) -> bool:
-        left = iter(words)
-        return "".join(anchor) in "".join(words) or all(word in left for word in anchor)
 
-    return [part for part in constraints if (anchor := _words(part.anchor)) and stands(anchor)]
+def _stands_in_order(words: Sequence[str], text_words: Sequence[str]) -> bool:
+    """Return whether words stand in a text in their order, with gaps."""
+    place = 0
+    for text_word in text_words:
+        if place < len(words) and text_word == words[place]:
+            place += 1
+    return place == len(words)
 
 
 def _words(text: str) -> list[str]:
@@ -64,32 +76,42 @@ def _words(text: str) -> list[str]:
 
 
 def parts_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
-    """Return what a reply maps a query to, and how many of its constraints were rejected."""
-    # Missing parts end it: constraints that stand beside them are not looked at. ``None`` stands for a reply without a
-    # list of constraints.
-    missing = reply.get("missing")
-    named = [str(part).strip().lower() for part in missing] if isinstance(missing, list | tuple) else []
-    if any(named):
-        return [Part(category=MISSING, text=part) for part in dict.fromkeys(named) if part], 0
-    listed = reply.get("constraints")
-    if not isinstance(listed, list | tuple):
+    """Return the parts of a query that a reply names, and how many of its constraints were rejected."""
+    # Where a reply names missing parts, constraints that stand beside them are not looked at. ``None`` stands for a
+    # reply without a list of constraints.
+    missing = _missing_parts(reply.get("missing"))
+    if missing:
+        return missing, 0
+    items = reply.get("constraints")
+    if not isinstance(items, list | tuple):
         return None, 0
-    each = [{name: member(item, name) for name in ("category", "anchor", "text")} for item in listed]
-    for fields in each:
-        if not all(isinstance(value, str) for value in fields.values()) or fields["category"] not in PRIORITY:
+    constraints: list[Part] = []
+    for item in items:
+        category, anchor, text = member(item, "category"), member(item, "anchor"), member(item, "text")
+        is_text = isinstance(category, str) and isinstance(anchor, str) and isinstance(text, str)
+        if not is_text or category not in PRIORITY:
             return None, 0
-    kept = anchored([Part(**fields) for fields in each], query)
-    return kept, len(listed) - len(kept)
+        constraints.append(Part(category=category, anchor=anchor, text=text))
+    anchored_constraints = anchored(constraints, query)
+    return anchored_constraints, len(items) - len(anchored_constraints)
+
+
+def _missing_parts(names: Any) -> list[Part]:
+    """Return the parts that a reply names as missing, each once."""
+    if not isinstance(names, list | tuple):
+        return []
+    plain_names = dict.fromkeys(str(name).strip().lower() for name in names)
+    return [Part(category=MISSING, text=name) for name in plain_names if name]
 
 
 def missing_of(items: Iterable[Any]) -> list[str]:
-    """Return what is missing."""
+    """Return the names of the missing parts."""
     return [item.text for item in items if item.category == MISSING]
 
 
 def constraints_of(items: Sequence[Any]) -> tuple[Part, ...]:
-    """Return what a response has to meet: the constraints, or, of a query that lacks parts, what section 5.2 asks."""
-    # Such a response says what is missing, asks for it or declines, and makes nothing up.
+    """Return the constraints that a response has to meet; of a query that lacks parts those of section 5.2."""
+    # A response to such a query says what is missing, asks for it or declines, and makes nothing up.
     parts = " and the ".join(missing_of(items))
     if not parts:
         return tuple(Part(category=item.category, anchor=item.anchor, text=item.text) for item in items)
@@ -124,13 +146,16 @@ def weighted_score(weights: Sequence[float], satisfied: Sequence[bool]) -> float
         raise ValueError(f"{len(weights)} constraints and {len(satisfied)} marks give no score")
     if all(satisfied):
         return TOP  # exactly, whatever the weights: Perfect is counted by it
-    return TOP * sum(weight for weight, held in zip(weights, satisfied, strict=True) if held) / sum(weights)
+    satisfied_weights = [weight for weight, is_met in zip(weights, satisfied, strict=True) if is_met]
+    return TOP * sum(satisfied_weights) / sum(weights)
 
 
 def band(score: float) -> str:
-    """Return what a score says: 9 and more ``strong``, more than 7 ``partial``, 7 and less ``major`` (section 4.2)."""
+    """Return the band of a score: from 9 on ``strong``, above 7 ``partial``, up to 7 ``major`` (section 4.2)."""
     # The paper gives 7 to both lower bands; here it is ``major``.
-    return "strong" if score >= 9 else "partial" if score > 7 else "major"
+    if score >= 9:
+        return "strong"
+    return "partial" if score > 7 else "major"
 
 
 def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
@@ -139,53 +164,63 @@ def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
     if constraints and not str(inputs["response"]).strip():
         empty = {"evidence": "the response is empty", "label": "omitted"}
         return {"marks": [{"n": n, **empty} for n in constraints]}
-    marks = (yield step, inputs).get("marks")
+    reply = yield step, inputs
+    marks = reply.get("marks")
     return {"marks": list(marks) if isinstance(marks, list | tuple) else []}
 
 
 def mapped_by_steps(inputs: Mapping[str, Any], steps: Sequence[str], elements: Sequence[str]) -> Flow:
     """Ask what is missing, then for the core elements, then for the constraints; stop at once if something is."""
-    lacking, core, extract = steps
-    missing = (yield lacking, inputs).get("missing")
+    missing_step, core_step, extract_step = steps
+    missing_reply = yield missing_step, inputs
+    missing = missing_reply.get("missing")
     if missing:
         return {"missing": missing, "constraints": []}
-    known = yield core, inputs
-    # What a model wrote goes into the next prompt: it must not look like a field of it.
-    listed = defuse({name: list(known.get(name) or ()) for name in elements})
-    return {"missing": [], "constraints": (yield extract, {**inputs, **listed}).get("constraints")}
+    core_reply = yield core_step, inputs
+    # A model's text goes into the next prompt: it must not look like a field of it.
+    core_elements = defuse({name: list(core_reply.get(name) or ()) for name in elements})
+    extract_reply = yield extract_step, {**inputs, **core_elements}
+    return {"missing": [], "constraints": extract_reply.get("constraints")}
 
 
 def score_of_marks(
     inputs: Mapping[str, Any], steps: Sequence[str], weights: Mapping[str, float], labels: Collection[str]
 ) -> Flow:
     """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
-    mapping, judging = steps
+    mapping_step, judging_step = steps
     query = inputs["query"]
-    items, rejected = parts_of((yield mapping, {"query": query}), query)
+    mapping_reply = yield mapping_step, {"query": query}
+    items, rejected = parts_of(mapping_reply, query)
     constraints = constraints_of(items or ())
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
     lines = defuse("\n".join(f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)))
-    marked = yield from marks_of_lines({**inputs, "constraints": lines}, judging)
-    every = range(1, len(constraints) + 1)
+    marked = yield from marks_of_lines({**inputs, "constraints": lines}, judging_step)
+    numbers = range(1, len(constraints) + 1)
     try:
-        marks = by_number(marked["marks"], every, labels=labels)
+        marks = by_number(marked["marks"], numbers, labels=labels)
     except ValueError as error:
         return {"score": None, "reasoning": str(error)}
-    if set(marks) != set(every):
+    if set(marks) != set(numbers):
         return {"score": None, "reasoning": "not every constraint was marked"}
-    satisfied, shown = [], [f"missing: {part}" for part in missing_of(items or ())]
+    reasons = [f"missing: {part}" for part in missing_of(items or ())]
+    constraint_weights: list[float] = []
+    satisfied: list[bool] = []
     for number, part in enumerate(constraints, 1):
-        label, evidence = (member(marks[number], name) for name in ("label", "evidence"))
+        label, evidence = member(marks[number], "label"), member(marks[number], "evidence")
+        priority = PRIORITY[part.category]
+        constraint_weights.append(weights[priority])
         satisfied.append(label == "satisfied")
-        shown.append(f"{PRIORITY[part.category]} {part.category} ({part.text}): {label}: {evidence or ''}")
+        reasons.append(f"{priority} {part.category} ({part.text}): {label}: {evidence or ''}")
     # Nobody knows whether a constraint was met that the query's words do not support: it is never Perfect.
-    categories = [part.category for part in constraints] + ["other"] * rejected
-    heavy = [weights[PRIORITY[category]] for category in categories]
-    score = weighted_score(heavy, satisfied + [False] * rejected)
+    for _ in range(rejected):
+        constraint_weights.append(weights[PRIORITY["other"]])
+        satisfied.append(False)
+    score = weighted_score(constraint_weights, satisfied)
     if rejected:
-        shown.append(f"{rejected} constraints rejected, each counted as an optional one that is not met")
-    return {"score": score, "reasoning": "\n".join([*shown, f"{score:.2f}: {band(score)}"])}
+        reasons.append(f"{rejected} constraints rejected, each counted as an optional one that is not met")
+    reasons.append(f"{score:.2f}: {band(score)}")
+    return {"score": score, "reasoning": "\n".join(reasons)}
 
 
 def _mapped(
@@ -194,8 +229,8 @@ def _mapped(
     items, _ = parts_of(reply, texts[0])
     if items is None:
         raise ValueError("no list of constraints")
-    kept = {json.dumps(asdict(item), sort_keys=True, ensure_ascii=False) for item in items}
-    return [tuple(sorted(kept))]
+    texts_of_items = {json.dumps(asdict(item), sort_keys=True, ensure_ascii=False) for item in items}
+    return [tuple(sorted(texts_of_items))]
 
 
 FLOWS.update(
