@@ -1,10 +1,10 @@
-"""Texts that several cases have: near copies, what stands in another case, and rows an artifact was compiled on.
+"""Texts that several cases have: near copies, texts that stand in another case, and rows of a compilation.
 
 The evidence of a case are the inputs that are not judged themselves. A row is a near copy of another if its evidence
-and what is judged of it both are near, and people gave both the same labels: two texts that differ in what decides are
-no copies. Every command leaves out the near copies of what an optimizer sees by this one rule. What more than a quarter
-of the groups say nearly alike, or all of them exactly (a policy, a form), belongs to the task and gives nothing away.
-Whole texts are compared from 40 characters on: shorter ones repeat by chance.
+and its judged text both are near, and people gave both the same labels: two texts that differ in what decides are
+no copies. Every command leaves out the near copies of rows that an optimizer sees by this one rule. A text that more
+than a quarter of the groups have nearly alike, or all of them exactly (a policy, a form), belongs to the task and gives
+nothing away. Whole texts are compared from 40 characters on: shorter ones repeat by chance.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,20 +34,27 @@ def texts_of(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Ite
     """Yield the normalised texts that are long enough to matter."""
     for name, value in inputs.items():
         if name not in without:
-            texts = map(normalised, strings(value))
-            yield from (text for text in texts if len(text) >= MIN_CHARACTERS)
+            for text in map(normalised, strings(value)):
+                if len(text) >= MIN_CHARACTERS:
+                    yield text
 
 
 def constants(cases: Sequence[Case], units: Collection[str]) -> frozenset[str]:
-    """Return the texts that all cases have, apart from what is judged."""
-    texts = [frozenset(texts_of(case.inputs, without=units)) for case in cases]
-    return frozenset[str]().union(*texts[:1]).intersection(*texts)
+    """Return the texts that stand in all cases, apart from the judged fields."""
+    if not cases:
+        return frozenset()
+    common_texts = set(texts_of(cases[0].inputs, without=units))
+    for case in cases[1:]:
+        if not common_texts:
+            break
+        common_texts.intersection_update(texts_of(case.inputs, without=units))
+    return frozenset(common_texts)
 
 
 def evidence_fields(judge: Judge) -> list[str]:
     """Return the inputs that are neither judged themselves nor the same in many rows by design."""
-    apart = (*judge.answer.unit_fields, *(judge.common or ()))
-    return [name for name in judge.input_fields if name not in apart]
+    fields_without_evidence = (*judge.answer.unit_fields, *(judge.common or ()))
+    return [name for name in judge.input_fields if name not in fields_without_evidence]
 
 
 def find_shared_evidence(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
@@ -80,90 +88,114 @@ class NearCopies:
 
 
 def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
-    """Return which groups hold near copies of each other's evidence (of what is judged, where that is all)."""
+    """Return the sets of groups that hold near copies of each other's evidence (of judged texts, without evidence)."""
     fields = evidence_fields(judge) or list(judge.answer.unit_fields)
-    sources: dict[str, str] = {}
-    united = {case.group: {case.group} for case in cases}  # group -> all that are one with it
-    for members in (*_near_in(cases, fields), *find_shared_evidence(judge, cases)):
+    source_of_group: dict[str, str] = {}
+    united = {case.group: {case.group} for case in cases}  # group -> the groups that are one with it
+    for members in chain(_near_in_a_field(cases, fields), find_shared_evidence(judge, cases)):
         for case in members:
-            sources.setdefault(case.group, case.source)
-        parts = {id(part): part for part in (united[case.group] for case in members)}
-        whole = max(parts.values(), key=len)  # the largest is kept: thousands may come to it one by one
+            source_of_group.setdefault(case.group, case.source)
+        parts = {id(united[case.group]): united[case.group] for case in members}
+        union = max(parts.values(), key=len)  # the largest grows: thousands may come to it one by one
         for part in parts.values():
-            if part is not whole:
-                whole |= part
-                united.update(dict.fromkeys(part, whole))
-    wholes = {id(whole): whole for whole in united.values() if len(whole) > 1}
-    return tuple(
-        NearCopies(groups=tuple(names), sources=tuple(sources[name] for name in names))
-        for names in sorted(map(sorted, wholes.values()))
-    )
+            if part is not union:
+                union |= part
+                united.update(dict.fromkeys(part, union))
+
+    unions = {id(union): union for union in united.values() if len(union) > 1}
+    copies = []
+    for groups in sorted(map(sorted, unions.values())):
+        sources = tuple(source_of_group[group] for group in groups)
+        copies.append(NearCopies(groups=tuple(groups), sources=sources))
+    return tuple(copies)
 
 
-def _near_in(cases: Sequence[Case], fields: Sequence[str]) -> list[list[Case]]:
-    """Return the cases that are near in a field, where they are of several groups, but not of most."""
-    most = max(2, len({case.group for case in cases}) // 4)
-    near = []
+def _near_in_a_field(cases: Sequence[Case], fields: Sequence[str]) -> Iterator[list[Case]]:
+    """Yield the cases that are near in a field, where they are of several groups, but not of most."""
+    group_limit = max(2, len({case.group for case in cases}) // 4)
     for name in fields:
-        texts = [(case, " ".join(strings(case.inputs.get(name)))) for case in cases]
-        held = [(case, text) for case, text in texts if len(folded(text)) >= _LONG]
-        by_cluster: dict[int, list[Case]] = {}
-        places = clusters(sketches([text for _, text in held])).tolist()
-        for (case, _), cluster in zip(held, places, strict=True):
-            by_cluster.setdefault(cluster, []).append(case)
-        near += [some for some in by_cluster.values() if 1 < len({case.group for case in some}) <= most]
-    return near
+        texts = []
+        compared_cases = []
+        for case in cases:
+            text = " ".join(strings(case.inputs.get(name)))
+            if len(folded(text)) >= _LONG:
+                texts.append(text)
+                compared_cases.append(case)
+        cases_of_cluster: dict[int, list[Case]] = {}
+        for case, cluster in zip(compared_cases, clusters(sketches(texts)).tolist(), strict=True):
+            cases_of_cluster.setdefault(cluster, []).append(case)
+        for near_cases in cases_of_cluster.values():
+            if 1 < len({case.group for case in near_cases}) <= group_limit:
+                yield near_cases
 
 
 def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
-    """Return what an artifact keeps of the rows it was compiled on, to know near copies of them again: no text."""
+    """Return the rows of a compilation as an artifact keeps them: sketches that find near copies, and no text."""
+    evidence_sketches, unit_sketches = _sketch_cases(judge, cases)
     rows = []
-    for case, evidence, unit in zip(cases, *_both(judge, cases), strict=True):
-        sketch = {"case": case.id, "evidence": to_text(evidence), "unit": to_text(unit)}
-        rows.append({**sketch, "label": _label_hash(judge, case)})
+    for case, evidence, unit in zip(cases, evidence_sketches, unit_sketches, strict=True):
+        row = {"case": case.id, "evidence": to_text(evidence), "unit": to_text(unit)}
+        row["label"] = _label_hash(judge, case)
+        rows.append(row)
     return rows
 
 
 def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """Return the ids of the cases that are near copies of a row that was seen."""
+    """Return the ids of the cases that are near copies of a seen row, as :func:`sketched_rows` made it."""
     seen_rows = list(seen)
     if judge.answer.scale.row_type is type(None):  # documents carry no label that two of them could share
         return frozenset()
     if not seen_rows or not cases:
         return frozenset()
-    evidence, unit = (
-        clusters(np.concatenate([from_text([row[side] for row in seen_rows]), own])).tolist()
-        for side, own in zip(("evidence", "unit"), _both(judge, cases), strict=True)
-    )
-    pairs = list(zip(evidence, unit, strict=True))
+    evidence_sketches, unit_sketches = _sketch_cases(judge, cases)
+    evidence_clusters = _clusters_with([row["evidence"] for row in seen_rows], evidence_sketches)
+    unit_clusters = _clusters_with([row["unit"] for row in seen_rows], unit_sketches)
+    pairs = list(zip(evidence_clusters, unit_clusters, strict=True))
+
     labels_of_pair: dict[tuple[int, int], set[str]] = {}
-    for pair, row in zip(pairs, seen_rows, strict=False):
+    for pair, row in zip(pairs[: len(seen_rows)], seen_rows, strict=True):
         labels_of_pair.setdefault(pair, set()).add(row.get("label", ""))
-    copies = set()
+    near_ids = set()
     for pair, case in zip(pairs[len(seen_rows) :], cases, strict=True):
-        label, seen_labels = _label_hash(judge, case), labels_of_pair.get(pair)
+        label = _label_hash(judge, case)
+        seen_labels = labels_of_pair.get(pair, set())
         # a row that nobody labelled, or of an artifact that kept no labels, may have the same label
-        if seen_labels and (not label or "" in seen_labels or label in seen_labels):
-            copies.add(case.id)
-    return frozenset(copies)
+        may_be_unlabelled = bool(seen_labels) and (not label or "" in seen_labels)
+        if may_be_unlabelled or label in seen_labels:
+            near_ids.add(case.id)
+    return frozenset(near_ids)
+
+
+def _clusters_with(seen_texts: Sequence[str], case_sketches: Sketches) -> list[int]:
+    """Return the cluster of each seen row, then of each case."""
+    found: list[int] = clusters(np.concatenate([from_text(seen_texts), case_sketches])).tolist()
+    return found
 
 
 def _label_hash(judge: Judge, case: Case) -> str:
-    """Return what tells whether two cases have the same labels; empty for a case without any."""
+    """Return a hash that is equal for cases with the same labels; empty for a case without any."""
     if not case.known:
         return ""
-    labels = [None if value is None else judge.answer.scale.to_json(value) for value in case.gold or ()]
+    labels = []
+    for value in case.gold or ():
+        labels.append(None if value is None else judge.answer.scale.to_json(value))
     return text_hash(json.dumps(labels, ensure_ascii=False, sort_keys=True))[:12]
 
 
-def _both(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
-    """Return the sketches of the cases' evidence and of what is judged; inputs are in the order of the case."""
-    units, apart = set(judge.answer.unit_fields), set(judge.common or ())
-
-    def texts(judged: bool) -> list[str]:
-        values = (
-            [v for k, v in case.inputs.items() if k not in apart and (k in units) == judged] for case in cases
-        )
-        return [" ".join(strings(of_case)) for of_case in values]
-
-    return sketches(texts(judged=False)), sketches(texts(judged=True))
+def _sketch_cases(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
+    """Return the sketches of the cases' evidence and of their judged texts; inputs are in the order of the case."""
+    evidence_texts = []
+    unit_texts = []
+    for case in cases:
+        evidence: list[str] = []
+        units: list[str] = []
+        for name, value in case.inputs.items():
+            if name in (judge.common or ()):
+                continue
+            if name in judge.answer.unit_fields:
+                units.extend(strings(value))
+            else:
+                evidence.extend(strings(value))
+        evidence_texts.append(" ".join(evidence))
+        unit_texts.append(" ".join(units))
+    return sketches(evidence_texts), sketches(unit_texts)

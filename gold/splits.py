@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..cases import Case, text_hash
+from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError, plural
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ PARTS: tuple[Part, ...] = ("train", "dev", "test")
 Shares: TypeAlias = tuple[float, float, float]
 """The shares of train, dev and test: each positive, with the sum 1."""
 
-Good: TypeAlias = Callable[[frozenset[Any]], bool]
+Good: TypeAlias = Callable[[frozenset[Value]], bool]
 """Whether a part may have labels of these values, and no others."""
 
 FEW_ROWS = 300
@@ -36,8 +36,9 @@ _APART = (
     "give rows of more documents; or, if the column of the group names something else, leave it out; or, if {field!r} "
     "is the same in many rows by design, say so in the judge: common=({field!r},)"
 )
-_ATTEMPTS, _OF_MANY = 100, 20
-"""Draws that are tried where a part would lack a side of the labels, and where there are many groups."""
+_ATTEMPTS = 100
+"""Draws that are tried where a part would lack a side of the labels."""
+_ATTEMPTS_OF_MANY_GROUPS = 20
 FEWEST = 6
 """Groups that a proof takes at the least (2 to the power of -6 is below .025). A group of more than this part of the
 test's share goes to train or dev if it fits there: in the test it would stand for too many."""
@@ -52,7 +53,7 @@ class Group:
     cases: list[Case] = field(default_factory=list)
 
     @cached_property
-    def values(self) -> frozenset[Any]:
+    def values(self) -> frozenset[Value]:
         """The values that its labels take."""
         return frozenset(value for case in self.cases for value in case.known)
 
@@ -69,25 +70,27 @@ class Filling:
         groups: Sequence[Group],
         shares: Mapping[str, float],
         seed: str,
-        kept: Mapping[str, str],
+        part_of_group: Mapping[str, str],
         good: Good | None = None,
     ) -> None:
-        total = sum(len(group.cases) for group in groups)
+        case_count = sum(len(group.cases) for group in groups)
         self.parts: dict[str, list[Group]] = {part: [] for part in shares}
-        self._lacks = {part: share * total for part, share in shares.items()}  # cases below the share
+        self._lacks = {part: share * case_count for part, share in shares.items()}  # cases below the share
         ordered = sorted(groups, key=lambda group: (text_hash(f"{seed}:{group.name}"), group.name))
+        free_groups = []
         for group in ordered:
-            if group.name in kept:
-                self._put(group, kept[group.name])
-        free = [group for group in ordered if group.name not in kept]
+            if group.name in part_of_group:
+                self._put(group, part_of_group[group.name])
+            else:
+                free_groups.append(group)
         if good is not None:
-            free = self._with_both_sides(free, good)
+            free_groups = self._put_until_good(free_groups, good)
         if len(shares) > 2:
-            free = self._without_large(free)
-        for group in free:
+            free_groups = self._put_large_outside_test(free_groups)
+        for group in free_groups:
             self._put(group, max(shares, key=self._lacks.__getitem__))
 
-    def values(self, part: str) -> frozenset[Any]:
+    def values(self, part: str) -> frozenset[Value]:
         """The values that the labels of a part take."""
         return frozenset().union(*(group.values for group in self.parts[part]))
 
@@ -95,52 +98,62 @@ class Filling:
         self.parts[part].append(group)
         self._lacks[part] -= len(group.cases)
 
-    def _with_both_sides(self, groups: Sequence[Group], good: Good) -> list[Group]:
-        """Put groups into each part until its labels are good, the smallest part first, and return the others."""
-        left = list(groups)
+    def _put_until_good(self, groups: Sequence[Group], good: Good) -> list[Group]:
+        """Put groups into each part until its labels are good, the smallest part first; return the other groups."""
+        free_groups = list(groups)
         for part in sorted(self._lacks, key=self._lacks.__getitem__):
-            known = self.values(part)
-            for group in list(left) if not good(known) else ():
-                if group.values - known:
+            values = self.values(part)
+            for group in list(free_groups):
+                if good(values):
+                    break
+                if group.values - values:
                     self._put(group, part)
-                    left.remove(group)
-                    known |= group.values
-                    if good(known):
-                        break
-        return left
+                    free_groups.remove(group)
+                    values |= group.values
+        return free_groups
 
-    def _without_large(self, groups: Sequence[Group]) -> list[Group]:
-        """Put groups that are too large for the test into train or dev, and return the others."""
-        *others, test = self.parts
-        most, left = (self._lacks[test] + sum(len(group.cases) for group in self.parts[test])) / FEWEST, []
-        largest, over = max((len(group.cases) for group in groups), default=0), 0.0
+    def _put_large_outside_test(self, groups: Sequence[Group]) -> list[Group]:
+        """Put groups that are too large for the test into train or dev; return the other groups."""
+        train, dev, test = self.parts
+        test_size = self._lacks[test] + sum(len(group.cases) for group in self.parts[test])
+        size_limit = test_size / FEWEST
+        largest_size = max((len(group.cases) for group in groups), default=0)
+        excess = 0.0  # cases by which train and dev go over their shares
+        free_groups = []
         for group in groups:
-            part, size = max(others, key=self._lacks.__getitem__), len(group.cases)
-            more = over + max(0.0, size - self._lacks[part])
+            part = max((train, dev), key=self._lacks.__getitem__)
+            size = len(group.cases)
+            new_excess = excess + max(0.0, size - self._lacks[part])
             fits = self._lacks[part] >= size / 2 or self._lacks[test] < size
-            if size > most and fits and more <= largest:
+            if size > size_limit and fits and new_excess <= largest_size:
                 self._put(group, part)
-                over = more
+                excess = new_excess
             else:
-                left.append(group)
-        return left
+                free_groups.append(group)
+        return free_groups
 
 
-def _filled(
-    groups: Sequence[Group], shares: Mapping[str, float], seed: int, kept: Mapping[str, str], judge: Judge
+def _fill_parts(
+    groups: Sequence[Group],
+    shares: Mapping[str, float],
+    seed: int,
+    part_of_group: Mapping[str, str],
+    judge: Judge,
 ) -> dict[str, list[Group]]:
     """Return the groups of each part, of the first attempt in which all parts have the labels that are needed."""
 
-    def good(values: frozenset[Any]) -> bool:
+    def good(values: frozenset[Value]) -> bool:
         stand_in = Case(inputs={}, gold=tuple(values))
         return bool(values) and judge.answer.scale.check_part([stand_in]) is None
 
-    filling = first = Filling(groups, shares, str(seed), kept)
-    for attempt in range(1, _ATTEMPTS if len(groups) < FEW_ROWS else _OF_MANY):
+    first_filling = Filling(groups, shares, str(seed), part_of_group)
+    filling = first_filling
+    attempts = _ATTEMPTS if len(groups) < FEW_ROWS else _ATTEMPTS_OF_MANY_GROUPS
+    for attempt in range(1, attempts):
         if all(good(filling.values(part)) for part in shares):
             return filling.parts
-        filling = Filling(groups, shares, f"{seed}/{attempt}", kept, good)
-    return first.parts  # which says what lacks
+        filling = Filling(groups, shares, f"{seed}/{attempt}", part_of_group, good)
+    return first_filling.parts  # its parts name the labels that they lack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +192,7 @@ class Split:
         )
 
     def without_copies(self) -> Split:
-        """Return the split without those test cases that nearly repeat a case of train or dev."""
+        """Return the split without the test cases that nearly repeat a case of train or dev."""
         from .copies import near_rows, sketched_rows  # numpy is not loaded to read gold
 
         copies = near_rows(self.judge, self.test, sketched_rows(self.judge, (*self.train, *self.dev)))
@@ -189,15 +202,20 @@ class Split:
     @property
     def words(self) -> str:
         """How many cases and groups each part has, in one line."""
-        sizes = ", ".join(
-            f"{name} {plural(len(cases), 'case')} in {plural(len({case.group for case in cases}), 'group')}"
-            for name in PARTS
-            for cases in [self.part(name)]
-        )
-        aside = f"{plural(self.left_out, 'row')} of the gold left out: of a group of that test, or nearly the same"
-        more = [f"the test is {self.holdout}"] * bool(self.holdout) + [aside] * bool(self.left_out)
-        more += [f"{plural(self.kept, 'group')} stayed where an earlier version had them"] * bool(self.kept)
-        return "; ".join([f"split: {sizes}", *more])
+        sizes = []
+        for name in PARTS:
+            cases = self.part(name)
+            groups = {case.group for case in cases}
+            sizes.append(f"{name} {plural(len(cases), 'case')} in {plural(len(groups), 'group')}")
+        facts = [f"split: {', '.join(sizes)}"]
+        if self.holdout:
+            facts.append(f"the test is {self.holdout}")
+        if self.left_out:
+            rows = plural(self.left_out, "row")
+            facts.append(f"{rows} of the gold left out: of a group of that test, or nearly the same")
+        if self.kept:
+            facts.append(f"{plural(self.kept, 'group')} stayed where an earlier version had them")
+        return "; ".join(facts)
 
     def part(self, name: Part) -> tuple[Case, ...]:
         """Return one part by its name."""
@@ -226,114 +244,174 @@ def split_gold(
     earlier: Mapping[str, str] | None = None,
     holdout: GoldData | None = None,
 ) -> Split:
-    """Split the labelled cases of a gold set by group."""
-    known, judge = [case for case in gold.cases if case.known], gold.settled
-    checked = checked_shares(shares or gold.judge.shares or default_shares(len(known)))
-    near, aside, test = gold.near_copies, 0, tuple[Case, ...]()
-    wanted: dict[str, float] = dict(zip(PARTS, checked, strict=True))
+    """Return the labelled cases of a gold set in three parts, each group whole in one of them.
+
+    Args:
+        gold: the gold set.
+        seed: draws the order of the groups.
+        shares: of train, dev and test; default: those of the judge, else by the number of labelled cases.
+        earlier: hash of a group -> the part in which an earlier version had it.
+        holdout: a gold set that is the test, in place of a part of ``gold``.
+
+    Raises:
+        GoldError: the groups are too few, or a part lacks labels that the judge needs.
+    """
+    judge = gold.settled
+    cases = [case for case in gold.cases if case.known]
+    case_shares = checked_shares(shares or gold.judge.shares or default_shares(len(cases)))
+    share_of_part: dict[str, float] = dict(zip(PARTS, case_shares, strict=True))
+    near = gold.near_copies
+    holdout_cases: tuple[Case, ...] = ()
+    left_out = 0
     if holdout is not None:
-        test = tuple(replace(case, reason="") for case in holdout.cases if case.known)
-        known, aside, near = _apart(judge, known, test)
-        wanted = {part: wanted[part] / (checked[0] + checked[1]) for part in PARTS[:2]}
-    united = {name: copies.groups[0] for copies in near for name in copies.groups}
-    groups: dict[str, Group] = {}
-    for case in known:
-        name = united.get(case.group, case.group)
-        group = groups.setdefault(name, Group(name=name))
-        group.members.add(case.group)
-        group.cases.append(replace(case, group=name))
-    if len(groups) < len(wanted):
-        others = f" ({aside} others are of groups of the holdout, or nearly the same)" if aside else ""
-        parts = " and".join(", ".join(wanted).rsplit(",", 1))
+        holdout_cases = tuple(replace(case, reason="") for case in holdout.cases if case.known)
+        case_count = len(cases)
+        cases, near = _without_holdout(judge, cases, holdout_cases)
+        left_out = case_count - len(cases)
+        train_share, dev_share, _ = case_shares
+        share_of_part = {
+            "train": train_share / (train_share + dev_share),
+            "dev": dev_share / (train_share + dev_share),
+        }
+
+    groups = _unite_groups(cases, near)
+    if len(groups) < len(share_of_part):
+        left_out_words = ""
+        if left_out:
+            left_out_words = f" ({left_out} others are of groups of the holdout, or nearly the same)"
+        parts = "train, dev and test" if len(share_of_part) > 2 else "train and dev"
         raise GoldError(
-            f"the {len(known)} labelled cases are in {plural(len(groups), 'group')}{others}, too few for {parts}"
-            + _united(gold),
+            f"the {len(cases)} labelled cases are in {plural(len(groups), 'group')}{left_out_words}, "
+            f"too few for {parts}{_near_copies_words(gold)}",
             path=gold.source,
             field="group",
             hint=shared_hint(gold) or "give each row the name of its conversation or document as group",
         )
-    kept: dict[str, str] = {}
-    for group in groups.values():  # of near copies that were in several parts the first counts
-        before = {(earlier or {}).get(group_hash(name)) for name in group.members}
-        if (part := next((part for part in wanted if part in before), None)) is not None:
-            kept[group.name] = part
 
-    for staying in (kept, {}):  # members move only where a part could not be used otherwise
-        filled = _filled(list(groups.values()), wanted, seed, staying, judge)
-        where = {
-            group.name: part for part, some in filled.items() for group in _most(judge, some, part, seed)
-        }
-        cases: dict[str, list[Case]] = {part: [] for part in PARTS}
-        for case in known:
-            name = united.get(case.group, case.group)
-            if part := where.get(name):
-                # why people labelled what nobody may learn from is shown to nobody
-                shown = case.reason if part == "train" else ""
-                cases[part].append(replace(case, group=name, reason=shown))
+    part_of_group = _earlier_parts(groups, earlier or {}, list(share_of_part))
+    for fixed_parts in (
+        part_of_group,
+        {},
+    ):  # groups leave an earlier part only where it could not be used otherwise
+        filled = _fill_parts(groups, share_of_part, seed, fixed_parts, judge)
+        train, dev, test = (_cases_of_part(judge, filled.get(part, ()), part, seed, cases) for part in PARTS)
         split = Split(
-            train=tuple(cases["train"]),
-            dev=tuple(cases["dev"]),
-            test=test or tuple(cases["test"]),
+            train=train,
+            dev=dev,
+            test=holdout_cases or test,
             seed=seed,
-            shares=checked,
+            shares=case_shares,
             judge=judge,
             rows={**gold.rows, **(holdout.rows if holdout else {})},
-            kept=len(staying),
+            kept=len(fixed_parts),
             holdout=holdout.name if holdout else "",
-            left_out=aside,
-            names={
-                part: tuple(sorted(name for group in filled[part] for name in group.members))
-                for part in wanted
-            },
+            left_out=left_out,
+            names={part: _member_names(filled[part]) for part in share_of_part},
         ).without_copies()
-        if (problem := _problem(split)) is None:
+        problem = _problem(split)
+        if problem is None:
             return split
     if split.near_words:
         raise GoldError(f"{problem}: {split.near_words}", path=gold.source, hint=_DIFFER)
-    raise GoldError(f"{problem}{_united(gold)}", path=gold.source, hint=_SIDES)
+    raise GoldError(f"{problem}{_near_copies_words(gold)}", path=gold.source, hint=_SIDES)
 
 
-def _apart(
-    judge: Judge, cases: Sequence[Case], test: Sequence[Case]
-) -> tuple[list[Case], int, tuple[NearCopies, ...]]:
-    """Return the cases that are of no group of the test, nor near one, how many are, and the near copies among them."""
+def _unite_groups(cases: Sequence[Case], near: Sequence[NearCopies]) -> list[Group]:
+    """Return the groups of the cases, near copies as one group under the first of their names."""
+    united_name: dict[str, str] = {}
+    for copies in near:
+        for name in copies.groups:
+            united_name[name] = copies.groups[0]
+    groups: dict[str, Group] = {}
+    for case in cases:
+        name = united_name.get(case.group, case.group)
+        group = groups.setdefault(name, Group(name=name))
+        group.members.add(case.group)
+        group.cases.append(replace(case, group=name))
+    return list(groups.values())
+
+
+def _earlier_parts(
+    groups: Sequence[Group], earlier: Mapping[str, str], parts: Sequence[str]
+) -> dict[str, str]:
+    """Return group -> the part that it had; of near copies that were in several parts, the first part counts."""
+    part_of_group: dict[str, str] = {}
+    for group in groups:
+        earlier_parts = {earlier.get(group_hash(name)) for name in group.members}
+        for part in parts:
+            if part in earlier_parts:
+                part_of_group[group.name] = part
+                break
+    return part_of_group
+
+
+def _cases_of_part(
+    judge: Judge, groups: Sequence[Group], part: Part, seed: int, cases: Sequence[Case]
+) -> tuple[Case, ...]:
+    """Return the cases of a part in the order of the gold set; train alone shows why people labelled as they did."""
+    case_of_id: dict[str, Case] = {}
+    for group in _limit_groups(judge, groups, part, seed):
+        for case in group.cases:
+            reason = case.reason if part == "train" else ""
+            case_of_id[case.id] = replace(case, reason=reason)
+    return tuple(case_of_id[case.id] for case in cases if case.id in case_of_id)
+
+
+def _member_names(groups: Sequence[Group]) -> tuple[str, ...]:
+    """Return the names that the cases of groups had themselves, sorted."""
+    return tuple(sorted(name for group in groups for name in group.members))
+
+
+def _without_holdout(
+    judge: Judge, cases: Sequence[Case], holdout_cases: Sequence[Case]
+) -> tuple[list[Case], tuple[NearCopies, ...]]:
+    """Return the cases of no group of the holdout, nor near one, and the near copies among them."""
     from .copies import near_copies
 
-    near = near_copies(judge, [*cases, *test])
-    held, ids = {case.group for case in test}, {case.id for case in test}
-    held |= {name for copies in near if held & set(copies.groups) for name in copies.groups}
-    apart = [case for case in cases if case.group not in held and case.id not in ids]
-    return apart, len(cases) - len(apart), tuple(copies for copies in near if not held & set(copies.groups))
+    ids = {case.id for case in holdout_cases}
+    groups = {case.group for case in holdout_cases}
+    near = near_copies(judge, [*cases, *holdout_cases])
+    for copies in near:  # no group is in two of them
+        if groups.intersection(copies.groups):
+            groups.update(copies.groups)
+    other_cases = [case for case in cases if case.group not in groups and case.id not in ids]
+    return other_cases, tuple(copies for copies in near if groups.isdisjoint(copies.groups))
 
 
-def _most(judge: Judge, groups: Sequence[Group], part: str, seed: int) -> Sequence[Group]:
-    """Return as many groups of train or dev as the judge allows: those that a hash puts first."""
+def _limit_groups(judge: Judge, groups: Sequence[Group], part: Part, seed: int) -> Sequence[Group]:
+    """Return as many groups of train or dev as the judge allows: the ones that a hash puts first."""
     if judge.most_groups is None or part == "test":
         return groups
     ordered = sorted(groups, key=lambda group: text_hash(f"{seed}/{group.name}"))
-    return ordered[: judge.most_groups[PARTS.index(cast(Part, part))]]
+    return ordered[: judge.most_groups[PARTS.index(part)]]
 
 
 def shared_hint(gold: GoldData) -> str:
-    """Return what to do where near copies make groups few; empty if there are none."""
+    """Return a next step for a gold set whose near copies make its groups few; empty if it has no near copies."""
     from .copies import evidence_fields
 
     if not gold.near_copies:
         return ""
     names = evidence_fields(gold.settled)
-    return _APART.format(field=names[0]) if names else "label rows whose texts differ more"
+    if not names:
+        return "label rows whose texts differ more"
+    return _APART.format(field=names[0])
 
 
-def _united(gold: GoldData) -> str:
+def _near_copies_words(gold: GoldData) -> str:
+    """Return how many groups are near copies, with an example, as the end of a message; empty if none are."""
     near = gold.near_copies
     if not near:
         return ""
-    names, example = sum(len(copies.groups) for copies in near), " and ".join(near[0].sources[:2])
-    return f"; {names} groups hold nearly the same texts and count as {len(near)}, for example {example}"
+    group_count = sum(len(copies.groups) for copies in near)
+    example = " and ".join(near[0].sources[:2])
+    return (
+        f"; {group_count} groups hold nearly the same texts and count as {len(near)}, for example {example}"
+    )
 
 
 def checked_shares(shares: Sequence[float]) -> Shares:
-    """Return the shares of train, dev and test, if they are some."""
+    """Return the shares of train, dev and test; refuse all but three positive numbers with the sum 1."""
     try:
         train, dev, test = (float(share) for share in shares)
         if min(train, dev, test) > 0 and abs(train + dev + test - 1) < 1e-6:
@@ -345,10 +423,12 @@ def checked_shares(shares: Sequence[float]) -> Shares:
 
 
 def _problem(split: Split) -> str | None:
+    """Return why a part of a split cannot be used; None if all can."""
     for name in PARTS:
         cases = split.part(name)
         if not any(case.known for case in cases):
             return f"{name} comes out empty"
-        if (lack := split.judge.answer.scale.check_part(cases)) is not None:
+        lack = split.judge.answer.scale.check_part(cases)
+        if lack is not None:
             return f"{name} comes out without a {lack.what} {lack.noun} ({lack.wanted})"
     return None
