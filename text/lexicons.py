@@ -1,10 +1,11 @@
-"""Small word lists, English and Chinese: what kind of wording a sentence uses. The lists are in data/lexicons.toml."""
+"""Small word lists, English and Chinese, that name the kinds of wording in a sentence (data/lexicons.toml)."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from .tables import table
 
@@ -23,49 +24,65 @@ REPORTING: Final[str] = _DATA["reporting"]
 LEXICONS: Final[dict[str, str]] = _DATA["kinds"]
 ANTONYMS: Final = tuple(tuple(pair.split("/")) for pair in _DATA["opposites"].split())
 
-_Names: TypeAlias = defaultdict[str, set[str]]
-_Pairs: TypeAlias = list[tuple[str, str]]
+
+@dataclass(frozen=True, kw_only=True)
+class _Entries:
+    """The entries of all lexicons, by how they are found in a text, each with the name of its lexicon."""
+
+    words: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    prefixes: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    phrases: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # (phrase, lexicon), with a space on both sides
+    substrings: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # (entry, lexicon): signs and other scripts
 
 
 @lru_cache(maxsize=1)
-def _entries() -> tuple[_Names, _Names, _Pairs, _Pairs]:
-    """Return the lexicons of words, of their beginnings, of phrases, and of what is not written in Latin letters."""
-    exact, prefixes, phrases, wide = _Names(set), _Names(set), _Pairs(), _Pairs()
+def _entries() -> _Entries:
+    """Return the entries of all lexicons."""
+    result = _Entries()
     for name, entries in LEXICONS.items():
-        for entry in (" ".join(raw.split()) for raw in entries.split("|")):
+        for spaced_entry in entries.split("|"):
+            entry = " ".join(spaced_entry.split())
             if not entry:
                 continue
             if not entry.isascii() or not entry[0].isalpha():
-                wide.append((entry, name))
+                result.substrings.append((entry, name))
             elif " " in entry:
-                phrases.append((f" {entry} ", name))
+                result.phrases.append((f" {entry} ", name))
             elif entry.endswith("*"):
-                prefixes[entry[:-1]].add(name)
+                result.prefixes[entry[:-1]].add(name)
             else:
-                exact[entry].add(name)
-    return exact, prefixes, phrases, wide
+                result.words[entry].add(name)
+    return result
 
 
 @lru_cache(maxsize=65536)
 def lexicons_of(word: str) -> frozenset[str]:
     """Return the names of the lexicons that hold one Latin word (lower case)."""
-    exact, prefixes, _, _ = _entries()
-    starts = (prefixes.get(word[:end], ()) for end in range(2, len(word) + 1))
-    return frozenset(exact.get(word, ())).union(*starts)
+    entries = _entries()
+    names = set(entries.words.get(word, ()))
+    for end in range(2, len(word) + 1):
+        names.update(entries.prefixes.get(word[:end], ()))
+    return frozenset(names)
 
 
 @lru_cache(maxsize=4096)
 def profile(lowered: str) -> Mapping[str, int]:
     """Count the matches of every lexicon in a text already in lower case (cached)."""
-    _, _, phrases, wide = _entries()
+    entries = _entries()
     counts: Counter[str] = Counter()
     words = _WORD.findall(lowered.replace("’", "'"))
     for word in words:
         counts.update(lexicons_of(word))
     line = f" {' '.join(words)} "
-    counts.update(name for phrase, name in phrases if phrase in line)
+    for phrase, name in entries.phrases:
+        if phrase in line:
+            counts[name] += 1
     if not lowered.isascii() or "%" in lowered:
-        for entry, name in wide:
+        for entry, name in entries.substrings:
             if entry in lowered:
                 counts[name] += lowered.count(entry)
     return counts

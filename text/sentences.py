@@ -60,32 +60,41 @@ class Sentence:
 
 def split(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of ``text`` in their order."""
-    # The sentences and the white space between them are the whole text. A text without anything but white space has
-    # none.
+    # The sentences and the white space between them are the whole text. A text of white space alone has none.
     tokenizer = _tokenizer()
-    cuts = sorted(
-        {0, len(text), *(cut for line in _lines(text) for cut in _line_cuts(text, *line, tokenizer))}
-    )
-    pieces = [piece for start, end in itertools.pairwise(cuts) if (piece := _stripped(text, start, end))]
+    cuts = {0, len(text)}
+    for line_start, line_end in _lines(text):
+        cuts.update(_line_cuts(text, line_start, line_end, tokenizer))
+    pieces = []
+    for start, end in itertools.pairwise(sorted(cuts)):
+        piece = _stripped(text, start, end)
+        if piece is not None:
+            pieces.append(piece)
     return tuple(Sentence(text=text[start:end], start=start, end=end) for start, end in _joined(text, pieces))
 
 
 def without_repeats(text: str) -> str:
-    """Return a text without the sentences that stand in it before, but for spacing, case and the mark at their end."""
-    kept, gap, at, known = "", "", 0, set[str]()
+    """Return a text without repeated sentences; spacing, case and the mark at their end make no difference."""
+    result = ""
+    gap = ""  # the widest white space since the last sentence of the result
+    end = 0
+    plain_sentences = set[str]()
     for sentence in split(text):
-        gap = max(gap, text[at : sentence.start], key=lambda space: (space.count("\n"), len(space)))
+        gap = max(gap, text[end : sentence.start], key=lambda space: (space.count("\n"), len(space)))
+        end = sentence.end
         plain = " ".join(sentence.text.casefold().rstrip(".!?。！？").split())
-        if plain not in known:
-            kept, gap = kept + gap * bool(kept) + sentence.text, ""
-            known.add(plain)
-        at = sentence.end
-    return kept
+        if plain in plain_sentences:
+            continue
+        plain_sentences.add(plain)
+        if result:
+            result += gap
+        result += sentence.text
+        gap = ""
+    return result
 
 
 def locate(text: str, sentences: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return the (start, end) of sentences in the text they are from; equal ones are found one after the other."""
-    # empty if they do not all stand in it in their order
+    """Return the (start, end) of sentences in the text they are from; nothing if they are not in it in this order."""
     spans, end = [], 0
     for sentence in sentences:
         start = text.find(sentence, end)
@@ -102,14 +111,14 @@ def _tokenizer() -> Any:
     from nltk.tokenize import punkt
 
     starters = _WORDS["starters"]
-    known = punkt.PunktParameters()
-    known.sent_starters = set(starters)
-    for word in starters:  # seen in lower case inside sentences: with a capital letter they start one
-        known.add_ortho_context(word, punkt._ORTHO_MID_LC | punkt._ORTHO_BEG_UC)
-    known.abbrev_types = _Abbreviations({*_WORDS["abbreviations"], *_WORDS["titles"]})
-    known.collocations |= {(title, word) for title in _WORDS["titles"] for word in starters}
-    known.collocations |= {(word, "##number##") for word in _WORDS["before_numbers"]}
-    return punkt.PunktSentenceTokenizer(known)
+    parameters = punkt.PunktParameters()
+    parameters.sent_starters = set(starters)
+    for word in starters:  # they are in lower case inside sentences: with a capital letter they start one
+        parameters.add_ortho_context(word, punkt._ORTHO_MID_LC | punkt._ORTHO_BEG_UC)
+    parameters.abbrev_types = _Abbreviations(_WORDS["abbreviations"] | _WORDS["titles"])
+    parameters.collocations.update(itertools.product(_WORDS["titles"], starters))
+    parameters.collocations.update((word, "##number##") for word in _WORDS["before_numbers"])
+    return punkt.PunktSentenceTokenizer(parameters)
 
 
 class _Abbreviations(set[str]):
@@ -120,7 +129,7 @@ class _Abbreviations(set[str]):
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """The lines that are not blank; a line that is a list marker only goes with the one after it."""
+    """Yield (start, end) of the lines that are not blank; a line of a list marker alone goes with the next one."""
     start: int | None = None
     for match in re.finditer(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", text):
         line = match[0].strip()
@@ -136,7 +145,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _line_cuts(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
-    """Where sentences end inside a line, and where the line ends."""
+    """Yield the start and the end of a line without the white space around it, and where sentences end between."""
     line = _stripped(text, start, end)
     if line is None:
         return
@@ -145,21 +154,26 @@ def _line_cuts(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]
     yield end
     marker = _MARKER.match(text, start, end)
     body = marker.end() if marker else start
+    protected = _protected_spans(text, body, end)
     edges = [body, *_chinese(text, body, end), end]
-    # nothing is cut in URLs and e-mail addresses, without punctuation at their end
-    protected = [
-        (match.start(), match.start() + len(match[0].rstrip(_TRAILING)))
-        for match in _PROTECTED.finditer(text, body, end)
-    ]
     for left, right in itertools.pairwise(edges):
-        cuts = [right, *_spaced(text, left, right, tokenizer)]
-        yield from (
-            cut for cut in cuts if body < cut and not any(low < cut < high for low, high in protected)
-        )
+        for cut in itertools.chain([right], _spaced(text, left, right, tokenizer)):
+            is_protected = any(low < cut < high for low, high in protected)
+            if body < cut and not is_protected:
+                yield cut
+
+
+def _protected_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return (start, end) of the URLs and e-mail addresses, without the punctuation behind them."""
+    spans = []
+    for match in _PROTECTED.finditer(text, start, end):
+        address = match[0].rstrip(_TRAILING)
+        spans.append((match.start(), match.start() + len(address)))
+    return spans
 
 
 def _chinese(text: str, start: int, end: int) -> list[int]:
-    """Where Chinese sentences end: behind their stop and what closes there, unless the sentence goes on."""
+    """Return where Chinese sentences end: behind their stop and closing marks, unless the sentence goes on."""
     cuts: list[int] = []
     for match in _CHINESE_END.finditer(text, start, end):
         place = match.end()
@@ -174,17 +188,20 @@ def _chinese(text: str, start: int, end: int) -> list[int]:
 
 
 def _spaced(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
-    """Where sentences end that are written with spaces between words: Punkt's ends, put right."""
+    """Yield where sentences with spaces between words end: Punkt's ends, corrected."""
     segment = text[start:end]
     ends = {stop for _, stop in tokenizer.span_tokenize(segment, realign_boundaries=False)}
     for stop in sorted(ends):
         closers = _CLOSERS.match(segment, stop)
         place = closers.end() if closers else stop
-        after = _SPACE.match(segment, place)
-        if after is None:
+        space = _SPACE.match(segment, place)
+        if space is None:
             continue
-        if closers and after["next"].islower() and (text[start + stop - 1] in "!?" or closers[0][-1] in ")]"):
-            continue  # "Why?" he asked. Look (it is there.) and see.
+        if closers and space["next"].islower():
+            if text[start + stop - 1] in "!?":
+                continue  # "Why?" he asked.
+            if closers[0][-1] in ")]":
+                continue  # Look (it is there.) and see.
         marker = _INNER_MARKER.search(segment, max(0, place - _NEAR), place)
         yield start + (marker.start("marker") if marker else place)
     for match in _ELLIPSIS.finditer(segment):
@@ -193,7 +210,7 @@ def _spaced(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
 
 
 def _joined(text: str, pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Join list markers to the piece after them, and pieces without any letter or digit to the one before."""
+    """Yield (start, end) of sentences: list markers go with the next piece, pieces without words with the last."""
     current: tuple[int, int] | None = None
     for start, end in pieces:
         if current is None:
@@ -212,7 +229,7 @@ def _joined(text: str, pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The span without white space around it, or None if there is nothing else."""
+    """Return the span without white space around it; None for white space alone."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

@@ -26,7 +26,7 @@ CJK_STOP = frozenset("的了是在和与及也就都而或于被把对为以之�
 
 
 def is_cjk(text: str) -> bool:
-    """Whether more than a fifth of the first 2,000 characters are Chinese or Japanese."""
+    """Say whether more than a fifth of the first 2,000 characters are Chinese or Japanese."""
     head = text[:2000]
     return not head.isascii() and len(_CJK_CHAR.findall(head)) * 5 > len(head.strip())
 
@@ -77,20 +77,28 @@ def _term(token: str) -> tuple[str, ...]:
     if _CJK_ONLY.match(token):
         if len(token) == 1:
             return () if token in CJK_STOP else (token,)
-        pairs = (token[i : i + 2] for i in range(len(token) - 1))
-        return tuple(p for p in pairs if p[0] not in CJK_STOP and p[1] not in CJK_STOP)
+        pairs = [token[start : start + 2] for start in range(len(token) - 1)]
+        return tuple(pair for pair in pairs if CJK_STOP.isdisjoint(pair))
     word = token.lower().replace("’", "'").removesuffix("'s").split("'")[0]
-    return () if word in STOP_WORDS or len(word) < 2 else (stem(word),)
+    if word in STOP_WORDS or len(word) < 2:
+        return ()
+    return (stem(word),)
 
 
 def terms(text: str) -> list[str]:
     """Return the content terms of a text in order: stems, character pairs and plain numbers."""
-    return [term for token in _TOKEN.findall(text) for term in _term(token)]
+    result: list[str] = []
+    for token in _TOKEN.findall(text):
+        result.extend(_term(token))
+    return result
 
 
 def _plain_number(token: str) -> str:
+    """Return a number without separators and without zeros that say nothing."""
     plain = token.replace(",", "").rstrip(".")
-    return plain.rstrip("0").rstrip(".") if "." in plain else plain.lstrip("0") or "0"
+    if "." in plain:
+        return plain.rstrip("0").rstrip(".")
+    return plain.lstrip("0") or "0"
 
 
 def numbers(text: str) -> set[str]:
@@ -101,8 +109,8 @@ def numbers(text: str) -> set[str]:
 def number_words(text: str) -> set[str]:
     """Return the numbers written in words (one to twelve, Chinese digits) as digits."""
     lowered = text.lower()
-    figures = {NUMBER_WORDS[word] for word in re.findall(r"[a-z]+", lowered) if word in NUMBER_WORDS}
-    return figures | {NUMBER_WORDS[ch] for ch in set(lowered) if ch in NUMBER_WORDS}
+    words = {*re.findall(r"[a-z]+", lowered), *lowered}
+    return {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
 
 
 def latin_names(text: str) -> set[str]:
@@ -112,16 +120,20 @@ def latin_names(text: str) -> set[str]:
         return {m.group().lower() for m in re.finditer(r"[A-Za-z][\w-]+", text)}
     names = set()
     for match in _NAME.finditer(text):
-        before = text[max(0, match.start() - 3) : match.start()].rstrip()
-        opens = (
-            not before
-            or before[-1] in ".!?:;\"'(“-*"
-            or "\n" in text[max(0, match.start() - 2) : match.start()]
-        )
+        if _opens_sentence(text, match.start()) and not match.group().isupper():
+            continue
         word = match.group().lower().replace("’", "'").removesuffix("'s")
-        if (not opens or match.group().isupper()) and word not in STOP_WORDS and len(word) > 1:
+        if word not in STOP_WORDS and len(word) > 1:
             names.add(word)
     return names
+
+
+def _opens_sentence(text: str, start: int) -> bool:
+    """Say whether a word may be the first of a sentence, by the three characters in front of it."""
+    prefix = text[max(0, start - 3) : start].rstrip()
+    if not prefix or prefix[-1] in ".!?:;\"'(“-*":
+        return True
+    return "\n" in text[max(0, start - 2) : start]
 
 
 def sentences(text: str) -> list[str]:
