@@ -44,18 +44,23 @@ def folded(text: str) -> str:
 
 
 def near(first: str, second: str) -> bool:
-    """Whether texts of letters and digits are near copies by their shingles; never if one is twice as long."""
+    """Say whether texts of letters and digits are near copies by their shingles; never if one is twice as long."""
     short, long = sorted(map(len, (first, second)))
-    if first == second or short < max(SHORT, long / 2):
-        return first == second
-    mine, theirs = (
-        {text[at : at + SHINGLE] for at in range(len(text) - SHINGLE + 1)} for text in (first, second)
-    )
-    return len(mine & theirs) >= ALIKE * len(mine | theirs)
+    if first == second:
+        return True
+    if short < max(SHORT, long / 2):
+        return False
+    first_shingles = _shingles(first)
+    second_shingles = _shingles(second)
+    return len(first_shingles & second_shingles) >= ALIKE * len(first_shingles | second_shingles)
+
+
+def _shingles(text: str) -> set[str]:
+    return {text[start : start + SHINGLE] for start in range(len(text) - SHINGLE + 1)}
 
 
 def embeddable(text: str) -> str:
-    """Return what of a text is embedded: endpoints refuse an empty one, and one that is much too long."""
+    """Return the part of a text that is embedded: endpoints refuse an empty text, and one that is much too long."""
     return text[:_LONGEST].strip() or "-"
 
 
@@ -89,33 +94,47 @@ class Ranking:
         likeness: Sequence[float] | None = None,
     ) -> list[int]:
         """Return the places of up to ``shown`` rows that fit into the room together, the most alike last."""
-        # Where it is known how alike vectors of the rows are (their ``likeness``), that ranking counts as much as
-        # BM25's. Left out are rows ``apart``, the row itself, and its near copies: rows of which all inputs are.
-        wanted, scores = set(words(self.text_of(row))), dict.fromkeys(range(len(self.rows)), 0.0)
-        for word in sorted(wanted & self._index.keys()):
-            held = self._index[word]
-            weight = math.log(1 + (len(self.rows) - len(held) + 0.5) / (len(held) + 0.5))
-            for place, count, longer in held:
-                scores[place] += weight * count / (count + _RISES * (1 - _LENGTH + _LENGTH * longer))
-        own = {name: folded(str(value)) for name, value in row.items()}
-        chosen, ranked = list[int](), sorted(scores, key=lambda place: (-round(scores[place], 9), place))
-        if likeness is not None:
-            alike = sorted(scores, key=lambda place: (-round(likeness[place], 6), place))
-            orders = [{place: at for at, place in enumerate(order)} for order in (ranked, alike)]
-            ranked.sort(key=lambda place: -sum(1 / (_FIRST + order[place]) for order in orders))
-        for place in ranked:
+        # With ``likeness``, how alike the vectors of the rows are, that ranking counts as much as BM25's. Left out are
+        # rows ``apart``, the row itself, and its near copies: rows of which all inputs are near.
+        letters_of_row = {name: folded(str(value)) for name, value in row.items()}
+        chosen: list[int] = []
+        for place in self._ranked(row, likeness):
             if len(chosen) == shown:
                 break
-            kept = sorted(self._letters[place].items(), key=lambda item: len(item[1]))
-            if (
-                place in apart
-                or self.sizes[place] > room
-                or all(near(own.get(name, ""), text) for name, text in kept)
-            ):
+            if place in apart or self.sizes[place] > room or self._is_near(place, letters_of_row):
                 continue
             chosen.append(place)
             room -= self.sizes[place]
         return chosen[::-1]
+
+    def _ranked(self, row: Mapping[str, Any], likeness: Sequence[float] | None) -> list[int]:
+        """Return the places of all rows, the most alike first."""
+        scores = self._scores(row)
+        by_words = sorted(scores, key=lambda place: (-round(scores[place], 9), place))
+        if likeness is None:
+            return by_words
+        by_vectors = sorted(scores, key=lambda place: (-round(likeness[place], 6), place))
+        joint_scores = dict.fromkeys(scores, 0.0)
+        for order in (by_words, by_vectors):
+            for rank, place in enumerate(order):
+                joint_scores[place] += 1 / (_FIRST + rank)
+        return sorted(by_words, key=lambda place: -joint_scores[place])
+
+    def _scores(self, row: Mapping[str, Any]) -> dict[int, float]:
+        """Return the BM25 score of each row, by its place."""
+        scores = dict.fromkeys(range(len(self.rows)), 0.0)
+        row_words = set(words(self.text_of(row)))
+        for word in sorted(row_words & self._index.keys()):
+            occurrences = self._index[word]
+            weight = math.log(1 + (len(self.rows) - len(occurrences) + 0.5) / (len(occurrences) + 0.5))
+            for place, count, length in occurrences:
+                scores[place] += weight * count / (count + _RISES * (1 - _LENGTH + _LENGTH * length))
+        return scores
+
+    def _is_near(self, place: int, letters_of_row: Mapping[str, str]) -> bool:
+        """Say whether all inputs of a kept row are near those of a row."""
+        inputs = sorted(self._letters[place].items(), key=lambda item: len(item[1]))  # short ones are quick
+        return all(near(letters_of_row.get(name, ""), text) for name, text in inputs)
 
     def text_of(self, row: Mapping[str, Any]) -> str:
         """Return the text by which a row is compared."""
@@ -123,15 +142,17 @@ class Ranking:
 
     @cached_property
     def _index(self) -> dict[str, list[tuple[int, int, float]]]:
-        """Word -> place, how often it stands there, and how much longer than the mean that row is."""
-        counted = [Counter(words(self.text_of(row))) for row in self.rows]
-        mean = sum(counts.total() for counts in counted) / max(1, len(counted)) or 1.0
+        """Word -> the place of each row that has it, how often, and the row's length over the mean length."""
+        counts_of_rows = [Counter(words(self.text_of(row))) for row in self.rows]
+        mean = sum(counts.total() for counts in counts_of_rows) / max(1, len(counts_of_rows)) or 1.0
         index: dict[str, list[tuple[int, int, float]]] = {}
-        for place, counts in enumerate(counted):
+        for place, counts in enumerate(counts_of_rows):
+            length = counts.total() / mean
             for word, count in counts.items():
-                index.setdefault(word, []).append((place, count, counts.total() / mean))
+                index.setdefault(word, []).append((place, count, length))
         return index
 
     @cached_property
     def _letters(self) -> list[dict[str, str]]:
+        """The letters and digits of each input of the kept rows."""
         return [{name: folded(str(value)) for name, value in row.items()} for row in self.rows]
