@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, load, say
 from .arguments.commands import COMMANDS, GROUPS, SECTIONS
+from .arguments.completion import SHELLS, completion_script
 from .errors import JuristError, StoppedError, why
 
 _EPILOG = """\
@@ -27,6 +28,7 @@ examples:
   jurist run may-answer --input rows.jsonl --output verdicts.jsonl
 
 jurist COMMAND --help has the options of a command, jurist --version the version.
+eval "$(jurist --completion bash)" completes them with TAB; zsh and fish, too.
 exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many rows
 failed or abstained; 130 Ctrl-C
 """
@@ -83,6 +85,7 @@ def build_parser() -> Parser:
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=14),
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    parser.add_argument("--completion", action=_Completion, choices=SHELLS, help=argparse.SUPPRESS)
     add_commands(parser, COMMANDS, GROUPS, SECTIONS)
     return parser
 
@@ -92,4 +95,10 @@ class _Version(argparse.Action):
         from importlib.metadata import version
 
         print(version("jurist"))  # noqa: T201 - this is the command's output
+        parser.exit()
+
+
+class _Completion(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, shell: Any, *_: Any) -> None:
+        print(completion_script(shell, COMMANDS), end="")  # noqa: T201 - this is the command's output
         parser.exit()

@@ -42,26 +42,42 @@ class Parser(argparse.ArgumentParser):
     kept: Mapping[str, Any] = {}  # what a file of settings says
     given: Sequence[str] = ()  # the words that were parsed last
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        self.general_actions: list[
+            argparse.Action
+        ] = []  # what argparse and :class:`Parser` declare, as ``--help``
+        self.option_actions: list[argparse.Action] = []  # the options of the command, once they are declared
+        super().__init__(*args, **settings)
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        """Declare an argument, and keep it."""
+        action = super().add_argument(*names, **settings)
+        self.general_actions.append(action)
+        return action
+
     def declare(self) -> None:
         """Declare the options of the command when they are needed: those of all commands take longer than most."""
         if self.command is None or self.declared:
             return
         self.declared = True
-        self.command.add(self)
-        if len(self._actions) <= _MANY:
+        self.option_actions = self.command.add(self)
+        if len(self.option_actions) < _MANY:
             return
-        self.rare = {action: action.help for action in self._actions if is_rare(self.command, action)}
-        for action in self.rare:
-            action.help = argparse.SUPPRESS
-        needed = [
-            f"{action.option_strings[-1]} {action.metavar}"
-            for action in self._actions
-            if action.required and action.option_strings
-        ]
-        named = [str(action.metavar) for action in self._actions if not action.option_strings]
-        self.usage = " ".join([self.prog.replace("%", "%%"), *named, *needed, "[OPTIONS]"])
-        more = f"list {len(self.rare)} more options, used now and then"
-        self.add_argument("--help-all", action=_HelpAll, nargs=0, help=more)
+        rare = {}
+        needed = []
+        positional = []
+        for action in self.option_actions:
+            if is_rare(self.command, action):
+                rare[action] = action.help
+                action.help = argparse.SUPPRESS
+            if not action.option_strings:
+                positional.append(str(action.metavar))
+            elif action.required:
+                needed.append(f"{action.option_strings[-1]} {action.metavar}")
+        self.rare = rare
+        self.usage = " ".join([self.prog.replace("%", "%%"), *positional, *needed, "[OPTIONS]"])
+        help_all = f"list {len(rare)} more options, used now and then"
+        self.add_argument("--help-all", action=_HelpAll, nargs=0, help=help_all)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
@@ -79,7 +95,9 @@ class Parser(argparse.ArgumentParser):
         return parsed, unknown
 
     def _meant(self, word: str) -> str:
-        options = [name for action in self._actions for name in action.option_strings]
+        options: list[str] = []
+        for action in (*self.option_actions, *self.general_actions):
+            options += action.option_strings
         name = word.partition("=")[0]
         if not name.startswith("--") or any(option.startswith(name) for option in options):
             return ""
@@ -95,15 +113,14 @@ class Parser(argparse.ArgumentParser):
         """Return the help: commands in their sections, or the options that are used every day, with what there is."""
         self.declare()
         if self.listed:
-            formatter = self._get_formatter()
-            formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+            formatter = self.formatter_class(prog=self.prog)
             formatter.add_text(self.description)
             for heading, commands in self.listed:
                 formatter.start_section(heading)
                 formatter.add_arguments(commands)
                 formatter.end_section()
             formatter.add_text(self.epilog)
-            return formatter.format_help()
+            return f"{self.format_usage()}\n{formatter.format_help()}"
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
@@ -140,6 +157,7 @@ def add_commands(
     top = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     within: dict[str, tuple[Parser, Any]] = {}
     kept = settings()
+    summaries: dict[str, str] = {}  # command or group -> its line in the help
     for command in commands:
         help, *examples = re.split(
             r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
@@ -149,15 +167,19 @@ def add_commands(
         if group:
             if group not in within:
                 about = groups.get(group, "") or _first_sentence(help)
+                summaries[group] = about
                 made = top.add_parser(group, help=about, description=f"{about[0].upper()}{about[1:]}.")
                 made.whole = group not in groups
                 within[group] = made, made.add_subparsers(title="actions", metavar="ACTION", required=True)
             actions, listed = within[group]
             actions.actions |= {name}
             actions.any_other = name if name.isupper() else actions.any_other
+        summary = _first_sentence(help)
+        if not group:
+            summaries[name] = summary
         parsing = listed.add_parser(
             name,
-            help=_first_sentence(help),
+            help=summary,
             description=help,
             epilog="".join(examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -172,10 +194,11 @@ def add_commands(
                 f"jurist {group} {name} --help" for name in sorted(made.actions - {made.any_other})
             )
             within[group][1].choices[made.any_other].epilog += f"\n\nSee also: {others}"
-    by_name = {action.dest: action for action in top._choices_actions}
-    parser.listed = [
-        (heading, [by_name[name] for name in names.split()]) for heading, names in sections.items()
-    ]
+    for heading, names in sections.items():
+        entries = []
+        for name in names.split():
+            entries.append(argparse.Action([], dest=name, metavar=name, help=summaries[name]))
+        parser.listed = [*parser.listed, (heading, entries)]
 
 
 class _HelpAll(argparse.Action):
@@ -257,7 +280,7 @@ def settings() -> Mapping[str, Any]:
 
 
 def in_front(
-    kept: Mapping[str, Any], command: type[Options], parser: argparse.ArgumentParser, arguments: Sequence[str]
+    kept: Mapping[str, Any], command: type[Options], parser: Parser, arguments: Sequence[str]
 ) -> list[str]:
     """Return the arguments of a command that names its model behind what a file says, which they override."""
     if not issubclass(command, (ModelOptions, ModelsOptions)):
@@ -266,7 +289,9 @@ def in_front(
     named = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     named.add_argument("--model", action="append", default=[])
     models = named.parse_known_args([*arguments])[0].model
-    flags = {flag: action for action in parser._actions for flag in action.option_strings}
+    flags: dict[str, argparse.Action] = {}
+    for action in parser.option_actions:
+        flags |= dict.fromkeys(action.option_strings, action)
     first = []
     for key, value in kept.items():
         of_another = models and models != [kept["model"]] and key in _OF_MODEL
@@ -275,12 +300,25 @@ def in_front(
         for flag, text in _options_of(key, value):
             if flag not in flags:
                 continue
-            try:
-                parser._get_values(flags[flag], [text])
-            except argparse.ArgumentError as error:
-                raise UsageError(f"{_FILE}: {key}: {error.message}") from error
+            _check_value_of(flags[flag], text, key)
             first.append(f"{flag}={text}")
     return [*first, *arguments]
+
+
+def _check_value_of(action: argparse.Action, text: str, key: str) -> None:
+    """Refuse a text in the file of settings that an option does not take."""
+    convert = action.type if callable(action.type) else str
+    try:
+        value = convert(text)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"{_FILE}: {key}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"{_FILE}: {key}: invalid {getattr(convert, '__name__', 'option')} value: {text!r}"
+        ) from error
+    if action.choices is not None and value not in action.choices:
+        hint = choices(text, map(str, action.choices))
+        raise UsageError(f"{_FILE}: {key}: there is no {text!r}; {hint}")
 
 
 def _options_of(key: str, value: Any) -> list[tuple[str, str]]:

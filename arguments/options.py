@@ -39,14 +39,15 @@ class Options:
         dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
-    def add(cls, parser: argparse.ArgumentParser) -> None:
-        """Declare the options: a command's own, then those of its groups in the order of its bases."""
+    def add(cls, parser: argparse.ArgumentParser) -> list[argparse.Action]:
+        """Declare the options, a command's own before those of its groups in the order of its bases; return them."""
+        actions: list[argparse.Action] = []
         exclusive: dict[str, Any] = {}
         declared = (item for item in fields(cls) if item.metadata)
         for item in sorted(declared, key=lambda item: _depth(cls, item.name)):
             settings = {**_typed(cls, item), **item.metadata}
             settings.pop("rare", None)
-            *flags, metavar = settings.pop("spec").split(" ")
+            metavar = settings.pop("spec").rpartition(" ")[2]
             for base in reversed(cls.__mro__):
                 settings["help"] = vars(base).get("helps", {}).get(item.name, settings["help"])
             if metavar:
@@ -56,13 +57,12 @@ class Options:
                 exclusive[group] = parser.add_mutually_exclusive_group()
             holder = exclusive.get(group, parser)
             if settings.pop("positional", False):
-                holder.add_argument(item.name, **settings)
+                actions.append(holder.add_argument(item.name, **settings))
             else:
-                own = [f"--{item.name.replace('_', '-')}"]
-                named = flags or (["-o", *own] if item.name == "output" else own)
                 if item.name == "output" and metavar not in ("DIR", "FOLDER"):
                     settings["type"] = file_name
-                holder.add_argument(*named, dest=item.name, **settings)
+                actions.append(holder.add_argument(*_flags(item), dest=item.name, **settings))
+        return actions
 
     @classmethod
     def of(cls, source: object, **others: Any) -> Self:
@@ -78,6 +78,27 @@ class Options:
                 if value is not None
             }
         )
+
+
+def _flags(item: Field[Any]) -> list[str]:
+    """Return the flags of an option, short ones first."""
+    spec: str = item.metadata[
+        "spec"
+    ]  # ``-o --output F``: flags, if there are others, and the name of the value
+    flags = spec.split(" ")[:-1]
+    if flags:
+        return flags
+    own_flag = f"--{item.name.replace('_', '-')}"
+    return ["-o", own_flag] if item.name == "output" else [own_flag]
+
+
+def option_flags(command: type[Options]) -> list[str]:
+    """Return the flags of all options of a command, as ``--gold``, without short ones."""
+    flags = []
+    for item in fields(command):
+        if item.metadata and not item.metadata.get("positional"):
+            flags.append(_flags(item)[-1])
+    return flags
 
 
 def file_name(text: str) -> str:

@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 import re
 import shlex
+import subprocess
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -176,3 +177,32 @@ def test_a_wrong_file_of_settings_is_one_line(
     assert (done.code, len(done.lines)) == (2, 1)
     assert done.err.startswith("error: jurist.toml")
     assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "completed"),
+    [
+        ("", "go", ["gold"]),
+        ("gold", "ch", ["check"]),
+        ("gold check fect", "--reje", ["--rejects"]),
+        ("compile", "--opti", ["--optimizer"]),
+        ("run", "jo", ["join"]),
+        ("run join", "--out", ["--output"]),
+    ],
+)
+def test_bash_completes_commands_actions_and_options(line: str, word: str, completed: list[str]) -> None:
+    words = " ".join(f"'{part}'" for part in ["jurist", *line.split(), word])
+    count = len(line.split()) + 1
+    script = f'COMP_WORDS=({words}); COMP_CWORD={count}; _jurist; echo "${{COMPREPLY[@]}}"'
+    source = cli("--completion", "bash").out + script
+    done = subprocess.run(["bash", "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == completed
+
+
+def test_every_command_is_completed_in_fish_and_zsh() -> None:
+    fish, zsh = cli("--completion", "fish").out, cli("--completion", "zsh").out
+    assert zsh.startswith("autoload -U +X bashcompinit")
+    for command in COMMANDS:
+        assert command.command.split()[0] in fish
+        assert command.command.split()[0] in zsh
+    assert "use one of bash, zsh, fish" in cli("--completion", "tcsh").err
