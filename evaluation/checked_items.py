@@ -43,13 +43,18 @@ class Check(pydantic.BaseModel, frozen=True):
         """Return what a check gave: a check, a bool, one of the words, or what has ``verdict`` and ``reason``."""
         if isinstance(written, cls):
             return written
-        reason = ""
+        verdict, reason = written, ""
         if hasattr(written, "get"):  # a mapping or a prediction
-            written, reason = written.get("verdict"), str(written.get("reason") or "")[:SHOWN]
-        word = ("no", "yes")[written] if isinstance(written, bool) else str(written).strip().lower()
+            verdict = written.get("verdict")
+            reason = str(written.get("reason") or "")[:SHOWN]
+        word = str(verdict).strip().lower()
+        if isinstance(verdict, bool):
+            word = "no"
+            if verdict:
+                word = "yes"
         if word in _WORDS:
             return cls.model_validate({"verdict": word, "reason": reason})
-        return cls(verdict="unusable", reason=reason or f"the verdict was {written!r}"[:SHOWN])
+        return cls(verdict="unusable", reason=reason or f"the verdict was {verdict!r}"[:SHOWN])
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,9 @@ class CheckedItem:
 
 def items_of(value: Value | None) -> tuple[CheckedItem, ...]:
     """Return a value as the items that it is; none for no value."""
-    return value if isinstance(value, tuple) else ()
+    if isinstance(value, tuple):
+        return value
+    return ()
 
 
 Items: TypeAlias = tuple[CheckedItem, ...]
@@ -110,37 +117,40 @@ class CheckedItems(Scale):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        names = ("validation_rate", *(f"{name}_rate" for name in self.checks))
+        names = ["validation_rate"]
+        names += [f"{name}_rate" for name in self.checks]
         size = len(names) + 1
-        return MappingProxyType(
-            {
-                name: Metric(name=name, statistics=pair_sums(self._sums, _share.given(place), size))
-                for place, name in enumerate(names)
-            }
-        )
+        metrics: dict[str, Metric] = {}
+        for place, name in enumerate(names):
+            metrics[name] = Metric(name=name, statistics=pair_sums(self._sums, _share.given(place), size))
+        return MappingProxyType(metrics)
 
     def _sums(self, gold: Items, value: Items) -> list[float]:
-        """Return the items that pass, those that pass each check, and how many there should be."""
-        yes = [[verdict == "yes" for verdict in item.verdicts] for item in value]
-        each = [float(sum(column)) for column in zip(*yes, strict=True)] or [0.0] * len(self.checks)
-        return [float(sum(map(all, yes))), *each, float(max(len(gold), len(value)))]
+        """Return how many items pass, how many pass each check, and how many there should be."""
+        sums = [float(sum(item.passed for item in value))]
+        for place in range(len(self.checks)):
+            sums.append(float(sum(item.verdicts[place] == "yes" for item in value)))
+        sums.append(float(max(len(gold), len(value))))
+        return sums
 
     def right(self, gold: Items, value: Items) -> bool:
-        passed, *_, wanted = self._sums(gold, value)
-        return passed == wanted
+        sums = self._sums(gold, value)
+        passing_items, expected_items = sums[0], sums[-1]
+        return passing_items == expected_items
 
     def similarity(self, gold: Items, value: Items) -> float:
         """The share of the verdicts that are the same, in [0, 1]."""
-        wanted, words = ([word for item in items for word in item.verdicts] for items in (gold, value))
-        same = sum(first == second for first, second in zip(wanted, words, strict=False))
-        return same / max(len(wanted), len(words), 1)
+        gold_verdicts = _verdicts_of(gold)
+        verdicts = _verdicts_of(value)
+        equal = sum(first == second for first, second in zip(gold_verdicts, verdicts, strict=False))
+        return equal / max(len(gold_verdicts), len(verdicts), 1)
 
     def wrong(self, gold: Items) -> Items:
         return ()
 
     @property
     def expected(self) -> Items:
-        """What is wanted of every document: all its items pass."""
+        """The items of a document for which nothing is left to be desired: as many as there should be, and all pass."""
         yes = tuple(Check(verdict="yes") for _ in self.checks)
         return (CheckedItem(content="null", checks=yes),) * self.items
 
@@ -153,9 +163,10 @@ class CheckedItems(Scale):
 
     def item(self, data: Any, verdicts: Any) -> CheckedItem:
         """Make an item of JSON values and what each check says of it. Raises ``ValueError`` for other checks."""
-        if not isinstance(verdicts, Mapping) or set(verdicts) != set(self.checks):
-            names = list(verdicts) if isinstance(verdicts, Mapping) else verdicts
-            raise ValueError(f"an item came with the checks {names}, not {list(self.checks)}")
+        if not isinstance(verdicts, Mapping):
+            raise ValueError(f"an item came with the checks {verdicts}, not {list(self.checks)}")
+        if set(verdicts) != set(self.checks):
+            raise ValueError(f"an item came with the checks {list(verdicts)}, not {list(self.checks)}")
         content = json.dumps(data, ensure_ascii=False)
         return CheckedItem(content=content, checks=tuple(Check.of(verdicts[name]) for name in self.checks))
 
@@ -168,28 +179,29 @@ class CheckedItems(Scale):
     def to_json(self, value: Value | None) -> Any:
         if value is None:
             return None
-        return [
-            {
-                "item": item.data,
-                "checks": {
-                    name: own.model_dump() for name, own in zip(self.checks, item.checks, strict=True)
-                },
-                "passed": item.passed,
-            }
-            for item in items_of(value)
-        ]
+        entries = []
+        for item in items_of(value):
+            checks = {}
+            for name, check in zip(self.checks, item.checks, strict=True):
+                checks[name] = check.model_dump()
+            entries.append({"item": item.data, "checks": checks, "passed": item.passed})
+        return entries
 
     def text(self, value: Value) -> str:
         return json.dumps(self.to_json(value), ensure_ascii=False)
 
     def failures(self, value: Value | None) -> list[str]:
         """Each check that does not say yes, with the item and the reason: ``supported: no: ...``."""
-        return [
-            f"{name}: {check.verdict}" + (f": {check.reason}" if check.reason else "")
-            for item in items_of(value)
-            for name, check in zip(self.checks, item.checks, strict=True)
-            if check.verdict != "yes"
-        ]
+        lines = []
+        for item in items_of(value):
+            for name, check in zip(self.checks, item.checks, strict=True):
+                if check.verdict == "yes":
+                    continue
+                line = f"{name}: {check.verdict}"
+                if check.reason:
+                    line += f": {check.reason}"
+                lines.append(line)
+        return lines
 
     def category(self, value: Value) -> str:
         """The checks that failed: what causes are grouped by."""
@@ -204,16 +216,19 @@ class CheckedItems(Scale):
         items = items_of(value)
         if not items:
             return "no usable item was written"
-        lines = [
-            f"written: {item.content[:SHOWN]}\nfailed: " + "; ".join(self.failures((item,)))
-            for item in items
-            if not item.passed
-        ]
-        short = [f"{len(items)} of {self.items} items were written"] if len(items) < self.items else []
-        return "\n".join([*lines, *short])
+        lines = []
+        for item in items:
+            if not item.passed:
+                failures = "; ".join(self.failures((item,)))
+                lines.append(f"written: {item.content[:SHOWN]}\nfailed: {failures}")
+        if len(items) < self.items:
+            lines.append(f"{len(items)} of {self.items} items were written")
+        return "\n".join(lines)
 
     def task_words(self) -> str:
-        number = "an item" if self.items == 1 else f"{self.items} items"
+        number = f"{self.items} items"
+        if self.items == 1:
+            number = "an item"
         checks = ", ".join(self.checks)
         return (
             f"it writes {number} from each input, checked for: {checks}; only what passes all of them counts"
@@ -243,29 +258,43 @@ class CheckedItems(Scale):
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         return None
 
-    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
         return ()
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         items = items_of(values[0])
-        yes = Counter(
-            f"{name}_yes"
-            for item in items
-            for name, verdict in zip(self.checks, item.verdicts, strict=True)
-            if verdict == "yes"
-        )
+        passes_by_check: Counter[str] = Counter()
+        for item in items:
+            for name, verdict in zip(self.checks, item.verdicts, strict=True):
+                if verdict == "yes":
+                    passes_by_check[f"{name}_yes"] += 1
         return {
             "items": len(items),
             "passed": sum(item.passed for item in items),
             "uncertain_items": sum("uncertain" in item.verdicts for item in items),
-            **yes,
+            **passes_by_check,
         }
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
         items = int(sums.get("items", 0))
-        rates = {name: sums.get(f"{name}_yes", 0) / items if items else None for name in self.checks}
-        counted = {name: int(sums.get(name, 0)) for name in ("passed", "uncertain_items")}
-        return {"items": items, **counted, "check_rates": rates}
+        rates: dict[str, float | None] = dict.fromkeys(self.checks)
+        if items:
+            for name in self.checks:
+                rates[name] = sums.get(f"{name}_yes", 0) / items
+        return {
+            "items": items,
+            "passed": int(sums.get("passed", 0)),
+            "uncertain_items": int(sums.get("uncertain_items", 0)),
+            "check_rates": rates,
+        }
+
+
+def _verdicts_of(items: Items) -> list[CheckWord]:
+    """Return what each check says of each item, one item after the other."""
+    verdicts: list[CheckWord] = []
+    for item in items:
+        verdicts.extend(item.verdicts)
+    return verdicts
 
 
 @Ratio

@@ -56,38 +56,52 @@ class ClosedLabels(Scale):
 
     @property
     def right_means(self) -> str:
-        return "right side of the positive labels" if self.positive else "exact label"
+        if self.positive:
+            return "right side of the positive labels"
+        return "exact label"
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        ratios = {**(CONFUSED if self.positive else {}), **_EXACT}
-        lowest = {"kappa": -1.0}
-        return MappingProxyType(
-            {name: confusion_metric(name, self, of, low=lowest.get(name, 0.0)) for name, of in ratios.items()}
-        )
+        ratios: dict[str, Ratio] = {}
+        if self.positive:
+            ratios.update(CONFUSED)
+        ratios.update(_EXACT)
+        metrics: dict[str, Metric] = {}
+        for name, ratio in ratios.items():
+            lowest = 0.0
+            if name == "kappa":
+                lowest = -1.0
+            metrics[name] = confusion_metric(name, self, ratio, low=lowest)
+        return MappingProxyType(metrics)
 
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
-        against_rest = {
-            label: ClosedLabels(self.labels, {label}) for label in self.labels if len(self.labels) > 1
-        }
-        return {
-            label: {name: confusion_metric(f"{name}_{label}", sides, of) for name, of in CONFUSED.items()}
-            for label, sides in against_rest.items()
-        }
+        metrics_by_label: dict[Label, dict[str, Metric]] = {}
+        if len(self.labels) == 1:
+            return metrics_by_label
+        for label in self.labels:
+            against_rest = ClosedLabels(self.labels, {label})
+            metrics_by_label[label] = {
+                name: confusion_metric(f"{name}_{label}", against_rest, ratio)
+                for name, ratio in CONFUSED.items()
+            }
+        return metrics_by_label
 
     def right(self, gold: Label, value: Label) -> bool:
-        return (gold in self.positive) == (value in self.positive) if self.positive else gold == value
+        if self.positive:
+            return (gold in self.positive) == (value in self.positive)
+        return gold == value
 
     def similarity(self, gold: Label, value: Label) -> float:
         return float(gold == value)
 
     def wrong(self, gold: Label) -> Label:
         """A label on the other side of the positive ones, if any are positive, else the next one."""
+        for label in self.labels:
+            if (label in self.positive) != (gold in self.positive):
+                return label
         place = self.labels.index(gold)
-        others = [*self.labels[place + 1 :], *self.labels[:place]] or [gold]
-        sided = [label for label in self.labels if (label in self.positive) != (gold in self.positive)]
-        return (sided or others)[0]
+        return self.labels[(place + 1) % len(self.labels)]
 
     def consensus(self, values: Sequence[Label]) -> Label | None:
         return majority(values)
@@ -98,7 +112,9 @@ class ClosedLabels(Scale):
 
     @property
     def weighted(self) -> tuple[tuple[Label, ...], ...]:
-        return (self.domain,) if len(self.labels) > 2 else ()
+        if len(self.labels) > 2:
+            return (self.domain,)
+        return ()
 
     @property
     def row_type(self) -> Any:
@@ -117,9 +133,12 @@ class ClosedLabels(Scale):
         if written in self.labels:
             return written
         folded = written.casefold()
-        same = [label for label in self.labels if label.casefold() == folded]
-        same = same or [label for label in self.labels if label.casefold() == SHORT.get(folded)]
-        return same[0] if len(same) == 1 else None
+        equal_labels = [label for label in self.labels if label.casefold() == folded]
+        if not equal_labels:
+            equal_labels = [label for label in self.labels if label.casefold() == SHORT.get(folded)]
+        if len(equal_labels) == 1:
+            return equal_labels[0]
+        return None
 
     def of_json(self, data: Any) -> Value:
         if data not in self.labels:
@@ -127,8 +146,10 @@ class ClosedLabels(Scale):
         return str(data)
 
     def task_words(self) -> str:
-        positive = f"\npositive class: {', '.join(sorted(self.positive))}" if self.positive else ""
-        return f"labels: {', '.join(self.labels)}{positive}"
+        words = f"labels: {', '.join(self.labels)}"
+        if self.positive:
+            words += f"\npositive class: {', '.join(sorted(self.positive))}"
+        return words
 
     def identity(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "positive": sorted(self.positive)}
@@ -137,15 +158,23 @@ class ClosedLabels(Scale):
         return "positive" if choice in self.positive else ""
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
-        about: dict[str, Any] = {"positive": self.positive, "order": self.labels, "weights": sampling.weights}
-        return decide(votes, samples=sampling.samples, threshold=sampling.needed, **about)
+        return decide(
+            votes,
+            samples=sampling.samples,
+            threshold=sampling.needed,
+            positive=self.positive,
+            order=self.labels,
+            weights=sampling.weights,
+        )
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
         if not self.positive:
             return None
-        total = math.fsum(shares.values())  # exact: a set has another order in every process
-        positive = math.fsum(shares.get(label, 0.0) for label in self.positive)
-        return positive / total if total > 0 else None
+        # The sums are exact, as a set has another order in every process.
+        total = math.fsum(shares.values())
+        if total <= 0:
+            return None
+        return math.fsum(shares.get(label, 0.0) for label in self.positive) / total
 
     @property
     def voting_rule(self) -> str:
@@ -157,51 +186,69 @@ class ClosedLabels(Scale):
         )
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
-        counts, total = Counter(values), len(values)
-        positive = sum(counts[label] for label in self.positive)
+        counts = Counter(values)
         labels = {label: counts[label] for label in self.labels}
-        return {"labels": labels, "positive": positive / total if total and self.positive else None}
+        positive_share = None
+        if values and self.positive:
+            positive_share = sum(counts[label] for label in self.positive) / len(values)
+        return {"labels": labels, "positive": positive_share}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         return [any(value in self.positive for value in case.known) for case in cases]
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        return [
-            str(case.gold[0]) if case.gold and len(case.gold) == 1 else "found" if positive else "none"
-            for case, positive in zip(cases, self.sides(cases), strict=True)
-        ]
+        strata = []
+        for case, is_positive in zip(cases, self.sides(cases), strict=True):
+            stratum = "none"
+            if case.gold and len(case.gold) == 1:
+                stratum = str(case.gold[0])
+            elif is_positive:
+                stratum = "found"
+            strata.append(stratum)
+        return strata
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         """A lack if one of the two sides has no label, or, where there are no sides, if there is one label only."""
         if not self.positive:
             return super().check_part(cases)
-        known = {value for case in cases for value in case.known}
-        words = f"all {self.noun}s are {' or '.join(sorted(map(str, known)))}"
-        for side, name in ((self.positive, "positive"), ({*self.labels} - self.positive, "negative")):
-            if not known & side:
+        gold_labels: set[Value] = set()
+        for case in cases:
+            gold_labels.update(case.known)
+        words = f"all {self.noun}s are {' or '.join(sorted(map(str, gold_labels)))}"
+        negative = set(self.labels) - self.positive
+        for side, name in ((self.positive, "positive"), (negative, "negative")):
+            if not gold_labels & side:
                 return Lack(what=name, noun=self.noun, said=words, wanted=" or ".join(sorted(side)))
         return None
 
-    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
-        counts = Counter(known)
+    def usual(self, golds: Sequence[Value]) -> Sequence[Value]:
+        counts = Counter(golds)
         return sorted(self.labels, key=lambda label: -counts[label])
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        positive = {"positive": any(value in self.positive for value in values)} if self.positive else {}
-        return {**counts, **positive}
+        tally = dict(counts)
+        if self.positive:
+            tally["positive"] = any(value in self.positive for value in values)
+        return tally
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        every = {**({"positive": 0} if self.positive else {}), **sums}
-        return {name: int(count) for name, count in every.items()}
+        totals: dict[str, int] = {}
+        if self.positive:
+            totals["positive"] = 0
+        for name, count in sums.items():
+            totals[name] = int(count)
+        return totals
 
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:
     """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,)."""
     # Its bounds are exact, but for macro F1 and kappa of three labels or more: there they are all wrong and all right.
     size = len(kind.labels)
-    positive = np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)
+    positive = np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)  # (K,)
     place = {label: code for code, label in enumerate(kind.labels)}
-    cells = np.eye(size * size).tolist()
+    cells = np.eye(
+        size * size
+    ).tolist()  # row gold * K + answer has its 1 in that cell of the flattened matrix
 
     def parts(sums: Floats) -> tuple[Floats, Floats]:
         return of.parts(sums.reshape(*sums.shape[:-1], size, size), positive)
@@ -216,8 +263,11 @@ def _of_positive(side: Ratio) -> Ratio:
     """Turn a quotient of hits, gold and found into one of confusion matrices (..., K, K) and positive labels (K,)."""
 
     def parts(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-        gold, answered = counts[..., positive, :].sum(axis=-2), counts[..., positive].sum(axis=(-2, -1))
-        return side.parts(np.stack([gold[..., positive].sum(axis=-1), gold.sum(axis=-1), answered], axis=-1))
+        answers_to_positive = counts[..., positive, :].sum(axis=-2)  # (..., K)
+        hits = answers_to_positive[..., positive].sum(axis=-1)
+        gold = answers_to_positive.sum(axis=-1)
+        found = counts[..., positive].sum(axis=(-2, -1))
+        return side.parts(np.stack([hits, gold, found], axis=-1))
 
     return Ratio(parts)
 
@@ -286,7 +336,9 @@ class Preferences(ClosedLabels):
     @property
     def undecided(self) -> Value | None:
         """What is said of equals: a tie if it is an answer, else nothing usable."""
-        return TIE if TIE in self.labels else None
+        if TIE in self.labels:
+            return TIE
+        return None
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         return most_preferred(votes, self.labels, sampling.samples, self.undecided)
@@ -301,7 +353,9 @@ class Preferences(ClosedLabels):
     @property
     def outcome(self) -> str:
         """What equals are, in words."""
-        return "a tie" if self.undecided else "no usable answer"
+        if self.undecided:
+            return "a tie"
+        return "no usable answer"
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
         counts = Counter(values)
@@ -321,13 +375,20 @@ class Preferences(ClosedLabels):
         return {FIRST: self.first, SECOND: self.second}.get(choice, "")
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        return {**counts, **({} if values[0] is None else {str(values[0]): 1})}
+        tally = dict(counts)
+        if values[0] is not None:
+            tally[str(values[0])] = 1
+        return tally
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        return {**{name: int(sums.get(name, 0)) for name in self.labels}, **self.proof_facts(sums)}
+        totals: dict[str, Any] = {name: int(sums.get(name, 0)) for name in self.labels}
+        totals.update(self.proof_facts(sums))
+        return totals
 
     def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
         """The position bias (None without a choice) and the contradictions."""
         places = sums.get("places", 0)
-        bias = sums.get("first_place", 0) / places if places else None
+        bias = None
+        if places:
+            bias = sums.get("first_place", 0) / places
         return {"position_bias": bias, "contradictions": int(sums.get("contradictions", 0))}

@@ -7,7 +7,6 @@ A value says which criterion it is of, so that pooled values of all criteria are
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ import scipy
 
 from ..cases import Case, Value, Values
 from .intervals import Interval
-from .metrics import Metric, Statistics
+from .metrics import Metric, Statistics, Sums
 from .paired import Direction, Paired, compare_pair, holm, holm_levels
 from .rows import Row
 from .scale import Lack, Scale
@@ -29,7 +28,7 @@ MEAN: Final = "mean"
 
 @dataclass(frozen=True, order=True)
 class Rated:
-    """What is said of one criterion."""
+    """A value of one criterion."""
 
     criterion: str
     value: Value
@@ -51,12 +50,13 @@ class CriteriaScale(Scale):
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """``mean``, and those of each criterion as ``criterion.metric``."""
-        parts: dict[str, dict[str, Metric]] = {
-            MEAN: {name: scale.metrics[scale.default] for name, scale in self.scales.items()}
-        }
-        for name, scale in self.scales.items():
-            parts |= {f"{name}.{key}": {name: metric} for key, metric in scale.metrics.items()}
-        return MappingProxyType({name: joint_metric(name, self, each) for name, each in parts.items()})
+        defaults = {criterion: scale.metrics[scale.default] for criterion, scale in self.scales.items()}
+        metrics = {MEAN: joint_metric(MEAN, self, defaults)}
+        for criterion, scale in self.scales.items():
+            for key, metric in scale.metrics.items():
+                name = f"{criterion}.{key}"
+                metrics[name] = joint_metric(name, self, {criterion: metric})
+        return MappingProxyType(metrics)
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -64,19 +64,25 @@ class CriteriaScale(Scale):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        each = (f"{name}.{key}" for name, scale in self.scales.items() for key in scale.shown)
-        return (MEAN, *each)
+        names = [MEAN]
+        for criterion, scale in self.scales.items():
+            names.extend(f"{criterion}.{key}" for key in scale.shown)
+        return tuple(names)
 
     @property
     def domain(self) -> tuple[Any, ...]:
-        if not all(scale.domain for scale in self.scales.values()):
-            return ()
-        return tuple(Rated(name, value) for name, scale in self.scales.items() for value in scale.domain)
+        values: list[Rated] = []
+        for criterion, scale in self.scales.items():
+            if not scale.domain:
+                return ()
+            values.extend(Rated(criterion, value) for value in scale.domain)
+        return tuple(values)
 
     @property
     def right_means(self) -> str:
-        every = all(scale.right_means for scale in self.scales.values())
-        return "right by its own criterion" if every else ""
+        if all(scale.right_means for scale in self.scales.values()):
+            return "right by its own criterion"
+        return ""
 
     def right(self, gold: Rated, value: Rated) -> bool | None:
         return self.scales[gold.criterion].right(gold.value, value.value)
@@ -92,19 +98,25 @@ class CriteriaScale(Scale):
     def consensus(self, values: Sequence[Rated]) -> Rated | None:
         if not values:
             return None
-        name = values[0].criterion
-        agreed = self.scales[name].consensus([value.value for value in values])
-        return None if agreed is None else Rated(name, agreed)
+        criterion = values[0].criterion
+        consensus = self.scales[criterion].consensus([value.value for value in values])
+        if consensus is None:
+            return None
+        return Rated(criterion, consensus)
 
     @property
     def expects(self) -> str:
         return "; ".join(f"{name}: {scale.expects}" for name, scale in self.scales.items())
 
     def cell(self, written: str) -> Any:
-        """What a text such as ``grounded: true`` says, as a row has it."""
-        name, _, text = written.partition(":")
-        value = self.scales[name].cell(text.strip()) if name in self.scales else None
-        return None if value is None else {name: value}
+        """The value of a text such as ``grounded: true``, as a row has it."""
+        criterion, _, text = written.partition(":")
+        if criterion not in self.scales:
+            return None
+        value = self.scales[criterion].cell(text.strip())
+        if value is None:
+            return None
+        return {criterion: value}
 
     def of_json(self, data: Any) -> Rated:
         if not isinstance(data, Mapping) or len(data) != 1 or not (data.keys() <= self.scales.keys()):
@@ -122,9 +134,11 @@ class CriteriaScale(Scale):
         return f"{value.criterion}: {self.scales[value.criterion].text(value.value)}"
 
     def task_words(self) -> str:
-        return "\n".join(
-            f"{name}: " + scale.task_words().replace("\n", "; ") for name, scale in self.scales.items()
-        )
+        lines = []
+        for criterion, scale in self.scales.items():
+            words = scale.task_words().replace("\n", "; ")
+            lines.append(f"{criterion}: {words}")
+        return "\n".join(lines)
 
     def identity(self) -> dict[str, Any]:
         return {"criteria": {name: scale.identity() for name, scale in self.scales.items()}}
@@ -133,21 +147,33 @@ class CriteriaScale(Scale):
         return tuple((name, scale.expects) for name, scale in self.scales.items())
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Rated | None:
-        for name, own in self._by_criterion(votes).items():
-            value = self.scales[name].combine(own, _own_weights(name, sampling))
-            return None if value is None else Rated(name, value)
-        return None
+        votes_by_criterion = self._by_criterion(votes)
+        if not votes_by_criterion:
+            return None
+        criterion = next(
+            iter(votes_by_criterion)
+        )  # a unit is one criterion, so its votes are all of this one
+        weights = _criterion_weights(criterion, sampling)
+        value = self.scales[criterion].combine(votes_by_criterion[criterion], weights)
+        if value is None:
+            return None
+        return Rated(criterion, value)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether that holds of the criterion that votes are of; before any vote, only with no sample left."""
-        cast = self._by_criterion(votes).items()
-        return left == 0 or any(self.scales[name].is_decided(own, left, sampling) for name, own in cast)
+        """Whether the criterion that votes are of is decided; before any vote, only with no sample left."""
+        if left == 0:
+            return True
+        for criterion, criterion_votes in self._by_criterion(votes).items():
+            if self.scales[criterion].is_decided(criterion_votes, left, sampling):
+                return True
+        return False
 
     def _by_criterion(self, votes: Mapping[Any, Any]) -> dict[str, dict[Any, Any]]:
-        by_name: dict[str, dict[Any, Any]] = {}
+        """Return votes, or shares, of plain values by the criterion that they are of."""
+        votes_by_criterion: dict[str, dict[Any, Any]] = {}
         for value, count in votes.items():
-            by_name.setdefault(value.criterion, {})[value.value] = count
-        return by_name
+            votes_by_criterion.setdefault(value.criterion, {})[value.value] = count
+        return votes_by_criterion
 
     @property
     def has_probabilities(self) -> bool:
@@ -155,73 +181,100 @@ class CriteriaScale(Scale):
 
     @property
     def weighted(self) -> tuple[tuple[Rated, ...], ...]:
-        return tuple(
-            tuple(Rated(name, label) for label in scale.domain)
-            for name, scale in self.scales.items()
-            if scale.has_probabilities
-        )
+        weighted_sets = []
+        for criterion, scale in self.scales.items():
+            if scale.has_probabilities:
+                weighted_sets.append(tuple(Rated(criterion, label) for label in scale.domain))
+        return tuple(weighted_sets)
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
-        each = [self.scales[name].probability(own) for name, own in self._by_criterion(shares).items()]
-        return each[0] if each else None
+        for criterion, criterion_shares in self._by_criterion(shares).items():
+            return self.scales[criterion].probability(criterion_shares)
+        return None
 
     def describe(self, values: Sequence[Rated]) -> dict[str, Any]:
-        return {name: scale.describe(_own(name, values)) for name, scale in self.scales.items()}
+        descriptions = {}
+        for criterion, scale in self.scales.items():
+            descriptions[criterion] = scale.describe(_plain_values(criterion, values))
+        return descriptions
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        each = [scale.strata(self.cases(name, cases)) for name, scale in self.scales.items()]
-        return [", ".join(parts) for parts in zip(*each, strict=True)]
+        strata_by_criterion = []
+        for criterion, scale in self.scales.items():
+            strata_by_criterion.append(scale.strata(self.cases(criterion, cases)))
+        return [", ".join(strata) for strata in zip(*strata_by_criterion, strict=True)]
 
     def cases(self, name: str, cases: Sequence[Case]) -> list[Case]:
-        """Cases with the gold of one criterion alone."""
+        """Return cases with the gold of one criterion alone."""
         place = list(self.scales).index(name)
-
-        def own(values: Values | None) -> Values | None:
-            value = values[place] if values else None
-            return None if value is None else (value.value,)
-
-        return [replace(case, gold=own(case.gold), ratings={}, spans=()) for case in cases]
+        cases_of_criterion = []
+        for case in cases:
+            gold: Values | None = None
+            if case.gold:
+                value = case.gold[place]
+                if value is not None:
+                    gold = (value.value,)
+            cases_of_criterion.append(replace(case, gold=gold, ratings={}, spans=()))
+        return cases_of_criterion
 
     def rows(self, name: str, rows: Sequence[Row]) -> list[Row]:
-        """Rows with what people and the judge said of one criterion alone."""
+        """Return rows with the gold and the answer of one criterion alone."""
         place = list(self.scales).index(name)
 
-        def own(values: Values) -> Values:
+        def plain_value(values: Values) -> Values:
             value = values[place]
-            return (None if value is None else value.value,)
+            if value is None:
+                return (None,)
+            return (value.value,)
 
-        return [replace(row, gold=own(row.gold), predicted=own(row.predicted)) for row in rows]
+        return [
+            replace(row, gold=plain_value(row.gold), predicted=plain_value(row.predicted)) for row in rows
+        ]
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         for name, scale in self.scales.items():
-            own = [case for case in self.cases(name, cases) if case.known]
-            if own and (lack := scale.check_part(own)):
+            labelled_cases = [case for case in self.cases(name, cases) if case.known]
+            if not labelled_cases:
+                continue
+            lack = scale.check_part(labelled_cases)
+            if lack:
                 return replace(lack, said=f"{name}: {lack.said}")
         return None
 
-    def usual(self, known: Sequence[Rated]) -> Sequence[Rated]:
-        each = {name: scale.usual(_own(name, known)) for name, scale in self.scales.items()}
-        return [Rated(name, value) for name, values in each.items() for value in values]
+    def usual(self, golds: Sequence[Rated]) -> Sequence[Rated]:
+        constants: list[Rated] = []
+        for criterion, scale in self.scales.items():
+            for value in scale.usual(_plain_values(criterion, golds)):
+                constants.append(Rated(criterion, value))
+        return constants
 
     def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:
-        name, judged = f"{gold.criterion}: ", None if value is None else value.value
-        return name + self.scales[gold.criterion].feedback(text.removeprefix(name), gold.value, judged)
+        prefix = f"{gold.criterion}: "
+        plain_value = None
+        if value is not None:
+            plain_value = value.value
+        scale = self.scales[gold.criterion]
+        return prefix + scale.feedback(text.removeprefix(prefix), gold.value, plain_value)
 
     def truth(self, text: str, gold: Rated) -> str:
-        name = f"{gold.criterion}: "
-        return name + self.scales[gold.criterion].truth(text.removeprefix(name), gold.value)
+        prefix = f"{gold.criterion}: "
+        return prefix + self.scales[gold.criterion].truth(text.removeprefix(prefix), gold.value)
 
 
-def _own_weights(name: str, sampling: Sampling) -> Sampling:
+def _criterion_weights(name: str, sampling: Sampling) -> Sampling:
     """Return a sampling with the weights of one criterion's labels alone; they are kept under ``criterion: label``."""
     if sampling.weights is None:
         return sampling
     prefix = f"{name}: "
-    own = {key.removeprefix(prefix): w for key, w in sampling.weights.items() if key.startswith(prefix)}
-    return replace(sampling, weights=own)
+    weights: dict[str, float] = {}
+    for key, weight in sampling.weights.items():
+        if key.startswith(prefix):
+            weights[key.removeprefix(prefix)] = weight
+    return replace(sampling, weights=weights)
 
 
-def _own(name: str, values: Sequence[Rated]) -> list[Value]:
+def _plain_values(name: str, values: Sequence[Rated]) -> list[Value]:
+    """Return the values of one criterion, without its name."""
     return [value.value for value in values if value.criterion == name]
 
 
@@ -264,88 +317,99 @@ def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str,
     """Yield each criterion that people labelled, its scale, and the rows cut to it; nothing without criteria."""
     if not isinstance(scale, CriteriaScale):
         return
-    for name, own in scale.scales.items():
-        cut: list[Sequence[Row]] = [scale.rows(name, rows) for rows in sets]
-        if any(row.labelled for row in cut[0]):
-            yield name, own, cut
+    for criterion, criterion_scale in scale.scales.items():
+        criterion_rows: list[Sequence[Row]] = [scale.rows(criterion, rows) for rows in sets]
+        if any(row.labelled for row in criterion_rows[0]):
+            yield criterion, criterion_scale, criterion_rows
 
 
 def by_criterion(
     scale: Scale, first: Sequence[Row], second: Sequence[Row], *, seed: int, tested: float
 ) -> dict[str, Criterion]:
     """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""
-    pairs: dict[str, tuple[Paired, int]] = {}
-    for name, own, cut in labelled_criteria(scale, first, second):
-        units = encode(own, *cut)
-        pair = compare_pair(units, own.metrics[own.default], seed=seed, tested=tested)
-        pairs[name] = pair, len(units.gold)
-    better = {name: pair.permutation.better for name, (pair, _) in pairs.items()}
-    worse = {name: pair.permutation.worse for name, (pair, _) in pairs.items()}
-    corrected = holm(better), holm(worse)
-    levels = holm_levels(better, tested), holm_levels(worse, tested)
-    return {
-        name: Criterion(
+    pairs: dict[str, Paired] = {}
+    units_labelled: dict[str, int] = {}
+    for name, criterion_scale, criterion_rows in labelled_criteria(scale, first, second):
+        units = encode(criterion_scale, *criterion_rows)
+        metric = criterion_scale.metrics[criterion_scale.default]
+        pairs[name] = compare_pair(units, metric, seed=seed, tested=tested)
+        units_labelled[name] = len(units.gold)
+    p_better = {name: pair.permutation.better for name, pair in pairs.items()}
+    p_worse = {name: pair.permutation.worse for name, pair in pairs.items()}
+    corrected_better, corrected_worse = holm(p_better), holm(p_worse)
+    levels_better, levels_worse = holm_levels(p_better, tested), holm_levels(p_worse, tested)
+    criteria: dict[str, Criterion] = {}
+    for name, pair in pairs.items():
+        criteria[name] = Criterion(
             **vars(pair),
-            units=units,
-            corrected=(corrected[0][name], corrected[1][name]),
-            levels=(levels[0][name], levels[1][name]),
+            units=units_labelled[name],
+            corrected=(corrected_better[name], corrected_worse[name]),
+            levels=(levels_better[name], levels_worse[name]),
         )
-        for name, (pair, units) in pairs.items()
-    }
+    return criteria
 
 
 def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]) -> Metric:
     """Return the mean of a metric of each of some criteria, of those of them that have a unit."""
-    each = list(parts.values())
+    metrics = list(parts.values())
 
     def statistics(units: Units) -> Statistics:
-        cut = [(metric, units_of(criterion, criteria, units)) for criterion, metric in parts.items()]
-        labelled = [(metric, own) for metric, own in cut if len(own.gold)] or cut[:1]
-        several = [metric.statistics(own) for metric, own in labelled]
-        widths = [own.sums[0].shape[1] for own in several]
-        columns = [slice(*ends) for ends in pairwise(np.cumsum([0, *widths]))]
+        units_by_criterion = [(metric, units_of(name, criteria, units)) for name, metric in parts.items()]
+        labelled = [(metric, cut) for metric, cut in units_by_criterion if len(cut.gold)]
+        if not labelled:
+            labelled = units_by_criterion[:1]
+        statistics_by_criterion = [metric.statistics(cut) for metric, cut in labelled]
+        # The sums of the criteria stand beside each other: the columns of one lie between two ends.
+        ends = [0]
+        for part in statistics_by_criterion:
+            ends.append(ends[-1] + part.sums[0].shape[1])
 
         def value(sums: Floats) -> Floats:
-            values = [own.of(sums[..., its]) for own, its in zip(several, columns, strict=True)]
+            values = []
+            for number, part in enumerate(statistics_by_criterion):
+                values.append(part.of(sums[..., ends[number] : ends[number + 1]]))
             return np.asarray(np.mean(values, axis=0))
 
-        tables = zip(*(own.sums for own in several), strict=True)
-        return Statistics(
-            [
-                scipy.sparse.hstack(each, format="csr")
-                if any(map(scipy.sparse.issparse, each))
-                else np.hstack(each)
-                for each in tables
-            ],
-            value,
-        )
+        answer_sets = range(len(statistics_by_criterion[0].sums))
+        tables = []
+        for answer_set in answer_sets:
+            tables.append(_beside([part.sums[answer_set] for part in statistics_by_criterion]))
+        return Statistics(tables, value)
 
     return Metric(
         name=name,
         statistics=statistics,
-        low=min(metric.low for metric in each),  # people may have labelled that criterion alone
-        high=max(metric.high for metric in each),
-        higher_is_better=each[0].higher_is_better,
-        draws=min(metric.draws for metric in each),
-        divisible=all(metric.divisible for metric in each),
+        low=min(metric.low for metric in metrics),  # people may have labelled that criterion alone
+        high=max(metric.high for metric in metrics),
+        higher_is_better=metrics[0].higher_is_better,
+        draws=min(metric.draws for metric in metrics),
+        divisible=all(metric.divisible for metric in metrics),
     )
+
+
+def _beside(tables: Sequence[Sums]) -> Sums:
+    """Return one table with the columns of several, sparse where one of them is."""
+    if any(scipy.sparse.issparse(table) for table in tables):
+        return scipy.sparse.hstack(tables, format="csr")
+    return np.hstack(tables)
 
 
 def units_of(name: str, criteria: CriteriaScale, units: Units) -> Units:
     """Return the units of one criterion on its own scale, in all groups."""
     scale = criteria.scales[name]
     codes: dict[Value, int] = {value: code for code, value in enumerate(scale.domain)}
-    moved = np.full(len(units.values) + 1, MISSING, dtype=np.int64)  # the last one is that of MISSING
+    # The code of each value on the criterion's scale; the last place is that of MISSING, which is -1.
+    criterion_codes = np.full(len(units.values) + 1, MISSING, dtype=np.int64)
     values: Any = units.values
     for code, value in enumerate(values):
         if value.criterion == name:
-            moved[code] = codes.setdefault(value.value, len(codes))
-    kept = moved[units.gold] != MISSING
+            criterion_codes[code] = codes.setdefault(value.value, len(codes))
+    is_of_criterion = criterion_codes[units.gold] != MISSING
     return replace(
         units,
         kind=scale,
         values=tuple(codes),
-        gold=moved[units.gold[kept]],
-        predicted=moved[units.predicted[:, kept]],
-        group=units.group[kept],
+        gold=criterion_codes[units.gold[is_of_criterion]],
+        predicted=criterion_codes[units.predicted[:, is_of_criterion]],
+        group=units.group[is_of_criterion],
     )

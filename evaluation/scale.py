@@ -237,13 +237,13 @@ class Scale(Kind):
         words = f"all {self.noun}s are {' or '.join(values)}"
         return Lack(what="second", noun=self.noun, said=words, wanted="anything else")
 
-    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
         """The values of which the best constant answer is chosen, the likeliest first, by those of gold."""
-        return [value for value, _ in Counter(known).most_common(_USUAL)]
+        return [value for value, _ in Counter(golds).most_common(_USUAL)]
 
-    def constants(self, known: Sequence[Any]) -> Mapping[str, Value]:
+    def constants(self, golds: Sequence[Any]) -> Mapping[str, Value]:
         """The values of :meth:`usual` by what they are called: ``always "send"``."""
-        return {f"always {self._named(value)}": value for value in self.usual(known)}
+        return {f"always {self._named(value)}": value for value in self.usual(golds)}
 
     def _named(self, value: Value) -> str:
         text = json.dumps(self.to_json(value), ensure_ascii=False)

@@ -66,7 +66,10 @@ class Scores(Scale):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        return ("mean_deviation", "within_one", "within_deviation", *([self.top] if self.top else []))
+        names: tuple[str, ...] = ("mean_deviation", "within_one", "within_deviation")
+        if self.top:
+            names += (self.top,)
+        return names
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -100,8 +103,16 @@ class Scores(Scale):
 
     def _moments(self, gold: float, value: float) -> tuple[float, ...]:
         """Return the terms of quadratic kappa's sums, of gold and value on a scale from 0 to 1."""
-        own, other = ((number - self.low) / (self.high - self.low) for number in (gold, value))
-        return 1.0, own, other, own * own, other * other, own * other
+        width = self.high - self.low
+        gold_share, value_share = (gold - self.low) / width, (value - self.low) / width
+        return (
+            1.0,
+            gold_share,
+            value_share,
+            gold_share * gold_share,
+            value_share * value_share,
+            gold_share * value_share,
+        )
 
     def _within(self, most: float) -> Any:
         near = most + 1e-9 * (self.high - self.low)
@@ -127,7 +138,10 @@ class Scores(Scale):
 
     @property
     def expects(self) -> str:
-        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
+        number = "number"
+        if self.whole:
+            number = "whole number"
+        return f"a {number} from {self.low:g} to {self.high:g}"
 
     def cell(self, written: str) -> Any:
         return number_within(self.low, self.high, self.whole, pointed(written))
@@ -170,80 +184,101 @@ class Scores(Scale):
         """The score of a short scale, else the quarter of all given scores that it is in."""
         if self.choices:
             return super().strata(cases)
-        known = [case.known[0] for case in cases if case.known]
-        cuts = statistics.quantiles(known, n=_BINS) if len(known) > 1 else []
-        return [
-            str(sum(cut < case.known[0] for cut in cuts)) if case.known else "unlabelled" for case in cases
-        ]
+        scores = [case.known[0] for case in cases if case.known]
+        quartiles: list[float] = []
+        if len(scores) > 1:
+            quartiles = statistics.quantiles(scores, n=_BINS)
+        strata = []
+        for case in cases:
+            stratum = "unlabelled"
+            if case.known:
+                stratum = str(sum(quartile < case.known[0] for quartile in quartiles))
+            strata.append(stratum)
+        return strata
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
-        counts = Counter(map(self.text, values))
-        return {
-            "lowest": min(values, default=None),
-            "mean": statistics.fmean(values) if values else None,
-            "highest": max(values, default=None),
-            **({self.top: statistics.fmean(v >= self.high for v in values)} if self.top and values else {}),
-            **({"scores": {name: counts[name] for name in self.choices}} if self.choices else {}),
-        }
+        description: dict[str, Any] = {"lowest": None, "mean": None, "highest": None}
+        if values:
+            description = {"lowest": min(values), "mean": statistics.fmean(values), "highest": max(values)}
+            if self.top:
+                description[self.top] = statistics.fmean(value >= self.high for value in values)
+        if self.choices:
+            counts = Counter(map(self.text, values))
+            description["scores"] = {name: counts[name] for name in self.choices}
+        return description
 
-    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Value]) -> Sequence[Value]:
         """The median, the mean, and what else is on a short scale or divides the scores into ten parts."""
-        middle = (
-            [statistics.median(known), statistics.fmean(known)] if known else [(self.low + self.high) / 2]
-        )
-        parts = statistics.quantiles(known, n=10) if len(known) > 1 else []
-        others = [float(name) for name in self.choices] or parts
-        return list(dict.fromkeys(map(self.on_scale, (*middle, *others))))
+        numbers = [(self.low + self.high) / 2]
+        if golds:
+            numbers = [statistics.median(golds), statistics.fmean(golds)]
+        if self.choices:
+            numbers += [float(name) for name in self.choices]
+        elif len(golds) > 1:
+            numbers += statistics.quantiles(golds, n=10)
+        return list(dict.fromkeys(map(self.on_scale, numbers)))
 
     def on_scale(self, number: float) -> Value:
         """The nearest score, of a scale without steps to a hundredth of it."""
-        held = min(max(number, self.low), self.high)
+        within_ends = min(max(number, self.low), self.high)
         if self.whole:
-            return min(max(round(held), math.ceil(self.low)), math.floor(self.high))
+            return min(max(round(within_ends), math.ceil(self.low)), math.floor(self.high))
         digits = max(0, 2 - math.floor(math.log10(self.high - self.low)))
-        return min(max(round(held, digits), self.low), self.high)
+        return min(max(round(within_ends, digits), self.low), self.high)
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        return {} if values[0] is None else {"scored": 1, "score_sum": values[0]}
+        if values[0] is None:
+            return {}
+        return {"scored": 1, "score_sum": values[0]}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
         scored = sums.get("scored", 0)
-        return {"mean_score": sums["score_sum"] / scored if scored else None}
+        if not scored:
+            return {"mean_score": None}
+        return {"mean_score": sums["score_sum"] / scored}
 
 
 @Ratio
 def _quadratic_kappa(sums: Floats) -> tuple[Floats, Floats]:
-    count, gold, value, gold2, value2, both = np.moveaxis(sums, -1, 0)
-    error = gold2 + value2 - 2.0 * both
-    # what the error would be if the answers were paired with gold at random
-    chance = gold2 + value2 - quotient(2.0 * gold * value, count)
-    small = np.abs(chance) <= 1e-12 * np.maximum(1.0, gold2 + value2)
-    return np.where(small, 0.0, chance - error), np.where(small, 0.0, chance)
+    # Each of the six is of shape (...): the sums of Scores._moments.
+    count, gold, value, gold_squared, value_squared, product = np.moveaxis(sums, -1, 0)
+    squares = gold_squared + value_squared
+    error = squares - 2.0 * product
+    # The error would be this if the answers were paired with gold at random.
+    chance = squares - quotient(2.0 * gold * value, count)
+    no_chance = np.abs(chance) <= 1e-12 * np.maximum(1.0, squares)
+    return np.where(no_chance, 0.0, chance - error), np.where(no_chance, 0.0, chance)
 
 
 def _within_deviation(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
     """The share of deviations within one of their standard deviations of their mean (FAITHQA, Figure 3)."""
-    deviations, total = np.subtract(answered, gold), counts.sum(axis=-1, keepdims=True)
-    away = deviations - quotient(counts @ deviations[:, None], total)
-    spread = np.sqrt(quotient((counts * away**2).sum(axis=-1, keepdims=True), total))
-    return quotient((counts * (np.abs(away) <= spread + 1e-9)).sum(axis=-1), total[:, 0])
+    deviations = np.subtract(answered, gold)  # (P,)
+    total = counts.sum(axis=-1, keepdims=True)  # (B, 1)
+    from_mean = deviations - quotient(counts @ deviations[:, None], total)  # (B, P)
+    spread = np.sqrt(quotient((counts * from_mean**2).sum(axis=-1, keepdims=True), total))  # (B, 1)
+    is_within = np.abs(from_mean) <= spread + 1e-9
+    return quotient((counts * is_within).sum(axis=-1), total[:, 0])
 
 
 def _spearman(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
     """Pearson's correlation of mid-ranks, under counts (B, P) of pairs."""
-    total = counts.sum(axis=-1, keepdims=True)
-    own, other = (_ranks(counts, values) - (total + 1.0) / 2.0 for values in (gold, answered))
-    above = (counts * own * other).sum(axis=-1)
-    below = np.sqrt((counts * own**2).sum(axis=-1) * (counts * other**2).sum(axis=-1))
+    total = counts.sum(axis=-1, keepdims=True)  # (B, 1)
+    mean_rank = (total + 1.0) / 2.0
+    gold_ranks = _ranks(counts, gold) - mean_rank  # (B, P), as are the others
+    answer_ranks = _ranks(counts, answered) - mean_rank
+    above = (counts * gold_ranks * answer_ranks).sum(axis=-1)
+    gold_square, answer_square = ((counts * ranks**2).sum(axis=-1) for ranks in (gold_ranks, answer_ranks))
+    below = np.sqrt(gold_square * answer_square)
     return np.clip(quotient(above, np.where(below > 1e-9, below, 0.0)), -1.0, 1.0)
 
 
 def _ranks(counts: Floats, values: list[Any]) -> Floats:
-    """The mid-rank of each value, (B, P), where each counts as often as ``counts`` says."""
-    names, place = np.unique(np.array(values, dtype=np.float64), return_inverse=True)
-    places = np.arange(len(place))
-    sizes = counts @ scipy.sparse.csr_array(
-        (np.ones(len(place)), (places, place)), shape=(len(place), len(names))
+    """Return the mid-rank of each value, (B, P), where each counts as often as ``counts`` says."""
+    distinct_values, value_number = np.unique(np.array(values, dtype=np.float64), return_inverse=True)
+    pairs = np.arange(len(value_number))
+    is_value = scipy.sparse.csr_array(
+        (np.ones(len(value_number)), (pairs, value_number)), shape=(len(pairs), len(distinct_values))
     )
-    middle = np.cumsum(sizes, axis=-1) - sizes / 2.0 + 0.5
-    return np.asarray(middle[:, place])
+    sizes = counts @ is_value  # (B, distinct values): how often each value counts
+    mid_ranks = np.cumsum(sizes, axis=-1) - sizes / 2.0 + 0.5
+    return np.asarray(mid_ranks[:, value_number])

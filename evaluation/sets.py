@@ -36,9 +36,9 @@ import scipy
 
 from ..cases import Label, Value
 from ..errors import JuristError, UsageError
-from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
+from .metrics import SIDES, Metric, Ratios, Statistics, f1, mean_parts, pair_means, pair_sums
 from .scale import SHOWN, SIZES, Members, distinct
-from .units import Floats
+from .units import Floats, Units
 from .votes import Sampling, more_than_half, named_vote
 
 Set: TypeAlias = tuple[Label, ...]
@@ -67,29 +67,36 @@ class LabelSets(Members):
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         size = 3 * len(self.labels)
+
+        def by_label_and_unit(gold: Set, value: Set) -> list[float]:
+            return self._by_label(gold, value) + [1.0]
+
         statistics = {
-            "balanced_accuracy": pair_sums(
-                lambda gold, value: [*self._by_label(gold, value), 1.0], _balanced_accuracy, size + 1
-            ),
+            "balanced_accuracy": pair_sums(by_label_and_unit, _balanced_accuracy, size + 1),
             "micro_f1": pair_sums(_hits, f1, 3),
             "macro_f1": pair_sums(self._by_label, _macro_f1, size),
             "example_f1": pair_means(_example_f1),
             "exact_match": pair_means(lambda gold, value: float(gold == value)),
         }
-        return MappingProxyType({name: Metric(name=name, statistics=of) for name, of in statistics.items()})
+        return MappingProxyType(_named_metrics(statistics))
 
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
-        return {
-            label: {
-                name: Metric(name=f"{name}_{label}", statistics=pair_sums(partial(_cells, label), of, 3))
-                for name, of in SIDES.items()
-            }
-            for label in self.labels
-        }
+        metrics_by_label: dict[Label, dict[str, Metric]] = {}
+        for label in self.labels:
+            label_metrics = {}
+            for name, ratio in SIDES.items():
+                statistics = pair_sums(partial(_cells, label), ratio, 3)
+                label_metrics[name] = Metric(name=f"{name}_{label}", statistics=statistics)
+            metrics_by_label[label] = label_metrics
+        return metrics_by_label
 
     def _by_label(self, gold: Set, value: Set) -> list[float]:
-        return [cell for label in self.labels for cell in _cells(label, gold, value)]
+        """Return the cells of each label, one label after the other."""
+        cells: list[float] = []
+        for label in self.labels:
+            cells.extend(_cells(label, gold, value))
+        return cells
 
     def similarity(self, gold: Set, value: Set) -> float:
         return _example_f1(gold, value)
@@ -107,9 +114,14 @@ class LabelSets(Members):
 
     def cell(self, written: str) -> Any:
         text = written.strip()
-        names = _listed(text) if text.startswith("[") else [part.strip() for part in text.split(";")]
-        names = [] if names == [_NONE] and _NONE not in self.labels else names
-        return names if all(name in self.labels for name in names) else None
+        names: list[Any] = [part.strip() for part in text.split(";")]
+        if text.startswith("["):
+            names = _json_names(text)
+        if names == [_NONE] and _NONE not in self.labels:
+            names = []
+        if all(name in self.labels for name in names):
+            return names
+        return None
 
     def of_json(self, data: Any) -> Value:
         if not isinstance(data, list | tuple) or not all(item in self.labels for item in data):
@@ -117,7 +129,9 @@ class LabelSets(Members):
         return tuple(sorted(set(data)))
 
     def to_json(self, value: Any) -> Any:
-        return None if value is None else [label for label in self.labels if label in value]
+        if value is None:
+            return None
+        return [label for label in self.labels if label in value]
 
     def text(self, value: Any) -> str:
         return "; ".join(value) or _NONE
@@ -126,8 +140,13 @@ class LabelSets(Members):
         words = super().feedback(text, gold, value)
         if value is None:
             return words
-        parts = (("missing", {*gold} - {*value}), ("too many", {*value} - {*gold}))
-        return words + "".join(f"; {name}: {', '.join(sorted(some))}" for name, some in parts if some)
+        missing = sorted(set(gold) - set(value))
+        too_many = sorted(set(value) - set(gold))
+        if missing:
+            words += f"; missing: {', '.join(missing)}"
+        if too_many:
+            words += f"; too many: {', '.join(too_many)}"
+        return words
 
     def task_words(self) -> str:
         return f"labels (any number of them, or none): {', '.join(self.labels)}"
@@ -139,16 +158,21 @@ class LabelSets(Members):
         return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        # a label that is decided stays so: a further sample can neither take back a vote nor give two
+        # A label that is decided stays so: a further sample can neither take back a vote nor give two.
         return left == 0 or self.combine(votes, sampling) is not None
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
-        counts = Counter(label for value in values for label in value)
+        counts: Counter[Label] = Counter()
+        for value in values:
+            counts.update(value)
         labels = {label: counts[label] for label in self.labels}
         return {"labels": labels, "without_label": sum(not value for value in values)}
 
-    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
-        return list(dict.fromkeys([*super().usual(known), (), *((label,) for label in self.labels)]))
+    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
+        constants = list(super().usual(golds))
+        constants.append(())
+        constants.extend((label,) for label in self.labels)
+        return list(dict.fromkeys(constants))
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
         return dict.fromkeys(map(str, values[0] or ()), 1)
@@ -157,20 +181,34 @@ class LabelSets(Members):
         return {"labels": {label: int(sums.get(label, 0)) for label in self.labels}}
 
 
-def _listed(text: str) -> list[Any]:
+def _named_metrics(statistics: Mapping[str, Callable[[Units], Statistics]]) -> dict[str, Metric]:
+    """Return a metric of each name from its statistics."""
+    metrics: dict[str, Metric] = {}
+    for name, statistics_of in statistics.items():
+        metrics[name] = Metric(name=name, statistics=statistics_of)
+    return metrics
+
+
+def _json_names(text: str) -> list[Any]:
+    """Return the entries of a JSON list; a text that is none is one entry."""
     try:
         labels = json.loads(text)
     except (RecursionError, ValueError):
         return [text]
-    return labels if isinstance(labels, list) else [labels]
+    if isinstance(labels, list):
+        return labels
+    return [labels]
 
 
 def _cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
-    """Whether a label is in both, in gold, in the answer."""
-    return float(label in gold and label in value), float(label in gold), float(label in value)
+    """Return 1 or 0 each for a label: whether it is in both, in gold, in the answer."""
+    in_gold = label in gold
+    in_value = label in value
+    return float(in_gold and in_value), float(in_gold), float(in_value)
 
 
 def _hits(gold: Set, value: Set) -> tuple[float, float, float]:
+    """Return how many labels are in both, in gold, in the answer."""
     return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
 
 
@@ -181,18 +219,27 @@ def _macro_f1(sums: Floats) -> tuple[Floats, Floats]:
 
 @Ratios
 def _balanced_accuracy(sums: Floats) -> tuple[Floats, Floats]:
-    """Of sums of (in both, in gold, in the answer) of each label, and how many units there are."""
-    both, gold, answered = np.moveaxis(sums[..., :-1].reshape(*sums.shape[:-1], -1, 3), -1, 0)
-    without = sums[..., -1:] - gold
-    above = np.concatenate([both, without - answered + both], axis=-1)
-    sided = np.minimum(gold, without) > _ROUNDING * sums[..., -1:]
-    below = np.concatenate([np.where(sided, side, 0.0) for side in (gold, without)], axis=-1)
+    """Return the recalls of labels given and left out, from the cells of each label and the number of units."""
+    cells, units = sums[..., :-1], sums[..., -1:]
+    cells_by_label = cells.reshape(*sums.shape[:-1], -1, 3)
+    in_both, in_gold, in_answer = np.moveaxis(cells_by_label, -1, 0)  # (..., labels) each
+    out_of_gold = units - in_gold
+    out_of_both = out_of_gold - in_answer + in_both
+    # A label that all units of gold have, or none, has one recall only and counts for nothing.
+    has_both_sides = np.minimum(in_gold, out_of_gold) > _ROUNDING * units
+    above = np.concatenate([in_both, out_of_both], axis=-1)
+    below = np.concatenate(
+        [np.where(has_both_sides, in_gold, 0.0), np.where(has_both_sides, out_of_gold, 0.0)], axis=-1
+    )
     return mean_parts(above, below)
 
 
 def _example_f1(gold: Set, value: Set) -> float:
-    both, known, named = _hits(gold, value)
-    return 2.0 * both / (known + named) if known + named else 1.0
+    """Return the F1 of one set of labels against another; 1.0 of two empty ones."""
+    in_both, in_gold, in_answer = _hits(gold, value)
+    if in_gold + in_answer == 0.0:
+        return 1.0
+    return 2.0 * in_both / (in_gold + in_answer)
 
 
 Objects: TypeAlias = tuple[Any, ...]
@@ -232,42 +279,53 @@ class ObjectSets(Members):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        return {
-            name: Metric(name=name, statistics=pair_sums(self._sums, of, 3)) for name, of in SIDES.items()
-        }
+        statistics = {name: pair_sums(self._sums, ratio, 3) for name, ratio in SIDES.items()}
+        return _named_metrics(statistics)
 
     def _sums(self, gold: Objects, value: Objects | _Wrong) -> tuple[float, float, float]:
+        """Return the matched similarity, the objects of gold and the objects of the answer."""
         if isinstance(value, _Wrong):
             return 0.0, float(len(gold)), float(value.count)
-        return (
-            sum(similarity for _, _, similarity in self.match(gold, value)),
-            float(len(gold)),
-            float(len(value)),
-        )
+        matched = sum(similarity for _, _, similarity in self.match(gold, value))
+        return matched, float(len(gold)), float(len(value))
 
     def match(self, gold: Objects, value: Objects) -> list[tuple[int, int, float]]:
         """Return the best assignment: (place in gold, place in the answer, similarity above 0), by place in gold."""
-        known = self._known.get((gold, value))
-        if known is not None or not gold or not value:
-            return known or []
-        table = np.array([[self.same(own, other) for other in value] for own in gold], dtype=np.float64)
-        if not ((table >= 0.0) & (table <= 1.0)).all():
+        if not gold or not value:
+            return []
+        pairs = self._matched_pairs.get((gold, value))
+        if pairs is None:
+            pairs = self._assign(gold, value)
+            self._matched_pairs[gold, value] = pairs
+        return pairs
+
+    def _assign(self, gold: Objects, value: Objects) -> list[tuple[int, int, float]]:
+        """Return the assignment with the largest sum of similarities, without pairs that have nothing in common."""
+        similarities = np.zeros((len(gold), len(value)))
+        for row, gold_object in enumerate(gold):
+            for column, answer_object in enumerate(value):
+                similarities[row, column] = self.same(gold_object, answer_object)
+        if not ((similarities >= 0.0) & (similarities <= 1.0)).all():
             raise JuristError("the similarity of two objects is not in [0, 1]", hint="correct its function")
-        rows, columns = scipy.optimize.linear_sum_assignment(table, maximize=True)
-        pairs = zip(rows.tolist(), columns.tolist(), table[rows, columns].tolist(), strict=True)
-        return self._known.setdefault((gold, value), [pair for pair in pairs if pair[2] > 0.0])
+        rows, columns = scipy.optimize.linear_sum_assignment(similarities, maximize=True)
+        pairs = []
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+            similarity = float(similarities[row, column])
+            if similarity > 0.0:
+                pairs.append((row, column, similarity))
+        return pairs
 
     @cached_property
-    def _known(self) -> dict[tuple[Objects, Objects], list[tuple[int, int, float]]]:
-        # every metric, resample and candidate asks for the same pairs again, and an assignment takes its time
+    def _matched_pairs(self) -> dict[tuple[Objects, Objects], list[tuple[int, int, float]]]:
+        # Every metric, resample and candidate asks for the same pairs again, and an assignment takes its time.
         return {}
 
     def similarity(self, gold: Objects, value: Objects) -> float:
         """F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""
         if not gold and not value:
             return 1.0
-        matched, known, named = self._sums(gold, value)
-        return 2.0 * matched / (known + named)
+        matched, in_gold, in_value = self._sums(gold, value)
+        return 2.0 * matched / (in_gold + in_value)
 
     def wrong(self, gold: Objects) -> _Wrong:
         return _Wrong(max(1, len(gold)))
@@ -295,22 +353,24 @@ class ObjectSets(Members):
         if not isinstance(data, list | tuple):
             raise ValueError(f"no list of objects {data!r}"[:200])
         try:
-            plain = (
-                item.model_dump(mode="json") if isinstance(item, pydantic.BaseModel) else item
-                for item in data
-            )
-            objects = [self.model.model_validate(item) for item in plain]
+            texts = {self._canonical_text(item) for item in data}
         except pydantic.ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, first["loc"]))
             raise ValueError(f"no {self.model.__name__}: {place}: {first['msg']}") from error
-        texts = (
-            json.dumps(item.model_dump(mode="json"), sort_keys=True, ensure_ascii=False) for item in objects
-        )
-        return tuple(sorted(set(texts)))
+        return tuple(sorted(texts))
+
+    def _canonical_text(self, item: Any) -> str:
+        """Return an object as JSON with its fields in order; raises ``ValidationError`` for one that is none."""
+        if isinstance(item, pydantic.BaseModel):
+            item = item.model_dump(mode="json")
+        checked = self.model.model_validate(item)
+        return json.dumps(checked.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
 
     def to_json(self, value: Any) -> Any:
-        return None if value is None else [json.loads(text) for text in value]
+        if value is None:
+            return None
+        return [json.loads(text) for text in value]
 
     def text(self, value: Any) -> str:
         return json.dumps(self.to_json(value), ensure_ascii=False)
@@ -319,17 +379,28 @@ class ObjectSets(Members):
         return SIZES[min(2, len(value))]
 
     def truth(self, text: str, gold: Any) -> str:
-        named = "".join(f"\n- {item}" for item in gold) or " none"
-        return f'"{text[:SHOWN]}": people named{named}'
+        objects = " none"
+        if gold:
+            objects = "".join(f"\n- {item}" for item in gold)
+        return f'"{text[:SHOWN]}": people named{objects}'
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
         if value is None:
             return f"{self.truth(text, gold)}\njudged unusable"
-        alike = [pair for pair in self.match(gold, value) if pair[2] == 1.0]
-        known, named = {pair[0] for pair in alike}, {pair[1] for pair in alike}
-        lines = [f"- missing: {item}" for place, item in enumerate(gold) if place not in known]
-        lines += [f"- not named by people: {item}" for place, item in enumerate(value) if place not in named]
-        return "\n".join([f"{self.truth(text, gold)}\njudged:", *lines])
+        matched_golds: set[int] = set()
+        matched_answers: set[int] = set()
+        for gold_place, answer_place, similarity in self.match(gold, value):
+            if similarity == 1.0:
+                matched_golds.add(gold_place)
+                matched_answers.add(answer_place)
+        lines = [f"{self.truth(text, gold)}\njudged:"]
+        for place, item in enumerate(gold):
+            if place not in matched_golds:
+                lines.append(f"- missing: {item}")
+        for place, item in enumerate(value):
+            if place not in matched_answers:
+                lines.append(f"- not named by people: {item}")
+        return "\n".join(lines)
 
     def task_words(self) -> str:
         return f"answer: a list of any number of objects with {', '.join(self.names)}"
@@ -340,23 +411,36 @@ class ObjectSets(Members):
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         """The set that more than half of the samples give, else the one most similar to all; ``None`` of too few."""
-        drawn, needed = list(Counter(votes).elements()), more_than_half(sampling.samples)
-        if len(drawn) < needed:
+        samples = list(Counter(votes).elements())
+        majority_size = more_than_half(sampling.samples)
+        if len(samples) < majority_size:
             return None
-        whole = next((value for value, count in votes.items() if count >= needed), None)
-        if whole is not None:
-            return whole
-        return max(drawn, key=lambda value: sum(self.similarity(value, other) for other in drawn))
+        for value, count in votes.items():
+            if count >= majority_size:
+                return value
+
+        def similarity_to_all(value: Objects) -> float:
+            return sum(self.similarity(value, sample) for sample in samples)
+
+        return max(samples, key=similarity_to_all)
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
 
-    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
-        single = super().usual([(item,) for value in known for item in value])
-        return list(dict.fromkeys([*super().usual(known), (), *single]))
+    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
+        single_objects: list[Objects] = []
+        for gold in golds:
+            single_objects.extend((item,) for item in gold)
+        constants = list(super().usual(golds))
+        constants.append(())
+        constants.extend(super().usual(single_objects))
+        return list(dict.fromkeys(constants))
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
         return {"objects": len(values[0] or ()), "with_object": bool(values[0]), **counts}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        return {name: int(value) for name, value in {"objects": 0, "with_object": 0, **sums}.items()}
+        totals = {"objects": 0, "with_object": 0}
+        for name, value in sums.items():
+            totals[name] = int(value)
+        return totals
