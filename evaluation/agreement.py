@@ -79,50 +79,67 @@ def rater_agreement(
     groups: Sequence[str] | None = None,
 ) -> Agreement:
     """Compare raters, unit by unit."""
-    labels, every = _encoded(ratings, comparison)
-    compared = (every != MISSING).sum(axis=1) >= 2
-    codes, group = every[compared], np.array(range(len(every)) if groups is None else groups)[compared]
-    counts = _counts(codes, len(labels))
-    closed = comparison is None or bool(comparison.domain)
-    alike = np.eye(len(labels))
-    if comparison is not None and not closed:
-        alike = np.array([[comparison.similarity(first, second) for second in labels] for first in labels])
+    values, all_codes = _encoded(ratings, comparison)
+    has_two_ratings = (all_codes != MISSING).sum(axis=1) >= 2
+    codes = all_codes[has_two_ratings]  # (N, raters)
+    group_of_unit: Sequence[Any] = range(len(all_codes))  # each unit is a group of its own
+    if groups is not None:
+        group_of_unit = groups
+    group = np.array(group_of_unit)[has_two_ratings]
+    counts = _counts(codes, len(values))
+    is_closed = comparison is None or bool(comparison.domain)
+    similarity = np.eye(len(values))  # (K, K), of two values
+    table = []
+    if is_closed:
+        for code, label in enumerate(values):
+            times_given = (codes == code).sum(axis=0).tolist()
+            table.append(
+                LabelAgreement(
+                    label=str(label),
+                    given=dict(zip(ratings, times_given, strict=True)),
+                    specific=_specific_agreement(counts, code, group),
+                    alpha=_alpha_against_rest(counts, code, group),
+                )
+            )
+    elif comparison is not None:
+        for row, first in enumerate(values):
+            for column, second in enumerate(values):
+                similarity[row, column] = comparison.similarity(first, second)
     return Agreement(
         raters=tuple(ratings),
-        raw=_similarity(counts, group, alike),
-        pairs=_pairs(tuple(ratings), codes, group, alike, closed=closed),
-        alpha=_alpha(counts, group, (1.0 - alike) ** 2),
-        table=tuple(
-            LabelAgreement(
-                label=str(label),
-                given=dict(zip(ratings, (codes == code).sum(axis=0).tolist(), strict=True)),
-                **_against_rest(counts, code, group),
-            )
-            for code, label in enumerate(labels if closed else ())
-        ),
+        raw=_similarity(counts, group, similarity),
+        pairs=_pairs(tuple(ratings), codes, group, similarity, closed=is_closed),
+        alpha=_alpha(counts, group, (1.0 - similarity) ** 2),
+        table=tuple(table),
         units=len(codes),
-        skipped=len(every) - len(codes),
+        skipped=len(all_codes) - len(codes),
         groups=len(set(group.tolist())),
     )
 
 
 def _pairs(
-    raters: Sequence[str], codes: Ints, group: Groups, alike: Floats, *, closed: bool
+    raters: Sequence[str], codes: Ints, group: Groups, similarity: Floats, *, closed: bool
 ) -> tuple[PairAgreement, ...]:
     """Return each pair of raters with a unit in common; kappa where there are labels."""
     result = []
     for first, second in combinations(range(len(raters)), 2):
-        both = (codes[:, [first, second]] != MISSING).all(axis=1)
-        if not both.any():
+        pair_codes = codes[:, [first, second]]
+        rated_by_both = (pair_codes != MISSING).all(axis=1)
+        if not rated_by_both.any():
             continue
-        pair, own = codes[both][:, [first, second]], group[both]
+        pair_codes = pair_codes[rated_by_both]
+        pair_group = group[rated_by_both]
+        values = len(similarity)
+        kappa = None
+        if closed:
+            kappa = _cohen(pair_codes, values, pair_group)
         result.append(
             PairAgreement(
                 first=raters[first],
                 second=raters[second],
-                units=len(pair),
-                raw=_similarity(_counts(pair, len(alike)), own, alike),
-                kappa=_cohen(pair, len(alike), own) if closed else None,
+                units=len(pair_codes),
+                raw=_similarity(_counts(pair_codes, values), pair_group, similarity),
+                kappa=kappa,
             )
         )
     return tuple(result)
@@ -133,11 +150,13 @@ def _counts(codes: Ints, size: int) -> Ints:
     return np.asarray((codes[:, :, np.newaxis] == np.arange(size)).sum(axis=1))
 
 
-def _similarity(counts: Ints, group: Groups, alike: Floats) -> Estimate:
+def _similarity(counts: Ints, group: Groups, similarity: Floats) -> Estimate:
     """Return the mean similarity of two ratings of a unit."""
-    sizes = counts.sum(axis=1)
-    near = ((counts @ alike) * counts).sum(axis=1) - sizes
-    return estimated(np.stack([near, sizes * (sizes - 1.0)], axis=1), group, mean)
+    ratings = counts.sum(axis=1)  # (N,)
+    # Each rating is paired with all others of its unit, but not with itself, to which it is as similar as can be.
+    similarity_of_pairs = ((counts @ similarity) * counts).sum(axis=1) - ratings
+    pairs = ratings * (ratings - 1.0)
+    return estimated(np.stack([similarity_of_pairs, pairs], axis=1), group, mean)
 
 
 def _cohen(pair: Ints, size: int, group: Groups) -> Estimate | None:
@@ -151,22 +170,29 @@ def _cohen(pair: Ints, size: int, group: Groups) -> Estimate | None:
     )
 
 
-def _against_rest(counts: Ints, code: int, group: Groups) -> dict[str, Estimate | None]:
-    """Return how far raters agree on one label."""
-    sizes = counts.sum(axis=1)
-    given = counts[:, code]
-    pairs = np.stack([given * (given - 1), given * (sizes - 1)], axis=1)
-    two = np.stack([given, sizes - given], axis=1)
-    specific = estimated(pairs, group, mean) if given.any() else None
-    return {"specific": specific, "alpha": _alpha(two, group, 1.0 - np.eye(2))}
+def _specific_agreement(counts: Ints, code: int, group: Groups) -> Estimate | None:
+    """Return the share of pairs of ratings with a label that agree on it; ``None`` where nobody gave the label."""
+    times_given = counts[:, code]
+    if not times_given.any():
+        return None
+    agreeing_pairs = times_given * (times_given - 1)
+    pairs_with_label = times_given * (counts.sum(axis=1) - 1)
+    return estimated(np.stack([agreeing_pairs, pairs_with_label], axis=1), group, mean)
+
+
+def _alpha_against_rest(counts: Ints, code: int, group: Groups) -> Estimate | None:
+    """Return alpha of one label against all others."""
+    times_given = counts[:, code]
+    two_labels = np.stack([times_given, counts.sum(axis=1) - times_given], axis=1)
+    return _alpha(two_labels, group, 1.0 - np.eye(2))
 
 
 def _alpha(counts: Ints, group: Groups, distance: Floats) -> Estimate | None:
     """Return 1 - observed / expected distance (K, K) of two ratings; ``None`` where only one value was given."""
     if np.count_nonzero(counts.sum(axis=0)) < 2:
         return None
-    others = np.maximum(counts.sum(axis=1) - 1, 1)
-    within = ((counts @ distance) * counts).sum(axis=1) / others
+    other_ratings = np.maximum(counts.sum(axis=1) - 1, 1)
+    distance_within = ((counts @ distance) * counts).sum(axis=1) / other_ratings  # (N,)
 
     @Ratio
     def coefficient(sums: Floats) -> tuple[Floats, Floats]:
@@ -174,25 +200,38 @@ def _alpha(counts: Ints, group: Groups, distance: Floats) -> Estimate | None:
         chance = ((sizes @ distance) * sizes).sum(axis=-1)
         return chance - observed * (sizes.sum(axis=-1) - 1), chance
 
-    return estimated(np.column_stack([within, counts]), group, coefficient, low=-1.0)
+    return estimated(np.column_stack([distance_within, counts]), group, coefficient, low=-1.0)
 
 
 def _encoded(
     ratings: Mapping[str, Sequence[Value | None]], comparison: Scale | None
 ) -> tuple[tuple[Value, ...], Ints]:
     """Return all values in their order, and the place of each rating among them (N, R)."""
-    values = comparison.domain if comparison is not None else ()
-    if not values:  # numbers by size, labels by their letters
-        seen = {value for own in ratings.values() for value in own if value is not None}
-        values = tuple(
-            sorted(seen, key=lambda value: value if isinstance(value, int | float) else str(value))
-        )
-    code_of: dict[Value | None, int] = {None: MISSING, **{value: code for code, value in enumerate(values)}}
-    codes = np.array([[code_of[value] for value in own] for own in ratings.values()], dtype=np.int64).T
+    values: tuple[Value, ...] = ()
+    if comparison is not None:
+        values = comparison.domain
+    if not values:
+        distinct_ratings: set[Value] = set()
+        for rater_values in ratings.values():
+            distinct_ratings.update(value for value in rater_values if value is not None)
+        values = tuple(sorted(distinct_ratings, key=_by_size_or_letters))
+    code_of: dict[Value | None, int] = {None: MISSING}
+    for code, value in enumerate(values):
+        code_of[value] = code
+    codes_by_rater = []
+    for rater_values in ratings.values():
+        codes_by_rater.append([code_of[value] for value in rater_values])
+    codes = np.array(codes_by_rater, dtype=np.int64).T
     if not ((codes != MISSING).sum(axis=1) >= 2).any():
         hint = "let two raters label the same units"
         raise JuristError(f"none of the {len(codes)} units is labelled by two raters", hint=hint)
     return values, codes
+
+
+def _by_size_or_letters(value: Value) -> Any:
+    if isinstance(value, int | float):
+        return value
+    return str(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,49 +262,70 @@ def human_ceiling(
     groups: Sequence[str],
 ) -> Ceiling:
     """Score each rater against what the others agree on: the ceiling for a judge, as gold cannot show more."""
-    # some unit has two ratings or more
-    by_rater = {rater: rows for rater in ratings if (rows := _rows(rater, ratings, groups, comparison))}
+    rows_by_rater: dict[str, list[Row]] = {}
+    for rater in ratings:
+        rows = _rows_against_rest(rater, ratings, groups, comparison)
+        if rows:  # Some unit has two ratings or more, so some rater has rows.
+            rows_by_rater[rater] = rows
     scores = []
-    for rater, rows in by_rater.items():
+    group_names: set[str] = set()
+    for rater, rows in rows_by_rater.items():
+        group_names.update(row.group for row in rows)
         labelled = sum(value is not None for value in ratings[rater])
         units = len({row.id.rpartition("/")[0] for row in rows})
         measured = measure(rows, metric, comparison)
         scores.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
-    names = sorted({row.group for rows in by_rater.values() for row in rows})
-    encoded = []
-    for rows in by_rater.values():  # with groups numbered as those of all raters are
-        coded, own = encode(comparison, rows), sorted({row.group for row in rows})
-        encoded.append(replace(coded, group=np.searchsorted(names, own)[coded.group], groups=len(names)))
-    mean = {metric.name: _mean(encoded, metric) for metric in shown_metrics(comparison, metric)}
+    all_groups = sorted(group_names)
+    units_by_rater = []
+    for rows in rows_by_rater.values():
+        units_of_rater = encode(comparison, rows)
+        # The groups of a rater get the numbers that they have among the groups of all raters.
+        rater_groups = sorted({row.group for row in rows})
+        group_number = np.searchsorted(all_groups, rater_groups)
+        units_by_rater.append(
+            replace(units_of_rater, group=group_number[units_of_rater.group], groups=len(all_groups))
+        )
+    mean = {
+        shown.name: _mean_over_raters(units_by_rater, shown) for shown in shown_metrics(comparison, metric)
+    }
     return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=mean)
 
 
-def _rows(
+def _rows_against_rest(
     rater: str,
     ratings: Mapping[str, Sequence[Value | None]],
     groups: Sequence[str],
     comparison: Scale,
 ) -> list[Row]:
-    """Return the units of a rater, held against what the others stand for."""
+    """Return the units of a rater as rows, with the consensus of the others as gold."""
     rows = []
     for unit, (value, group) in enumerate(zip(ratings[rater], groups, strict=True)):
-        others = [own[unit] for name, own in ratings.items() if name != rater]
-        rest = [other for other in others if other is not None]
-        # without one, as in a tie, each of the others speaks: units on which they differ are what the ceiling is about
-        agreed = comparison.consensus(rest)
-        # one row for each of the others, so that a unit on which they are split weighs as much as any
-        for number, other in enumerate(rest if value is not None else ()):
-            gold = other if agreed is None else agreed
+        if value is None:
+            continue
+        other_values = []
+        for name, rater_values in ratings.items():
+            if name != rater and rater_values[unit] is not None:
+                other_values.append(rater_values[unit])
+        # Without a consensus, as in a tie, each of the others speaks: units on which they differ are what the ceiling
+        # is about. There is one row for each of the others, so that a unit on which they are split weighs as much as
+        # any.
+        consensus = comparison.consensus(other_values)
+        for number, other_value in enumerate(other_values):
+            gold = consensus
+            if consensus is None:
+                gold = other_value
             rows.append(Row(id=f"{rater}/{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
     return rows
 
 
-def _mean(raters: Sequence[Units], metric: Metric) -> Estimate:
+def _mean_over_raters(raters: Sequence[Units], metric: Metric) -> Estimate:
     """Return the mean of a metric over raters, each group left out for all of them together."""
     weights = leaving_out(raters[0].groups)
     value = float(np.mean([metric.of(units) for units in raters]))
-    present = np.array([weights @ units.sizes > 0 for units in raters], dtype=np.float64)
-    left = (np.array([metric.resampled(units, weights) for units in raters]) * present).sum(axis=0)
+    # Both tables are of shape (raters, blocks): of a rater who labelled nothing beside a block there is no value.
+    has_units = np.array([weights @ units.sizes > 0 for units in raters], dtype=np.float64)
+    values = np.array([metric.resampled(units, weights) for units in raters])
+    without_each = (values * has_units).sum(axis=0) / np.maximum(has_units.sum(axis=0), 1.0)
     counted = Counted.added([metric.counted(units) for units in raters])
-    jackknife = Jackknife.of(value, left / np.maximum(present.sum(axis=0), 1.0), counted)
+    jackknife = Jackknife.of(value, without_each, counted)
     return Estimate(value=value, interval=jackknife.within(metric.low, metric.high))

@@ -29,25 +29,38 @@ START = 1 / 3
 
 
 def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
-    """Return what answers and whether people gave the same teach of a judge."""
+    """Return the probability model of a judge's agreement, fitted to its answers and whether people gave the same."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    known = [(*answer, good) for answer, good in zip(answers, right, strict=True) if answer is not None]
-    labels = sorted({label for label, _, _ in known})
-    sure = scipy.special.logit(
-        np.clip([share for _, share, _ in known], SURENESS_MARGIN, 1 - SURENESS_MARGIN)
-    )
-    named = [[float(label == own) for own in labels] for label, _, _ in known]
-    middle = float(np.mean(sure)) if known else 0.0
-    # one row more that agrees and one that does not: neither is ever impossible
-    rows = np.column_stack([sure, named]) if known else np.zeros((0, 1))
-    rows = np.vstack([rows, np.tile([middle, *[1 / max(1, len(labels))] * len(labels)], (2, 1))])
-    with threadpool_limits(1):  # as for all regressions this small
-        fitted = LogisticRegression().fit(rows, [*(good for _, _, good in known), True, False])
-    slope, *offsets = fitted.coef_[0].tolist()
+    label_of_row: list[str] = []
+    share_of_row: list[float] = []
+    agrees: list[bool] = []
+    for answer, is_right in zip(answers, right, strict=True):
+        if answer is not None:
+            label, share = answer
+            label_of_row.append(label)
+            share_of_row.append(share)
+            agrees.append(is_right)
+    labels = sorted(set(label_of_row))
+    sureness = scipy.special.logit(np.clip(share_of_row, SURENESS_MARGIN, 1 - SURENESS_MARGIN))
+    is_label = np.array([[float(name == label) for label in labels] for name in label_of_row])
+    columns = np.zeros((0, 1 + len(labels)))  # (rows, 1 + labels)
+    mean_sureness = 0.0
+    if label_of_row:
+        columns = np.column_stack([sureness, is_label])
+        mean_sureness = float(np.mean(sureness))
+    # One row more that agrees and one that does not: neither is ever impossible.
+    middle_row = np.full(1 + len(labels), 1 / max(1, len(labels)))
+    middle_row[0] = mean_sureness
+    columns = np.vstack([columns, middle_row, middle_row])
+    with threadpool_limits(1):  # Small problems run up to ten times slower on several threads.
+        fitted = LogisticRegression().fit(columns, agrees + [True, False])
+    coefficients = fitted.coef_[0].tolist()
     return Trust(
-        intercept=float(fitted.intercept_[0]), slope=slope, labels=dict(zip(labels, offsets, strict=True))
+        intercept=float(fitted.intercept_[0]),
+        slope=coefficients[0],
+        labels=dict(zip(labels, coefficients[1:], strict=True)),
     )
 
 
@@ -55,16 +68,19 @@ def crossed(
     answers: Sequence[SureAnswer], right: Sequence[bool], groups: Sequence[str], seed: int = 0
 ) -> list[float]:
     """Return how probable it is, of each row, that the judge agrees, by rows of other groups alone."""
-    names = sorted(set(groups))
-    fold = dict(zip(names, np.random.default_rng(seed).permutation(len(names)) % FOLDS, strict=True))
-    probable = [0.0] * len(answers)
-    for number in range(FOLDS):
-        others = [place for place, group in enumerate(groups) if fold[group] != number]
-        trust = trust_in([answers[place] for place in others], [right[place] for place in others])
+    group_names = sorted(set(groups))
+    folds = np.random.default_rng(seed).permutation(len(group_names)) % FOLDS
+    fold_of_group = dict(zip(group_names, folds.tolist(), strict=True))
+    probabilities = [0.0] * len(answers)
+    for fold in range(FOLDS):
+        learning_rows = [place for place, group in enumerate(groups) if fold_of_group[group] != fold]
+        trust = trust_in(
+            [answers[place] for place in learning_rows], [right[place] for place in learning_rows]
+        )
         for place, group in enumerate(groups):
-            if fold[group] == number:
-                probable[place] = trust.of(answers[place])
-    return probable
+            if fold_of_group[group] == fold:
+                probabilities[place] = trust.of(answers[place])
+    return probabilities
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +100,9 @@ class Step:
     @property
     def agreement(self) -> float:
         """The share of them on which people say the same."""
-        return sum(self.right) / self.answered if self.answered else 0.0
+        if not self.answered:
+            return 0.0
+        return sum(self.right) / self.answered
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON types."""
@@ -92,20 +110,24 @@ class Step:
 
 
 def least_agreement(right: NDArray[np.bool_], groups: NDArray[Any], risk: float) -> float:
-    """Return what the share of rows that are right is at least, but for a risk, from rows in groups."""
+    """Return the lower bound of the share of rows that are right, but for a risk, from rows in groups."""
     rows = len(right)
     if not rows:
         return 0.0
-    number = np.unique(groups, return_inverse=True)[1]
-    sums = np.stack([np.bincount(number, weights=right), np.bincount(number).astype(np.float64)], axis=1)
-    worth, share = float(rows), float(right.mean())
+    group_of_row = np.unique(groups, return_inverse=True)[1]
+    rows_by_group = np.bincount(group_of_row).astype(np.float64)
+    right_by_group = np.bincount(group_of_row, weights=right)
+    sums = np.stack([right_by_group, rows_by_group], axis=1)  # (groups, 2)
+    share = float(right.mean())
+    effective_rows = float(rows)
     if len(sums) < rows:
-        # one error more is assumed, which a whole group shares
-        error = over_groups(sums, mean).error ** 2 + rows / len(sums) / rows**2
-        worth = min(worth, (share * (1.0 - share) + 1.0 / rows) / error)
-    if not share * worth:  # of one group nothing is known of others
+        # One error more is assumed, which a whole group shares.
+        variance = over_groups(sums, mean).error ** 2 + rows / len(sums) / rows**2
+        effective_rows = min(effective_rows, (share * (1.0 - share) + 1.0 / rows) / variance)
+    if not share * effective_rows:  # One group says nothing of others.
         return 0.0
-    return float(scipy.special.betaincinv(share * worth, (1.0 - share) * worth + 1.0, risk))
+    right_rows = share * effective_rows
+    return float(scipy.special.betaincinv(right_rows, (1.0 - share) * effective_rows + 1.0, risk))
 
 
 def steps(
@@ -117,21 +139,26 @@ def steps(
     risk: float,
 ) -> Iterator[Step]:
     """Yield the levels that are tested, the strictest first, up to the first that is not shown to agree enough."""
-    # ``probable`` and ``right`` are of shape (judges, rows), the judges in the order in which they are asked
-    sure, good, group = np.array(probable), np.array(right, dtype=np.bool_), np.array(groups)
-    first = max(START * len(group), fewest(agree, risk))
+    # Both tables are of shape (judges, rows), the judges in the order in which they are asked.
+    probability = np.array(probable)
+    agrees = np.array(right, dtype=np.bool_)
+    group_of_row = np.array(groups)
+    fewest_answered = max(START * len(group_of_row), fewest(agree, risk))
     for level in LEVELS:
-        able = sure >= level
-        who = np.where(able.any(axis=0), able.argmax(axis=0), -1)
-        answered = who >= 0
-        if answered.sum() < first:
+        may_answer = probability >= level
+        # The first judge that may answer a row does; -1 where none may.
+        judge_of_row = np.where(may_answer.any(axis=0), may_answer.argmax(axis=0), -1)
+        is_answered = judge_of_row >= 0
+        if is_answered.sum() < fewest_answered:
             continue
-        hit = good[who[answered], np.flatnonzero(answered)]
+        answering_judge = judge_of_row[is_answered]
+        is_right = agrees[answering_judge, np.flatnonzero(is_answered)]
+        judges = range(len(probability))
         step = Step(
             level=level,
-            by=tuple(int((who == judge).sum()) for judge in range(len(sure))),
-            right=tuple(int(hit[who[answered] == judge].sum()) for judge in range(len(sure))),
-            bound=least_agreement(hit, group[answered], risk),
+            by=tuple(int((answering_judge == judge).sum()) for judge in judges),
+            right=tuple(int(is_right[answering_judge == judge].sum()) for judge in judges),
+            bound=least_agreement(is_right, group_of_row[is_answered], risk),
         )
         yield step
         if step.bound < agree:
@@ -145,4 +172,7 @@ def fewest(agree: float, risk: float) -> int:
 
 def chosen(tested: Sequence[Step], agree: float) -> Step | None:
     """Return the last level that was shown to agree enough; ``None`` without any."""
-    return next((step for step in reversed(tested) if step.bound >= agree), None)
+    for step in reversed(tested):
+        if step.bound >= agree:
+            return step
+    return None

@@ -5,7 +5,7 @@ missing ones could move it, and the objective counts them as wrong.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,13 +60,13 @@ def score(units: Units, metric: Metric) -> Score:
 
 def score_constant(units: Units, metric: Metric) -> Score:
     """Score one answer to every unit: where the metric gives it the same value on any units, there is no interval."""
-    found = score(units, metric)
-    left = metric.resampled(units, leaving_out(units.groups))
-    varies = float(np.abs(left - found.value).max()) > _ROUNDING
-    if varies or len(np.unique(units.gold)) < 2:
-        return found
-    fixed = Interval(low=found.value, high=found.value, groups=units.groups)
-    return replace(found, interval=fixed)
+    constant_score = score(units, metric)
+    without_each_group = metric.resampled(units, leaving_out(units.groups))
+    largest_move = float(np.abs(without_each_group - constant_score.value).max())
+    if largest_move > _ROUNDING or len(np.unique(units.gold)) < 2:
+        return constant_score
+    point = Interval(low=constant_score.value, high=constant_score.value, groups=units.groups)
+    return replace(constant_score, interval=point)
 
 
 def measure(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Measured:
@@ -88,8 +88,9 @@ def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) 
     """The metric with every abstained or failed unit counted as wrong: what optimizers select on."""
     # A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving none
     # where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
-    units, own = encode(comparison, rows), resolve(metric, comparison)
-    return own.oriented(own.of(units.worst))
+    units = encode(comparison, rows)
+    judge_metric = resolve(metric, comparison)
+    return judge_metric.oriented(judge_metric.of(units.worst))
 
 
 _MOST = 0.95  # the largest share of one answer that nothing is said of
@@ -98,39 +99,55 @@ _MOST = 0.95  # the largest share of one answer that nothing is said of
 def lopsided(
     name: str, rows: Sequence[Row], comparison: Scale, text: Callable[[Value], str] = str
 ) -> tuple[str, ...]:
-    """Return what tells of a judge that answers nearly always the same, or never gives a class that gold has."""
-    units = [
-        (gold, judged)
-        for row in rows
-        for gold, judged in zip(row.gold, row.predicted, strict=True)
-        if gold is not None and judged is not None
-    ]
-    if len(units) < 2:
+    """Return warnings of a judge that answers nearly always the same, or never gives a class that gold has."""
+    golds: Counter[Value] = Counter()
+    answers: Counter[Value] = Counter()
+    for gold, answer in _labelled_pairs(rows):
+        if answer is not None:
+            golds[gold] += 1
+            answers[answer] += 1
+    units = answers.total()
+    if units < 2:
         return ()
-    people, answers = (Counter(side) for side in zip(*units, strict=True))
     value, count = answers.most_common(1)[0]
-    if count > _MOST * len(units):
+    if count > _MOST * units:
         return (
-            f"{name} gives one answer, {text(value)}, to {count} of {len(units)} units ({count / len(units):.0%}), "
-            f"people to {people[value]}: hold its score against the constant's",
+            f"{name} gives one answer, {text(value)}, to {count} of {units} units ({count / units:.0%}), "
+            f"people to {golds[value]}: hold its score against the constant's",
         )
-    if not comparison.classes:
-        return ()
-    judged_so, labelled_so = _by_class(answers), _by_class(people)
-    return tuple(
-        f"{name} never answers {label}, which people gave to {labelled_so[label]} of {len(units)} units"
-        for label in comparison.classes
-        if labelled_so[label] and not judged_so[label]
+    warnings = []
+    answers_by_class, golds_by_class = (
+        _units_by_class(answers, comparison),
+        _units_by_class(golds, comparison),
     )
+    for label in comparison.classes:
+        if golds_by_class[label] and not answers_by_class[label]:
+            warnings.append(
+                f"{name} never answers {label}, which people gave to {golds_by_class[label]} of {units} units"
+            )
+    return tuple(warnings)
 
 
-def _by_class(values: Counter[Value]) -> Counter[str]:
-    """Count the units of each class; a value is of one class, or a set of them."""
-    counts = Counter[str]()
-    for value, units in values.items():
-        for label in (value,) if isinstance(value, str) else value:
-            counts[label] += units
-    return counts
+def _labelled_pairs(rows: Sequence[Row]) -> Iterator[tuple[Value, Value | None]]:
+    """Yield gold and answer of each labelled unit; the answer is ``None`` where there is none."""
+    for row in rows:
+        for gold, answer in zip(row.gold, row.predicted, strict=True):
+            if gold is not None:
+                yield gold, answer
+
+
+def _units_by_class(units_by_value: Counter[Value], comparison: Scale) -> Counter[str]:
+    """Count the units of each class; a value is of one class, or a set of them. Empty without classes."""
+    units_by_class = Counter[str]()
+    if not comparison.classes:
+        return units_by_class
+    for value, units in units_by_value.items():
+        labels = value
+        if isinstance(value, str):
+            labels = (value,)
+        for label in labels:
+            units_by_class[label] += units
+    return units_by_class
 
 
 BINS = 10
@@ -145,23 +162,37 @@ def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[
     # gold has one side only.
     from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
-    likely, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
-    range_of = np.clip(np.ceil(likely * BINS).astype(int) - 1, 0, BINS - 1)
-    bins, apart = [], 0.0
-    for number in np.unique(range_of).tolist():
-        inside = range_of == number
-        units, mean, share = int(inside.sum()), float(likely[inside].mean()), float(gold[inside].mean())
-        ends = {"low": number / BINS, "high": (number + 1) / BINS}
-        bins.append({**ends, "said": mean, "found": share, "units": units})
-        apart += units * abs(mean - share)
-    both_sides = 0 < gold.sum() < gold.size
+    probability = np.array(probabilities, dtype=np.float64)  # (N,), as is gold
+    gold = np.array(positive, dtype=np.bool_)
+    bin_of_unit = np.clip(np.ceil(probability * BINS).astype(int) - 1, 0, BINS - 1)
+    bins = []
+    total_gap = 0.0
+    for number in np.unique(bin_of_unit).tolist():
+        in_bin = bin_of_unit == number
+        units = int(in_bin.sum())
+        mean_probability = float(probability[in_bin].mean())
+        positive_share = float(gold[in_bin].mean())
+        bins.append(
+            {
+                "low": number / BINS,
+                "high": (number + 1) / BINS,
+                "said": mean_probability,
+                "found": positive_share,
+                "units": units,
+            }
+        )
+        total_gap += units * abs(mean_probability - positive_share)
+    auc = average_precision = None
+    if 0 < gold.sum() < gold.size:
+        auc = float(roc_auc_score(gold, probability))
+        average_precision = float(average_precision_score(gold, probability))
     return {
         "units": gold.size,
         "positive": int(gold.sum()),
-        "ece": apart / gold.size,
-        "brier": float(brier_score_loss(gold, likely)),
-        "auc": float(roc_auc_score(gold, likely)) if both_sides else None,
-        "average_precision": float(average_precision_score(gold, likely)) if both_sides else None,
+        "ece": total_gap / gold.size,
+        "brier": float(brier_score_loss(gold, probability)),
+        "auc": auc,
+        "average_precision": average_precision,
         "bins": bins,
     }
 
@@ -183,18 +214,30 @@ def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, .
     if not comparison.classes:
         return ()
     units = encode(comparison, rows)
-    pairs = [
-        pair for row in rows for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None
-    ]
-    answered = [pair for pair in pairs if pair[1] is not None]
-    in_gold = _by_class(Counter(gold for gold, _ in pairs))
-    found = _by_class(Counter(gold for gold, _ in answered))
-    given = _by_class(Counter(said for _, said in answered))
+    golds: Counter[Value] = Counter()
+    answered_golds: Counter[Value] = Counter()
+    answers: Counter[Value] = Counter()
+    for gold, answer in _labelled_pairs(rows):
+        golds[gold] += 1
+        if answer is not None:
+            answered_golds[gold] += 1
+            answers[answer] += 1
+    golds_by_class = _units_by_class(golds, comparison)
+    answered_by_class = _units_by_class(answered_golds, comparison)
+    answers_by_class = _units_by_class(answers, comparison)
     classes = []
     for label, metrics in comparison.classes.items():
-        over = {"precision": given[label], "recall": found[label], "f1": given[label] + found[label]}
-        scores = {name: score(units, metric) if over[name] else None for name, metric in metrics.items()}
-        classes.append(ClassScores(label=label, gold=in_gold[label], **scores))
+        # Precision is a share of the answers, recall of gold, and F1 is over both.
+        divisors = {
+            "precision": answers_by_class[label],
+            "recall": answered_by_class[label],
+            "f1": answers_by_class[label] + answered_by_class[label],
+        }
+        scores: dict[str, Score | None] = dict.fromkeys(metrics)
+        for name, metric in metrics.items():
+            if divisors[name]:
+                scores[name] = score(units, metric)
+        classes.append(ClassScores(label=label, gold=golds_by_class[label], **scores))
     return tuple(classes)
 
 
@@ -209,21 +252,28 @@ def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     # Both sides stand in the order of the scale's own values, then by name. Of several criteria each has its own
     # labels.
     if isinstance(scale, CriteriaScale):
-        return {
-            f"{name}: {gold}": judged
-            for name, own in scale.scales.items()
-            for gold, judged in confused(own, scale.rows(name, rows)).items()
-        }
-    counts = Counter(
-        (scale.category(gold), UNANSWERED if judged is None else scale.category(judged))
-        for row in rows
-        for gold, judged in zip(row.gold, row.predicted, strict=True)
-        if gold is not None
-    )
-    own = map(scale.category, scale.domain)
-    names = dict.fromkeys([*own, *sorted({name for pair in counts for name in pair} - {UNANSWERED})])
-    if len(names) > _FEW:
+        by_criterion: dict[str, dict[str, int]] = {}
+        for criterion, criterion_scale in scale.scales.items():
+            for gold, answers in confused(criterion_scale, scale.rows(criterion, rows)).items():
+                by_criterion[f"{criterion}: {gold}"] = answers
+        return by_criterion
+    counts: Counter[tuple[str, str]] = Counter()
+    for gold, answer in _labelled_pairs(rows):
+        answer_category = UNANSWERED
+        if answer is not None:
+            answer_category = scale.category(answer)
+        counts[scale.category(gold), answer_category] += 1
+    gold_categories = {gold for gold, _ in counts}
+    answer_categories = {answer for _, answer in counts}
+    categories = dict.fromkeys(map(scale.category, scale.domain))
+    categories.update(dict.fromkeys(sorted((gold_categories | answer_categories) - {UNANSWERED})))
+    if len(categories) > _FEW:
         return {}
-    columns = [*names, *([UNANSWERED] if any(judged == UNANSWERED for _, judged in counts) else [])]
-    golds = {gold for gold, _ in counts}
-    return {gold: {judged: counts[gold, judged] for judged in columns} for gold in names if gold in golds}
+    columns = list(categories)
+    if UNANSWERED in answer_categories:
+        columns.append(UNANSWERED)
+    table: dict[str, dict[str, int]] = {}
+    for gold_category in categories:
+        if gold_category in gold_categories:
+            table[gold_category] = {column: counts[gold_category, column] for column in columns}
+    return table

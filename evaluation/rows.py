@@ -51,7 +51,9 @@ class Counts:
     @property
     def coverage(self) -> float:
         """The share of the labelled that was answered, in [0, 1]; 0.0 when nothing is labelled."""
-        return self.answered / self.labelled if self.labelled else 0.0
+        if not self.labelled:
+            return 0.0
+        return self.answered / self.labelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,39 +74,68 @@ _STATES = ("failed", "abstained", "answered", "unlabelled")
 
 def tally(rows: Sequence[Row]) -> Tally:
     """Count units and cases by what happened to them; repeats of a case count each time."""
-    units, cases = Counter[str](), Counter[str]()
+    units_by_state = Counter[str]()
+    cases_by_state = Counter[str]()
     for row in rows:
-        missing = "failed" if row.failed else "abstained"
-        states = [
-            "unlabelled" if gold is None else missing if judged is None else "answered"
-            for gold, judged in zip(row.gold, row.predicted, strict=True)
-        ]
-        units.update(states)
-        cases[next((state for state in _STATES if state in states), "unlabelled")] += 1
-    return Tally(units=_counts(units), cases=_counts(cases))
+        unit_states = _unit_states(row)
+        units_by_state.update(unit_states)
+        case_state = "unlabelled"
+        for state in _STATES:
+            if state in unit_states:
+                case_state = state
+                break
+        cases_by_state[case_state] += 1
+    return Tally(units=_counts_of(units_by_state), cases=_counts_of(cases_by_state))
 
 
-def _counts(by_state: Counter[str]) -> Counts:
-    return Counts(total=by_state.total(), **{state: by_state[state] for state in _STATES})
+def _unit_states(row: Row) -> list[str]:
+    """Return what happened to each unit of a row: one of the states."""
+    unanswered = "abstained"
+    if row.failed:
+        unanswered = "failed"
+    states = []
+    for gold, answer in zip(row.gold, row.predicted, strict=True):
+        state = "answered"
+        if gold is None:
+            state = "unlabelled"
+        elif answer is None:
+            state = unanswered
+        states.append(state)
+    return states
+
+
+def _counts_of(by_state: Counter[str]) -> Counts:
+    return Counts(
+        total=by_state.total(),
+        answered=by_state["answered"],
+        abstained=by_state["abstained"],
+        failed=by_state["failed"],
+        unlabelled=by_state["unlabelled"],
+    )
 
 
 def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
     """Return the rows of ``second`` in the order of the same cases in ``first``."""
-    left, right = ({row.id: row for row in rows} for rows in (first, second))
-    lonely = sorted(left.keys() ^ right.keys())
-    if lonely:
+    first_rows = {row.id: row for row in first}
+    second_rows = {row.id: row for row in second}
+    unmatched_ids = sorted(first_rows.keys() ^ second_rows.keys())
+    if unmatched_ids:
         raise JuristError(
-            f"the two systems judged different cases: {len(lonely)} occur once only, such as {lonely[0]!r}",
+            f"the two systems judged different cases: {len(unmatched_ids)} occur once only, such as "
+            f"{unmatched_ids[0]!r}",
             hint="run both on the same rows; a case without an answer stays in, as abstained or failed",
         )
-    for key, row in left.items():
-        if (row.gold, row.group) != (right[key].gold, right[key].group):
+    for id_, row in first_rows.items():
+        if (row.gold, row.group) != (second_rows[id_].gold, second_rows[id_].group):
             hint = "score both systems against the same gold set"
-            raise JuristError(f"case {key!r} has another gold label or group in the second system", hint=hint)
-    return [right[key] for key in left]
+            raise JuristError(f"case {id_!r} has another gold label or group in the second system", hint=hint)
+    return [second_rows[id_] for id_ in first_rows]
 
 
 def majority(labels: Iterable[Label | None]) -> Label | None:
-    """Return the label that more than half of the given labels are; ``None`` entries are not given."""
+    """Return the label that more than half of the labels are, without those that are ``None``."""
     counts = Counter(label for label in labels if label is not None)
-    return next((label for label, votes in counts.items() if 2 * votes > counts.total()), None)
+    for label, votes in counts.items():
+        if 2 * votes > counts.total():
+            return label
+    return None

@@ -79,11 +79,15 @@ class Scale(Kind):
 
     def consensus(self, values: Sequence[Any]) -> Any | None:
         """The value that several raters stand for, as of so many samples; ``None`` if there is none."""
-        return self.combine(Counter(values), Sampling(samples=len(values))) if values else None
+        if not values:
+            return None
+        return self.combine(Counter(values), Sampling(samples=len(values)))
 
     def credit(self, gold: Value, value: Value | None) -> float:
         """How right a value is, 0 to 1; an unusable one is 0."""
-        return 0.0 if value is None else self.similarity(gold, value)
+        if value is None:
+            return 0.0
+        return self.similarity(gold, value)
 
     @property
     def uses_threshold(self) -> bool:
@@ -115,7 +119,9 @@ class Scale(Kind):
     @property
     def expects(self) -> str:
         """The values that people may give a unit, in words: ``one of: send, hold``."""
-        return f"one of: {', '.join(self.choices)}" if self.choices else f"a {self.noun} as JSON"
+        if self.choices:
+            return f"one of: {', '.join(self.choices)}"
+        return f"a {self.noun} as JSON"
 
     def cell(self, written: str) -> Any:
         """Return the value in a cell of a sheet, as a row's field has it; ``None`` if it is unusable."""
@@ -247,7 +253,9 @@ class Scale(Kind):
 
     def _named(self, value: Value) -> str:
         text = json.dumps(self.to_json(value), ensure_ascii=False)
-        return text if len(text) <= _NAMED else text[: _NAMED - 3] + "..."
+        if len(text) <= _NAMED:
+            return text
+        return text[: _NAMED - 3] + "..."
 
     def on_scale(self, number: float) -> Value:
         """The value that is nearest to a number."""
@@ -310,7 +318,11 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else "-" if value is None else str(value)
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return str(value)
 
 
 MetricLike: TypeAlias = str | ValueFunction | Metric

@@ -9,7 +9,6 @@ Samples are drawn one after the other, so drawing can stop when no unit's outcom
 samples not yet drawn would say (``is_decided`` of a scale): the decisions are those of all ``k``.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
@@ -73,17 +72,23 @@ class Sampling(SamplingOptions):
     @property
     def needed(self) -> float:
         """The votes needed for a positive verdict, or the probability."""
-        return more_than_half(self.samples) if self.threshold is None else self.threshold
+        if self.threshold is None:
+            return more_than_half(self.samples)
+        return self.threshold
 
     def to_card(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        weights = {} if self.weights is None else {"weights": dict(self.weights)}
-        return {"samples": self.samples, "threshold": self.needed, **weights}
+        card: dict[str, Any] = {"samples": self.samples, "threshold": self.needed}
+        if self.weights is not None:
+            card["weights"] = dict(self.weights)
+        return card
 
     @property
     def fewest(self) -> int:
         """The samples after which a label of two may be settled, at the earliest."""
-        return self.samples if self.by_probability else int(min(self.needed, self.samples - self.needed + 1))
+        if self.by_probability:
+            return self.samples
+        return int(min(self.needed, self.samples - self.needed + 1))
 
 
 def more_than_half(samples: int) -> int:
@@ -93,7 +98,12 @@ def more_than_half(samples: int) -> int:
 
 def count_votes(samples: Sequence[Values], unit: int) -> dict[Any, int]:
     """Return value -> votes for one unit over all samples; unusable answers give no vote."""
-    return dict(Counter(value for sample in samples if (value := sample[unit]) is not None))
+    votes: dict[Any, int] = {}
+    for sample in samples:
+        value = sample[unit]
+        if value is not None:
+            votes[value] = votes.get(value, 0) + 1
+    return votes
 
 
 def decide(
@@ -112,7 +122,9 @@ def decide(
     # ``weights`` the label with the most votes, each times its weight, is taken, whatever its side.
     if weights is not None:
         shares = {label: votes.get(label, 0) * weights.get(label, 1) for label in order}
-        return max(order, key=shares.__getitem__) if any(shares.values()) else None
+        if not any(shares.values()):
+            return None
+        return max(order, key=shares.__getitem__)
     positives, other = sides_of(votes, positive, order)
     against = samples - threshold + 1
     if threshold < 1:
@@ -129,7 +141,7 @@ def decide(
 
 
 def number_within(low: float, high: float, whole: bool, value: Any) -> int | float | None:
-    """Return what is given as a number from ``low`` to ``high``; ``None`` for anything else."""
+    """Return a value as a number from ``low`` to ``high``; ``None`` for one that is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str) and "_" in value:  # which Python takes for a number
@@ -140,7 +152,9 @@ def number_within(low: float, high: float, whole: bool, value: Any) -> int | flo
         return None
     if not low <= number <= high or (whole and not number.is_integer()):
         return None
-    return int(number) if whole else number
+    if whole:
+        return int(number)
+    return number
 
 
 def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
@@ -153,9 +167,11 @@ def most_preferred(votes: Mapping[Any, int], labels: Sequence[Any], samples: int
     """Return the label with the most votes, ``undecided`` where several have; ``None`` unless most are usable."""
     if sum(votes.values()) < more_than_half(samples):
         return None
-    most = max(votes.values())
-    ahead = [label for label in labels if votes.get(label, 0) == most]
-    return ahead[0] if len(ahead) == 1 else undecided
+    highest = max(votes.values())
+    leaders = [label for label in labels if votes.get(label, 0) == highest]
+    if len(leaders) != 1:
+        return undecided
+    return leaders[0]
 
 
 def named_vote(
