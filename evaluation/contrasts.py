@@ -55,7 +55,9 @@ class Contrast(Paired):
         units = ""
         if self.mcnemar:
             units = f"; {plural(self.mcnemar.c, 'unit')} right only in the first, {self.mcnemar.b} only in the second"
-        corrected = f", after Holm {self.p_holm:.3g}" if self.p_holm != self.p else ""
+        corrected = ""
+        if self.p_holm != self.p:
+            corrected = f", after Holm {self.p_holm:.3g}"
         return (
             f"{self.first} against {self.second}: {self.verdict}: {self.metric} {self.values[0]:.3f} and "
             f"{self.values[1]:.3f} ({self.difference:+.3f}, {self.interval_words}){units}; "
@@ -181,23 +183,28 @@ def contrasts_by_criterion(
     alpha: float = 0.05,
 ) -> list[Contrast]:
     """Compare two contenders by the default metric of each criterion that people labelled; none without criteria."""
-    repeats, contrasts = len(first[1]), []
-    for name, own, cut in labelled_criteria(comparison, *first[1], *second[1]):
-        sides = (first[0], cut[:repeats]), (second[0], cut[repeats:])
-        of_one = contrast(*sides, own.default, own, seed=seed, alpha=alpha)
-        contrasts.append(replace(of_one, metric=f"{name}.{of_one.metric}"))
+    repeats = len(first[1])
+    contrasts = []
+    for criterion, scale, rows in labelled_criteria(comparison, *first[1], *second[1]):
+        first_side = first[0], rows[:repeats]
+        second_side = second[0], rows[repeats:]
+        criterion_contrast = contrast(first_side, second_side, scale.default, scale, seed=seed, alpha=alpha)
+        contrasts.append(replace(criterion_contrast, metric=f"{criterion}.{criterion_contrast.metric}"))
     return contrasts
 
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """Return the contrasts with Holm's correction over all of them."""
+    if not contrasts:
+        return ()
     p_values = {str(number): contrast.p for number, contrast in enumerate(contrasts)}
     adjusted = holm(p_values)
-    levels = holm_levels(p_values, contrasts[0].alpha) if contrasts else {}
-    return tuple(
-        replace(contrast, p_holm=adjusted[str(number)], tested=levels[str(number)] / 2.0)
-        for number, contrast in enumerate(contrasts)
-    )
+    levels = holm_levels(p_values, contrasts[0].alpha)
+    corrected_contrasts = []
+    for number, contrast in enumerate(contrasts):
+        p_holm, level = adjusted[str(number)], levels[str(number)]
+        corrected_contrasts.append(replace(contrast, p_holm=p_holm, tested=level / 2.0))
+    return tuple(corrected_contrasts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,19 +242,21 @@ class Consistency:
 def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
     """Compare the answers of several repeats, each a sequence of rows of the same cases in any order."""
     # No gold is needed. No usable answer agrees with nothing, so abstaining never looks consistent.
-    tables = [{row.id: row.predicted for row in rows} for rows in repeats]
-    agreement, pairwise, unanimous = list[float](), list[float](), list[bool]()
+    answers_by_repeat = [{row.id: row.predicted for row in rows} for rows in repeats]
     count = len(repeats)
-    for id_ in tables[0]:
-        units = [
-            list(Counter(answer for answer in unit if answer is not None).values())
-            for unit in zip(*(table[id_] for table in tables), strict=True)
-        ]
-        modal = [max(votes, default=0) for votes in units]
-        agreement.append(statistics.fmean(modal) / count)
-        agreeing = statistics.fmean(sum(same * (same - 1) for same in votes) for votes in units)
-        pairwise.append(agreeing / (count * (count - 1)))
-        unanimous.append(min(modal) == count)
+    agreement: list[float] = []  # of each case: the mean share of the most frequent answer
+    pairwise: list[float] = []  # of each case: the mean share of pairs of repeats that agree
+    unanimous: list[bool] = []  # of each case: whether all repeats agree on all its units
+    for id_ in answers_by_repeat[0]:
+        largest_votes: list[int] = []  # of each unit
+        agreeing_pairs: list[int] = []  # of each unit, counted in both orders
+        for unit_answers in zip(*(answers[id_] for answers in answers_by_repeat), strict=True):
+            votes = Counter(answer for answer in unit_answers if answer is not None)
+            largest_votes.append(max(votes.values(), default=0))
+            agreeing_pairs.append(sum(number * (number - 1) for number in votes.values()))
+        agreement.append(statistics.fmean(largest_votes) / count)
+        pairwise.append(statistics.fmean(agreeing_pairs) / (count * (count - 1)))
+        unanimous.append(min(largest_votes) == count)
     return Consistency(
         repeats=count,
         agreement=statistics.fmean(agreement),

@@ -63,7 +63,9 @@ class Ranged:
     def __str__(self) -> str:
         if self.value is None:
             return "-"
-        return f"{self.value:.3f}" + ("" if self.low is None else f" [{self.low:.3f}, {self.high:.3f}]")
+        if self.low is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,18 +81,23 @@ class Jackknife:
     quotients: int
 
     @classmethod
-    def of(cls, value: float, left: Floats, counted: Counted) -> "Jackknife":
-        """Return that of a value."""
-        blocks = len(left)
-        error = math.sqrt((blocks - 1) / blocks * float(((left - left.mean()) ** 2).sum()))
-        error = error if error > _ROUNDING else 0.0
+    def of(cls, value: float, without_each: Floats, counted: Counted) -> "Jackknife":
+        """Return a value with the error that its values without each block of groups give."""
+        blocks = len(without_each)
+        deviations = without_each - without_each.mean()
+        error = math.sqrt((blocks - 1) / blocks * float((deviations**2).sum()))
+        if error <= _ROUNDING:
+            error = 0.0
         fall, rise = counted.those(counted.top), counted.those(counted.bottom)
         quotients = int(counted.each.any(axis=0).sum())
         if error == 0.0 and len(fall) + len(rise) < quotients:
-            fall, rise, quotients = (counted.effective,), (counted.effective,), 1
+            fall = rise = (counted.effective,)
+            quotients = 1
+        if np.count_nonzero(counted.each.any(axis=1)) <= 1:
+            error = math.inf
         return cls(
             value=value,
-            error=error if np.count_nonzero(counted.each.any(axis=1)) > 1 else math.inf,
+            error=error,
             groups=len(counted.each),
             effective=counted.effective,
             fall=fall,
@@ -143,8 +150,9 @@ def t_quantile(p: float, degrees: float) -> float:
 
 def leaving_out(groups: int) -> Ints:
     """How often each group counts when one of them, or one block of them, is left out: shape (B, groups)."""
-    blocks, places = min(groups, BLOCKS), np.arange(groups)
-    block = places % blocks
+    blocks = min(groups, BLOCKS)
+    places = np.arange(groups)
+    block = places % blocks  # (groups,)
     if groups > blocks:
         # By lot: groups are sorted by name, and every 200th of them holds kinds that share a name in balance.
         block = np.random.default_rng(groups).permutation(block)
@@ -155,31 +163,29 @@ def leaving_out(groups: int) -> Ints:
 
 def metric_interval(units: Units, metric: Metric) -> Interval:
     """The interval of a metric over answered units."""
-    return _left(units, metric)[1].within(metric.low, metric.high)
-
-
-def _left(units: Units, metric: Metric) -> tuple[Floats, Jackknife]:
-    """Return the values of a metric without each group, and the standard error that they give."""
-    left = metric.resampled(units, leaving_out(units.groups))
-    return left, Jackknife.of(metric.of(units), left, metric.counted(units))
+    without_each = metric.resampled(units, leaving_out(units.groups))
+    jackknife = Jackknife.of(metric.of(units), without_each, metric.counted(units))
+    return jackknife.within(metric.low, metric.high)
 
 
 def difference_error(filled: Units, metric: Metric) -> float:
     """Return the standard error over groups of the second system's value less the first's."""
-    half = len(filled.predicted) // 2
+    repeats = len(filled.predicted) // 2
     weights = leaving_out(filled.groups)
-    first, second = (
-        metric.resampled(filled.sets(which), weights) for which in (slice(half), slice(half, None))
-    )
-    left = second - first
-    # As far as groups vary here: for a mean it is the spread of their swaps, but for the mean difference itself.
-    return float((len(left) - 1) * np.sqrt(((left - left.mean()) ** 2).sum()) / len(left))
+    first = metric.resampled(filled.sets(slice(repeats)), weights)
+    second = metric.resampled(filled.sets(slice(repeats, None)), weights)
+    differences = second - first  # (blocks,), each without one of them
+    deviations = differences - differences.mean()
+    blocks = len(differences)
+    # This is how far groups vary: for a mean it is the spread of their swaps, but for the mean difference itself.
+    return float((blocks - 1) * np.sqrt((deviations**2).sum()) / blocks)
 
 
 def over_groups(sums: Floats, of: Ratio) -> Jackknife:
-    """A ratio of sums by group, (G, ...), with its standard error."""
-    left = np.tensordot(leaving_out(len(sums)).astype(np.float64), sums, axes=1)
-    return Jackknife.of(float(of(sums.sum(axis=0))), of(left), of.counted(sums))
+    """Return a ratio of sums by group, (G, ...), with its standard error."""
+    weights = leaving_out(len(sums)).astype(np.float64)
+    sums_without_each = np.tensordot(weights, sums, axes=1)
+    return Jackknife.of(float(of(sums.sum(axis=0))), of(sums_without_each), of.counted(sums))
 
 
 def estimated(per_unit: NDArray[Any], group: NDArray[Any], of: Ratio, *, low: float = 0.0) -> Estimate:

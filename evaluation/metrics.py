@@ -89,25 +89,30 @@ class Ratio:
 
     def __call__(self, sums: Floats, *more: Any) -> Floats:
         """Its values (...)."""
-        values = quotient(*self.parts(sums, *more), self.empty)
-        return np.asarray(values.sum(axis=-1)) if self.several else values
+        above, below = self.parts(sums, *more)
+        values = quotient(above, below, self.empty)
+        if self.several:
+            return np.asarray(values.sum(axis=-1))
+        return values
 
     def given(self, *more: Any) -> Self:
-        """Return the same, where what else it takes is this."""
+        """Return the ratio of sums alone, with the further arguments of its parts fixed."""
         return replace(self, parts=lambda sums: self.parts(sums, *more))
 
     def counted(self, each: Floats) -> Counted:
         """How much each group counts, from its sums (G, d): the share of the divisor that goes without it."""
-        # What is found among few units is no surer for units beside them that it is not about: a recall counts the
-        # groups with something to find.
-        above, below = self.parts(each.sum(axis=0))
-        gone = quotient(below - self.parts(each.sum(axis=0) - each)[1], below)
-        # at an end are those that are 0, or as much as each of so many can be of a mean
-        shares = np.atleast_1d(quotient(above, below) * np.count_nonzero(below))
+        # A recall counts the groups with something to find: other units beside them make it no surer.
+        total = each.sum(axis=0)
+        above, below = self.parts(total)
+        _, below_without_group = self.parts(total - each)
+        share_of_group = quotient(below - below_without_group, below)
+        # Each of several quotients is divided by how many there are, so this is its own value, 0 to 1.
+        values = np.atleast_1d(quotient(above, below) * np.count_nonzero(below))
+        has_divisor = np.atleast_1d(below) > 0
         return Counted(
-            each=np.maximum(gone, 0.0).reshape(len(each), -1),
-            top=(shares > 1.0 - _ROUNDING) & self.several,
-            bottom=(np.atleast_1d(below) > 0) & (shares < _ROUNDING) & self.several,
+            each=np.maximum(share_of_group, 0.0).reshape(len(each), -1),
+            top=(values > 1.0 - _ROUNDING) & self.several,
+            bottom=has_divisor & (values < _ROUNDING) & self.several,
         )
 
 
@@ -163,7 +168,9 @@ class Metric:
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""
-        return value if self.higher_is_better else -value
+        if self.higher_is_better:
+            return value
+        return -value
 
     def each(self, units: Units) -> list[float]:
         """Its value over the answered units of each answer set."""
@@ -191,19 +198,27 @@ class Metric:
     def resampled(self, units: Units, weights: Ints) -> Floats:
         """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
         by_group = self.statistics(units)
-        each = ([by_group.of(some) for some in _slices(weights, sums)] for sums in by_group.sums)
-        return np.asarray(np.mean([np.concatenate(values) for values in each], axis=0))
+        values_by_set = []
+        for sums in by_group.sums:
+            values = [by_group.of(weighted) for weighted in _slices(weights, sums)]
+            values_by_set.append(np.concatenate(values))
+        return np.asarray(np.mean(values_by_set, axis=0))
 
     def swapped(self, units: Units, swaps: Bools) -> Floats:
         """Second minus first, shape (S,), after exchanging their answers in the groups of swaps (S, G)."""
         by_group = self.statistics(units)
-        half, of = len(by_group.sums) // 2, by_group.of
-        differences = []
-        for first, second in zip(by_group.sums[:half], by_group.sums[half:], strict=True):
-            left, right = _total(first), _total(second)
-            moved = _slices(swaps, second - first)
-            differences.append(np.concatenate([of(right - some) - of(left + some) for some in moved]))
-        return np.asarray(np.mean(differences, axis=0))
+        repeats = len(by_group.sums) // 2
+        value_of = by_group.of
+        differences_by_repeat = []
+        for first, second in zip(by_group.sums[:repeats], by_group.sums[repeats:], strict=True):
+            first_total, second_total = _total(first), _total(second)
+            differences = []
+            for exchanged in _slices(
+                swaps, second - first
+            ):  # by which the first grows and the second shrinks
+                differences.append(value_of(second_total - exchanged) - value_of(first_total + exchanged))
+            differences_by_repeat.append(np.concatenate(differences))
+        return np.asarray(np.mean(differences_by_repeat, axis=0))
 
 
 def _slices(weights: Ints | Bools, sums: Sums) -> Iterator[Floats]:
@@ -223,11 +238,14 @@ def _pair_tables(units: Units) -> list[Sums]:
 
 
 def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
-    seen = cells != MISSING
-    if shape[0] * shape[1] > DENSE:
-        return scipy.sparse.csr_array((np.ones(seen.sum()), (group[seen], cells[seen])), shape=shape)
-    places = group[seen] * shape[1] + cells[seen]
-    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+    """Return how often each cell occurs in each group: (groups, cells), sparse where that is large."""
+    answered = cells != MISSING
+    groups, pairs = shape
+    if groups * pairs > DENSE:
+        ones = np.ones(answered.sum())
+        return scipy.sparse.csr_array((ones, (group[answered], cells[answered])), shape=shape)
+    places = group[answered] * pairs + cells[answered]
+    return np.bincount(places, minlength=groups * pairs).reshape(shape).astype(np.float64)
 
 
 def pair_sums(
@@ -252,8 +270,9 @@ def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callabl
     """Make statistics of counts of the P distinct pairs."""
 
     def statistics_of(units: Units) -> Statistics:
-        pairs = units.pairs[1]
-        gold, answered = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        _, pairs = units.pairs
+        gold = [pair[0] for pair in pairs]
+        answered = [pair[1] for pair in pairs]
 
         def value(sums: Floats) -> Floats:
             return of(np.atleast_2d(sums), gold, answered).reshape(sums.shape[:-1])
@@ -280,14 +299,21 @@ def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
         return float(value)
 
     def values(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
-        each = []
-        for row in counts:
-            pairs = np.repeat(np.arange(len(gold)), np.rint(row).astype(np.int64)).tolist()
-            each.append(value_of([gold[i] for i in pairs], [answered[i] for i in pairs]) if pairs else 0.0)
-        return np.array(each)
+        values_by_row = []
+        for pair_counts_of_row in counts:
+            times = np.rint(pair_counts_of_row).astype(np.int64)
+            pairs = np.repeat(np.arange(len(gold)), times).tolist()
+            value = 0.0
+            if pairs:
+                value = value_of([gold[pair] for pair in pairs], [answered[pair] for pair in pairs])
+            values_by_row.append(value)
+        return np.array(values_by_row)
 
+    metric_name = name
+    if name in taken:
+        metric_name = f"custom_{name}"
     return Metric(
-        name=f"custom_{name}" if name in taken else name,
+        name=metric_name,
         statistics=pair_counts(values),
         draws=SLOW_DRAWS,
         divisible=False,

@@ -13,12 +13,15 @@ def plain(value: Any) -> Any:
         return plain_fields(value)
     if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return value
 
 
 def plain_fields(result: Any, *without: str) -> dict[str, Any]:
     """Return the fields of a frozen dataclass as plain JSON types, but for those that are named."""
-    return plain_parts(result, *(field.name for field in fields(result) if field.name not in without))
+    names = [field.name for field in fields(result) if field.name not in without]
+    return plain_parts(result, *names)
 
 
 def plain_parts(result: Any, *names: str) -> dict[str, Any]:

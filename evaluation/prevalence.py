@@ -45,59 +45,73 @@ class Prevalence(Ranged):
 def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
     """Count (group, hit) pairs by group."""
     counts: dict[str, tuple[int, int]] = {}
-    for group, hit in items:
-        hits, of = counts.get(group, (0, 0))
-        counts[group] = hits + int(hit), of + 1
+    for group, is_hit in items:
+        hits, units = counts.get(group, (0, 0))
+        counts[group] = hits + int(is_hit), units + 1
     return counts
 
 
 def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
     """Correct the share that a judge found."""
-    # the shares found: of all units, of positive ones, and what was left out of others
-    seen, right, spared = _Rate(apparent), _Rate(sensitivity), _Rate(specificity)
-    measured = Prevalence(
-        raw=seen.value,
-        sensitivity=right.value,
-        specificity=spared.value,
-        positives=right.size,
-        negatives=spared.size,
-        units=seen.size,
+    found_rate = _Rate(apparent)  # of all units, the share that the judge finds
+    true_positive_rate = _Rate(sensitivity)  # of positive units
+    true_negative_rate = _Rate(specificity)  # of the others, the share that it leaves out
+    found, se, sp = found_rate.value, true_positive_rate.value, true_negative_rate.value
+    uncorrected = Prevalence(
+        raw=found,
+        sensitivity=se,
+        specificity=sp,
+        positives=true_positive_rate.size,
+        negatives=true_negative_rate.size,
+        units=found_rate.size,
     )
-    if seen.value is None:
-        return replace(measured, problem="there is no unit")
-    if right.value is None or spared.value is None:
-        which = "positive" if right.value is None else "negative"
-        return replace(measured, problem=f"the calibration has no {which} unit")
-    if right.value + spared.value <= 1:
-        chance = f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance"
-        return replace(measured, problem=chance)
-    value = (seen.value + spared.value - 1) / (right.value + spared.value - 1)
-    held = _interval(seen, right, spared)
-    if held is None:
-        side = "fewer" if value < 0 else "more"
+    if found is None:
+        return replace(uncorrected, problem="there is no unit")
+    if se is None:
+        return replace(uncorrected, problem="the calibration has no positive unit")
+    if sp is None:
+        return replace(uncorrected, problem="the calibration has no negative unit")
+    if se + sp <= 1:
+        chance = f"sensitivity {se:.3f} and specificity {sp:.3f} are no better than chance"
+        return replace(uncorrected, problem=chance)
+    estimate = (found + sp - 1) / (se + sp - 1)
+    interval = _interval(found_rate, true_positive_rate, true_negative_rate)
+    if interval is None:
+        side = "more"
+        if estimate < 0:
+            side = "fewer"
         return replace(
-            measured,
-            problem=f"the judge finds {side} here than its errors on the calibration allow ({seen.value:.3f}, where "
-            f"it would find {1 - spared.value:.3f} without a positive unit and {right.value:.3f} with nothing else): "
+            uncorrected,
+            problem=f"the judge finds {side} here than its errors on the calibration allow ({found:.3f}, where "
+            f"it would find {1 - sp:.3f} without a positive unit and {se:.3f} with nothing else): "
             "the calibration is of another kind",
         )
-    inside = min(1.0, max(0.0, value))
-    ends = {"low": min(held[0], inside), "high": max(held[1], inside)}
-    return replace(measured, value=inside, **ends, clipped=inside != value)
+    share = min(1.0, max(0.0, estimate))
+    low, high = interval
+    return replace(
+        uncorrected, value=share, low=min(low, share), high=max(high, share), clipped=share != estimate
+    )
 
 
 class _Rate:
     """A clustered share: its value, size, groups, and its effective size (below the size where groups differ)."""
 
     def __init__(self, counts: Tallies) -> None:
-        table = np.array([pair for _, pair in sorted(counts.items()) if pair[1]], dtype=np.float64)
-        hits, size = table.reshape(-1, 2).sum(axis=0).tolist()
-        self.size, self.groups = int(size), len(table)
-        self.value = hits / size if size else None
+        group_counts = [counts[group] for group in sorted(counts) if counts[group][1]]
+        table = np.array(group_counts, dtype=np.float64).reshape(-1, 2)  # (groups, 2): hits, and of how many
+        hits, size = table.sum(axis=0).tolist()
+        self.size = int(size)
+        self.groups = len(table)
+        self.value: float | None = None
         self.effective = size
-        if self.value is not None and self.groups > 1:
-            plain, spread = self.value * (1 - self.value) / size, over_groups(table, mean).error ** 2
-            self.effective = size if spread <= plain else size * plain / spread
+        if not size:
+            return
+        self.value = hits / size
+        if self.groups > 1:
+            independent_variance = self.value * (1 - self.value) / size
+            clustered_variance = over_groups(table, mean).error ** 2
+            if clustered_variance > independent_variance:
+                self.effective = size * independent_variance / clustered_variance
 
     def adjusted(self, successes: float, trials: float) -> tuple[float, float]:
         """Return (share, variance) after ``successes`` of ``trials`` more."""
@@ -106,16 +120,19 @@ class _Rate:
         return share, share * (1 - share) / size
 
 
-def _interval(seen: _Rate, right: _Rate, spared: _Rate) -> tuple[float, float] | None:
+def _interval(found: _Rate, true_positive: _Rate, true_negative: _Rate) -> tuple[float, float] | None:
     """Return the hull of all p in [0, 1] that the data do not reject, ``None`` where they reject every one."""
-    least = min(seen.groups, max(right.groups, spared.groups))
-    if least < 2:
+    fewest_groups = min(found.groups, max(true_positive.groups, true_negative.groups))
+    if fewest_groups < 2:
         return 0.0, 1.0
-    t2 = t_quantile(0.5 + LEVEL / 2, least - 1) ** 2
-    q, var_q = seen.adjusted(_Z2 / 2, _Z2)
-    se, var_se = right.adjusted(1, 2)
-    sp, var_sp = spared.adjusted(1, 2)
+    t_squared = t_quantile(0.5 + LEVEL / 2, fewest_groups - 1) ** 2
+    q, q_variance = found.adjusted(_Z2 / 2, _Z2)
+    se, se_variance = true_positive.adjusted(1, 2)
+    sp, sp_variance = true_negative.adjusted(1, 2)
     shares = np.linspace(0.0, 1.0, 10_001)
-    far = (q - shares * se - (1 - shares) * (1 - sp)) ** 2
-    held = shares[far <= t2 * (var_q + shares**2 * var_se + (1 - shares) ** 2 * var_sp)]
-    return (float(held[0]), float(held[-1])) if len(held) else None
+    squared_distance = (q - shares * se - (1 - shares) * (1 - sp)) ** 2
+    variance = q_variance + shares**2 * se_variance + (1 - shares) ** 2 * sp_variance
+    accepted = shares[squared_distance <= t_squared * variance]
+    if not len(accepted):
+        return None
+    return float(accepted[0]), float(accepted[-1])

@@ -27,7 +27,10 @@ def level_of(alpha: float, openings: int) -> float:
 
 def odds(p: float) -> str:
     """Return a p-value in words: ``1 time in 120``."""
-    return f"1 time in {float(f'{1.0 / p:.3g}'):,.0f}" if p <= 0.5 else f"{p:.0%} of the time"
+    if p > 0.5:
+        return f"{p:.0%} of the time"
+    times = float(f"{1.0 / p:.3g}")
+    return f"1 time in {times:,.0f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +42,14 @@ class Constant(Paired):
     @property
     def words(self) -> str:
         """One sentence for people."""
+        verdict = "compiled is not shown to be better than that"
+        luck = odds(self.permutation.better)
         if self.direction == "worse":
-            shown, luck = "compiled is worse than that", odds(self.permutation.worse)
+            verdict = "compiled is worse than that"
+            luck = odds(self.permutation.worse)
         elif self.direction == "better":
-            shown, luck = "compiled is better than that", odds(self.permutation.better)
-        else:
-            shown, luck = "compiled is not shown to be better than that", odds(self.permutation.better)
-        return f"the best constant answer, {self.answer}, has {self.before:.3f}: {shown} (luck: {luck})"
+            verdict = "compiled is better than that"
+        return f"the best constant answer, {self.answer}, has {self.before:.3f}: {verdict} (luck: {luck})"
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
@@ -89,7 +93,9 @@ class Decision(Paired):
         if self.direction == "worse":
             return "worse"
         over_constant = self.constant is None or self.constant.direction == "better"
-        return "better" if self.direction == "better" and over_constant else "not shown to be better"
+        if self.direction == "better" and over_constant:
+            return "better"
+        return "not shown to be better"
 
     @property
     def words(self) -> str:
@@ -100,28 +106,44 @@ class Decision(Paired):
     def sentences(self) -> tuple[str, ...]:
         """The verdict with the metric; luck; the constant answer; units; how many there are."""
         below_constant = self.constant is not None and self.constant.direction == "worse"
-        shown: str = self.verdict
+        verdict: str = self.verdict
         if self.direction == "better" and below_constant:
-            shown = "better than basic, but worse than a constant answer"
+            verdict = "better than basic, but worse than a constant answer"
         elif self.direction == "better" and self.verdict != "better":
-            shown = "better than basic, but not shown to be better than a constant answer"
+            verdict = "better than basic, but not shown to be better than a constant answer"
         elif below_constant:
-            shown = f"{self.verdict}, and worse than a constant answer"
-        opening = f", opening {self.openings} of this test" if self.openings > 1 else ""
+            verdict = f"{self.verdict}, and worse than a constant answer"
+        opening = ""
+        if self.openings > 1:
+            opening = f", opening {self.openings} of this test"
+        constant = ""
+        if self.constant:
+            constant = self.constant.words
+        units = ""
+        if self.mcnemar:
+            units = f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken"
         return (
-            f"compiled is {shown}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
+            f"compiled is {verdict}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
             f"({self.difference:+.3f}, {self.interval_words})",
             f"luck alone does this {odds(self.p)} (limit: {odds(self.tested)}{opening})",
-            self.constant.words if self.constant else "",
-            f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken" if self.mcnemar else "",
+            constant,
+            units,
             f"{plural(self.counts.units.labelled, 'unit')}, {plural(self.counts.cases.labelled, 'case')}, "
             f"{plural(self.groups, 'group')}",
         )
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
-        criteria = {name: criterion.to_card() for name, criterion in self.criteria.items()}
-        return {
+        constant = None
+        if self.constant:
+            constant = self.constant.to_card()
+        right_means = ""
+        broken = corrected = None
+        if self.mcnemar:
+            right_means = self.right_means
+            broken = self.mcnemar.b
+            corrected = self.mcnemar.c
+        card = {
             **plain_parts(self, "verdict", "words", "warnings", "metric", "higher_is_better", "difference"),
             "basic": self.before,
             "compiled": self.after,
@@ -130,13 +152,16 @@ class Decision(Paired):
             "missing": "counted as wrong",
             **plain_parts(self, "level", "p", "openings", "alpha", "tested", "groups"),
             "test": "the one-sided permutation of whole groups",
-            "constant": self.constant.to_card() if self.constant else None,
-            "right": self.right_means if self.mcnemar else "",
-            "b": self.mcnemar.b if self.mcnemar else None,
-            "c": self.mcnemar.c if self.mcnemar else None,
+            "constant": constant,
+            "right": right_means,
+            "b": broken,
+            "c": corrected,
             "units": self.counts.units.labelled,
             "cases": self.counts.cases.labelled,
-        } | ({"criteria": criteria} if criteria else {})
+        }
+        if self.criteria:
+            card["criteria"] = {name: criterion.to_card() for name, criterion in self.criteria.items()}
+        return card
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,11 +180,10 @@ class Proof:
 
     def to_card(self) -> dict[str, Any]:
         """The parts of an artifact's card: ``scores``, ``decision`` and ``counts``, as plain JSON types."""
-        parts = {"basic": self.basic, "compiled": self.compiled}
         return {
-            "scores": {name: plain(part.scores) for name, part in parts.items()},
+            "scores": {"basic": plain(self.basic.scores), "compiled": plain(self.compiled.scores)},
             "decision": self.decision.to_card(),
-            "counts": {name: plain(part.counts) for name, part in parts.items()},
+            "counts": {"basic": plain(self.basic.counts), "compiled": plain(self.compiled.counts)},
         }
 
 
@@ -178,26 +202,27 @@ def prove(
     """Compare basic and compiled on the same held-out rows."""
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
-    tested, own_metric = level_of(alpha, openings), resolve(metric, comparison)
+    level = level_of(alpha, openings)
+    judge_metric = resolve(metric, comparison)
     units = encode(comparison, basic, compiled)
-    before = measure_units(units.sets(slice(1)), tally(basic), metric, comparison)
-    after = measure_units(units.sets(slice(1, None)), tally(compiled), metric, comparison)
+    basic_scores = measure_units(units.sets(slice(1)), tally(basic), metric, comparison)
+    compiled_scores = measure_units(units.sets(slice(1, None)), tally(compiled), metric, comparison)
     over_constant = None
     if constant is not None:
         answer, rows = constant
-        pair = compare_pair(encode(comparison, rows, compiled), own_metric, seed=seed, tested=tested)
+        pair = compare_pair(encode(comparison, rows, compiled), judge_metric, seed=seed, tested=level)
         over_constant = Constant(**vars(pair), answer=answer)
     return Proof(
-        basic=before,
-        compiled=after,
+        basic=basic_scores,
+        compiled=compiled_scores,
         decision=Decision(
-            **vars(compare_pair(units, own_metric, seed=seed, tested=tested)),
+            **vars(compare_pair(units, judge_metric, seed=seed, tested=level)),
             alpha=alpha,
             right_means=comparison.right_means,
-            counts=before.counts,
+            counts=basic_scores.counts,
             constant=over_constant,
             openings=openings,
             remarks=remarks,
-            criteria=by_criterion(comparison, basic, compiled, seed=seed, tested=tested),
+            criteria=by_criterion(comparison, basic, compiled, seed=seed, tested=level),
         ),
     )

@@ -75,26 +75,32 @@ class Units:
         flags = [self.kind.right(gold, value) for gold, value in pairs]
         if None in flags:
             return None
-        return np.asarray(np.array([*flags, False], dtype=np.bool_)[cells])
+        flags.append(False)  # the last place is that of a missing answer, which is -1
+        return np.asarray(np.array(flags, dtype=np.bool_)[cells])
 
     @cached_property
     def pairs(self) -> tuple[Ints, list[tuple[Hashable, Hashable]]]:
         """The distinct pairs of gold and answer, and which of them each unit is: (R, N), -1 without an answer."""
         size = len(self.values)
-        seen = self.answered
-        codes, places = np.unique((self.gold * size + self.predicted)[seen], return_inverse=True)
+        answered = self.answered
+        pair_codes = self.gold * size + self.predicted  # (R, N)
+        distinct_codes, places = np.unique(pair_codes[answered], return_inverse=True)
         cells = np.full(self.predicted.shape, MISSING, dtype=np.int64)
-        cells[seen] = places
-        return cells, [(self.values[code // size], self.values[code % size]) for code in codes.tolist()]
+        cells[answered] = places
+        pairs = []
+        for code in distinct_codes.tolist():
+            gold_code, answer_code = divmod(code, size)
+            pairs.append((self.values[gold_code], self.values[answer_code]))
+        return cells, pairs
 
     @cached_property
     def wrong(self) -> Ints:
         """Shape (N,): the code of what a missing answer to each unit counts as."""
-        codes = {value: code for code, value in enumerate(self.values)}
-        wrong = np.full(len(codes), MISSING, dtype=np.int64)
+        code_of_value = {value: code for code, value in enumerate(self.values)}
+        wrong_code = np.full(len(self.values), MISSING, dtype=np.int64)  # (V,), by the code of gold
         for code in np.unique(self.gold).tolist():
-            wrong[code] = codes[self.kind.wrong(self.values[code])]
-        return np.asarray(wrong[self.gold])
+            wrong_code[code] = code_of_value[self.kind.wrong(self.values[code])]
+        return np.asarray(wrong_code[self.gold])
 
     @property
     def worst(self) -> Units:
@@ -115,11 +121,15 @@ class Units:
         """The same units, each a group of its own."""
         return replace(self, group=np.arange(len(self.gold)), groups=len(self.gold))
 
-    def only(self, kept: Bools) -> Units:
-        """Return some of the units, ``kept`` of shape (N,), with their groups numbered anew."""
-        groups, group = np.unique(self.group[kept], return_inverse=True)
+    def only(self, selected: Bools) -> Units:
+        """Return some of the units, ``selected`` of shape (N,), with their groups numbered anew."""
+        old_groups, group = np.unique(self.group[selected], return_inverse=True)
         return replace(
-            self, gold=self.gold[kept], predicted=self.predicted[:, kept], group=group, groups=len(groups)
+            self,
+            gold=self.gold[selected],
+            predicted=self.predicted[:, selected],
+            group=group,
+            groups=len(old_groups),
         )
 
     def answering(self, predicted: Ints) -> Units:
@@ -134,31 +144,38 @@ class Units:
 def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
     """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out."""
     first = sorted(sets[0], key=lambda row: (row.group, row.id))
-    every = [first, *(matched(first, other) for other in sets[1:])]
-    codes: dict[Hashable, int] = {value: code for code, value in enumerate(kind.domain)}
-    gold: list[int] = []
-    groups: list[str] = []
-    predicted: list[list[int]] = [[] for _ in sets]
-    for rows in zip(*every, strict=True):
-        for unit, truth in enumerate(rows[0].gold):
-            if truth is None:
+    sorted_sets = [first]
+    for rows in sets[1:]:
+        sorted_sets.append(matched(first, rows))
+    code_of_value: dict[Hashable, int] = {value: code for code, value in enumerate(kind.domain)}
+    gold_codes: list[int] = []
+    group_names: list[str] = []  # of each labelled unit
+    answer_codes: list[list[int]] = [[] for _ in sets]
+    for rows_of_case in zip(*sorted_sets, strict=True):
+        case_row = rows_of_case[0]
+        for unit, gold in enumerate(case_row.gold):
+            if gold is None:
                 continue
-            gold.append(codes.setdefault(truth, len(codes)))
-            groups.append(rows[0].group)
-            for row, answers in zip(rows, predicted, strict=True):
+            gold_codes.append(code_of_value.setdefault(gold, len(code_of_value)))
+            group_names.append(case_row.group)
+            for row, codes in zip(rows_of_case, answer_codes, strict=True):
                 answer = row.predicted[unit]
-                answers.append(MISSING if answer is None else codes.setdefault(answer, len(codes)))
-    if not gold:
+                if answer is None:
+                    codes.append(MISSING)
+                else:
+                    codes.append(code_of_value.setdefault(answer, len(code_of_value)))
+    if not gold_codes:
         raise JuristError(f"none of the {len(first)} rows has a labelled unit", hint="score labelled rows")
-    seen = list(codes)
-    for code in dict.fromkeys(gold):
-        codes.setdefault(kind.wrong(seen[code]), len(codes))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(groups))}
+    # A missing answer may count as a value that nobody gave.
+    values = list(code_of_value)
+    for code in dict.fromkeys(gold_codes):
+        code_of_value.setdefault(kind.wrong(values[code]), len(code_of_value))
+    group_numbers = {name: number for number, name in enumerate(dict.fromkeys(group_names))}
     return Units(
         kind=kind,
-        values=tuple(codes),
-        gold=np.array(gold, dtype=np.int64),
-        predicted=np.array(predicted, dtype=np.int64),
-        group=np.array([numbers[name] for name in groups], dtype=np.int64),
-        groups=len(numbers),
+        values=tuple(code_of_value),
+        gold=np.array(gold_codes, dtype=np.int64),
+        predicted=np.array(answer_codes, dtype=np.int64),
+        group=np.array([group_numbers[name] for name in group_names], dtype=np.int64),
+        groups=len(group_numbers),
     )
