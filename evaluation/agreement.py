@@ -38,7 +38,7 @@ Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit
 
 @dataclass(frozen=True, kw_only=True)
 class PairAgreement:
-    """How far two raters agree on the units that both labelled."""
+    """The agreement of two raters on the units that both labelled."""
 
     first: str
     second: str
@@ -50,7 +50,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelAgreement:
-    """How far raters agree on one label, held against all others."""
+    """The agreement of raters on one label, held against all others."""
 
     label: str
     given: Mapping[str, int]  # rater -> units to which they gave it
@@ -246,7 +246,7 @@ class RaterScore:
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
-    """All raters against the rest."""
+    """The scores of all raters, each against the others."""
 
     metric: str
     raters: tuple[RaterScore, ...]

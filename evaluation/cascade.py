@@ -67,7 +67,7 @@ def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
 def crossed(
     answers: Sequence[SureAnswer], right: Sequence[bool], groups: Sequence[str], seed: int = 0
 ) -> list[float]:
-    """Return how probable it is, of each row, that the judge agrees, by rows of other groups alone."""
+    """Return the probability that the judge agrees, for each row, by rows of other groups alone."""
     group_names = sorted(set(groups))
     folds = np.random.default_rng(seed).permutation(len(group_names)) % FOLDS
     fold_of_group = dict(zip(group_names, folds.tolist(), strict=True))

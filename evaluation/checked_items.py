@@ -28,7 +28,7 @@ _WORDS: Final[tuple[Any, ...]] = get_args(CheckWord)
 
 
 class Check(pydantic.BaseModel, frozen=True):
-    """What one check says of one item.
+    """The verdict of one check on one item.
 
     Attributes:
         verdict: ``yes`` passes.
@@ -40,7 +40,7 @@ class Check(pydantic.BaseModel, frozen=True):
 
     @classmethod
     def of(cls, written: Any) -> "Check":
-        """Return what a check gave: a check, a bool, one of the words, or what has ``verdict`` and ``reason``."""
+        """Return a check from what it gave: a check, a bool, one of the words, or ``verdict`` and ``reason``."""
         if isinstance(written, cls):
             return written
         verdict, reason = written, ""
@@ -66,12 +66,12 @@ class CheckedItem:
 
     @property
     def verdicts(self) -> tuple[CheckWord, ...]:
-        """What each check says, without reasons."""
+        """The verdict of each check, without reasons."""
         return tuple(check.verdict for check in self.checks)
 
     @property
     def passed(self) -> bool:
-        """Whether all checks say yes."""
+        """True where all checks say yes."""
         return all(verdict == "yes" for verdict in self.verdicts)
 
     @property
@@ -126,7 +126,7 @@ class CheckedItems(Scale):
         return MappingProxyType(metrics)
 
     def _sums(self, gold: Items, value: Items) -> list[float]:
-        """Return how many items pass, how many pass each check, and how many there should be."""
+        """Return the numbers of items that pass, that pass each check, and that there should be."""
         sums = [float(sum(item.passed for item in value))]
         for place in range(len(self.checks)):
             sums.append(float(sum(item.verdicts[place] == "yes" for item in value)))
@@ -212,7 +212,7 @@ class CheckedItems(Scale):
         return f'what is written from "{text[:SHOWN]}" must pass {", ".join(self.checks)}'
 
     def feedback(self, text: str, gold: Value, value: Value | None) -> str:
-        """What was written, and which checks failed on it and why."""
+        """The items that were written, with the checks that failed and why."""
         items = items_of(value)
         if not items:
             return "no usable item was written"
@@ -290,7 +290,7 @@ class CheckedItems(Scale):
 
 
 def _verdicts_of(items: Items) -> list[CheckWord]:
-    """Return what each check says of each item, one item after the other."""
+    """Return the verdicts of all checks, one item after the other."""
     verdicts: list[CheckWord] = []
     for item in items:
         verdicts.extend(item.verdicts)

@@ -316,7 +316,7 @@ FIRST, SECOND, TIE = "first", "second", "tie"
 
 @dataclass(frozen=True)
 class Preferences(ClosedLabels):
-    """Which of two is better: ``first``, ``second`` and perhaps ``tie``; two fields hold them.
+    """The better one of two: ``first``, ``second`` and perhaps ``tie``; two fields hold them.
 
     The share of replies that chose the first place, where every pair was shown in both orders, is the position bias:
     0.5 without any.
@@ -335,7 +335,7 @@ class Preferences(ClosedLabels):
 
     @property
     def undecided(self) -> Value | None:
-        """What is said of equals: a tie if it is an answer, else nothing usable."""
+        """The answer for equals: a tie if it is an answer, else none that is usable."""
         if TIE in self.labels:
             return TIE
         return None
@@ -352,7 +352,7 @@ class Preferences(ClosedLabels):
 
     @property
     def outcome(self) -> str:
-        """What equals are, in words."""
+        """The answer for equals, in words."""
         if self.undecided:
             return "a tie"
         return "no usable answer"

@@ -46,7 +46,7 @@ class Contrast(Paired):
 
     @property
     def verdict(self) -> Shown:
-        """What is shown of the first."""
+        """The direction that is shown of the first."""
         return self.direction or "not shown to differ"
 
     @property
@@ -103,7 +103,7 @@ _FORESEEN = 100  # times as many rows as there are, above which no number is nam
 
 @dataclass(frozen=True, kw_only=True)
 class NotWorse:
-    """Whether a contender is worse than another by no more than a margin."""
+    """The outcome of a test that a contender is worse than another by no more than a margin."""
 
     outcome: Literal["holds", "fails", "cannot be told"]
     margin: float
@@ -137,9 +137,9 @@ def not_worse(test: Contrast, margin: float, rows: int) -> NotWorse:
 
 
 def _rows_that_could_tell(difference: float, lowest: float, margin: float, rows: int) -> str:
-    """Return how many rows could tell, if the difference stays as it is: an interval narrows with their root."""
+    """Return the number of rows that could tell, in words, if the difference stays as it is."""
     away = abs(difference + margin)
-    times = math.inf
+    times = math.inf  # as many rows: an interval narrows with their root
     if away > 0.0:
         times = ((difference - lowest) / away) ** 2
     if times > _FORESEEN:
@@ -231,7 +231,7 @@ def spread(values: Sequence[float], least: float = -math.inf, most: float = math
 
 @dataclass(frozen=True, kw_only=True)
 class Consistency:
-    """How far repeats agree with each other (FECT section 3.1). All in [0, 1]; a case's is the mean over its units."""
+    """The agreement of repeats with each other (FECT section 3.1). In [0, 1]; of a case it is the mean over units."""
 
     repeats: int
     agreement: float

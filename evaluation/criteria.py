@@ -160,7 +160,7 @@ class CriteriaScale(Scale):
         return Rated(criterion, value)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether the criterion that votes are of is decided; before any vote, only with no sample left."""
+        """True where the criterion of the votes is decided; before any vote, only with no sample left."""
         if left == 0:
             return True
         for criterion, criterion_votes in self._by_criterion(votes).items():

@@ -53,7 +53,7 @@ class LabelledUnit:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelGains:
-    """What the second prompt gains by each labelled unit in a metric, as a share of one unit."""
+    """The gains of the second prompt by each labelled unit in a metric, as shares of one unit."""
 
     by_unit: Floats  # (N,)
     largest: float  # what one unit can count at most: from as wrong as can be to right
@@ -78,7 +78,7 @@ class GainEstimates:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitGains:
-    """What an answer to one unit is worth in a metric, near what two prompts reach on rows whose labels are known."""
+    """The worth of an answer to one unit in a metric, near the scores of two prompts on rows with known labels."""
 
     metric: Metric
     comparison: Scale
@@ -95,13 +95,13 @@ class UnitGains:
         return cls(metric=metric, comparison=comparison, rows=tuple(rows))
 
     def gain(self, gold: Value, first: Value | None, second: Value | None) -> float:
-        """Return how much is gained by the second answer over the first, as a share of one unit."""
+        """Return the gain of the second answer over the first, as a share of one unit."""
         table = _WorthTable.of(self, [(gold, first), (gold, second)])
         worth = table.worth(np.ones(table.groups, dtype=np.int64))
         return worth[gold, second] - worth[gold, first]
 
     def largest(self, golds: Iterable[Value]) -> float:
-        """Return how much at most one unit with some gold counts: from as wrong as can be to right."""
+        """Return the largest gain by one unit with some gold: from as wrong as can be to right."""
         return max(abs(self.gain(gold, None, gold)) for gold in golds)
 
     def estimates(self, units: Sequence[LabelledUnit], level: float) -> GainEstimates:
@@ -183,11 +183,11 @@ class _WorthTable:
 
     @property
     def groups(self) -> int:
-        """How many groups the rows are of."""
+        """The number of groups of the rows."""
         return len(self.by_group)
 
     def range(self, group_weights: Floats | Ints) -> float:
-        """Return how far the worth of the answers lies apart."""
+        """Return the difference of the highest and the lowest worth of the answers."""
         worth = self.worth(group_weights).values()
         return max(worth) - min(worth)
 
@@ -217,7 +217,7 @@ def _answers_to(units: Sequence[LabelledUnit]) -> list[Answered]:
 
 
 def _gains(units: Sequence[LabelledUnit], worth: Mapping[Answered, float]) -> Floats:
-    """Return what the second prompt gains by each unit, of shape (N,); 0 where people could not tell."""
+    """Return the gain of the second prompt by each unit, of shape (N,); 0 where people could not tell."""
     gains = np.zeros(len(units))
     for place, unit in enumerate(units):
         if unit.gold is not None:
@@ -228,7 +228,7 @@ def _gains(units: Sequence[LabelledUnit], worth: Mapping[Answered, float]) -> Fl
 
 @dataclass(frozen=True, kw_only=True)
 class Weighed:
-    """What labelled units on which two prompts differ show of a metric."""
+    """The result of weighing labelled units on which two prompts differ."""
 
     wins: int  # units by which the second gains
     losses: int  # units by which it loses
@@ -240,12 +240,12 @@ class Weighed:
 
 
 def weigh(gains: Sequence[float], largest: float, rate: Ends, level: float, *, seed: int = 0) -> Weighed:
-    """Return what is shown by gains of labelled units whose weights are known; one counts ``largest`` at most."""
+    """Return the result for gains of labelled units whose weights are known; one counts ``largest`` at most."""
     return weigh_estimates(GainEstimates.certain(gains, largest), rate, level, seed=seed)
 
 
 def weigh_estimates(gains: GainEstimates, rate: Ends, level: float, *, seed: int = 0) -> Weighed:
-    """Return what is shown by gains of labelled units, also with the weights that speak against it."""
+    """Return the result for gains of labelled units, which must also hold with weights that speak against it."""
     by_unit = gains.estimate.by_unit
     better, worse = _both_sides(gains.estimate, seed)
     if gains.low is not gains.estimate:
@@ -302,7 +302,7 @@ def win_share_shown(labels: int, level: float) -> float | None:
 
 
 def credit(comparison: Scale, gold: Value, value: Value | None) -> float:
-    """Return how right an answer is, 0 to 1: 0 or 1 where answers are right or wrong, 0 without one."""
+    """Return the credit of an answer, 0 to 1: 0 or 1 where answers are right or wrong, 0 without one."""
     if value is None:
         return 0.0
     right = comparison.right(gold, value)

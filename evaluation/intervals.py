@@ -111,7 +111,7 @@ class Jackknife:
         return max(1.0, min(self.effective, BLOCKS) - 1.0)
 
     def reach(self, level: float = LEVEL) -> float:
-        """Return how far an interval of this level reaches, on the scale of the value, by what was seen to move."""
+        """Return the half width of an interval of this level, on the scale of the value, by the standard error."""
         if math.isinf(self.error):
             return math.inf
         return t_quantile(0.5 + level / 2.0, self.degrees) * self.error
@@ -134,7 +134,7 @@ class Jackknife:
         )
 
     def _unseen(self, still: Sequence[float], level: float) -> float:
-        """Return how far groups that were not seen could move what nothing moves, as a share of the range."""
+        """Return the largest move by groups that were not seen, as a share of the range."""
         # classes without an error may get theirs in the same groups, so these reaches are no squares
         most = math.fsum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in still)
         return most / max(1, self.quotients)
@@ -149,7 +149,7 @@ def t_quantile(p: float, degrees: float) -> float:
 
 
 def leaving_out(groups: int) -> Ints:
-    """How often each group counts when one of them, or one block of them, is left out: shape (B, groups)."""
+    """Return 0 or 1 for each group, (B, groups): each row leaves out one group, or one block of groups."""
     blocks = min(groups, BLOCKS)
     places = np.arange(groups)
     block = places % blocks  # (groups,)

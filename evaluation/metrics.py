@@ -50,7 +50,7 @@ def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """How much each of G groups counts for each of the M quotients that a value is the sum of."""
+    """The weight of each of G groups in each of the M quotients that a value is the sum of."""
 
     each: Floats  # (G, M)
     top: Bools  # (M,): which quotients are as high as they can be
@@ -58,7 +58,7 @@ class Counted:
 
     @classmethod
     def added(cls, several: Sequence["Counted"]) -> Self:
-        """Return how much each group counts for the mean of several values of the same quotients."""
+        """Return the weights of groups in the mean of several values of the same quotients."""
         return cls(
             each=np.sum([counted.each for counted in several], axis=0),
             top=np.all([counted.top for counted in several], axis=0),
@@ -88,7 +88,7 @@ class Ratio:
     several: bool = False
 
     def __call__(self, sums: Floats, *more: Any) -> Floats:
-        """Its values (...)."""
+        """Return the values (...) of the ratio."""
         above, below = self.parts(sums, *more)
         values = quotient(above, below, self.empty)
         if self.several:
@@ -100,7 +100,7 @@ class Ratio:
         return replace(self, parts=lambda sums: self.parts(sums, *more))
 
     def counted(self, each: Floats) -> Counted:
-        """How much each group counts, from its sums (G, d): the share of the divisor that goes without it."""
+        """Return the weight of each group, from its sums (G, d): the share of the divisor that goes without it."""
         # A recall counts the groups with something to find: other units beside them make it no surer.
         total = each.sum(axis=0)
         above, below = self.parts(total)
@@ -173,7 +173,7 @@ class Metric:
         return -value
 
     def each(self, units: Units) -> list[float]:
-        """Its value over the answered units of each answer set."""
+        """Return the value over the answered units of each answer set."""
         by_group = self.statistics(units)
         return [float(by_group.of(_total(sums))) for sums in by_group.sums]
 
@@ -182,11 +182,11 @@ class Metric:
         return statistics.fmean(self.each(units))
 
     def bounds(self, units: Units) -> tuple[float, float]:
-        """Its value with every missing answer as wrong as it can be, and with every one as gold has it."""
+        """Return the values with every missing answer as wrong as it can be, and with every one as gold has it."""
         return self.of(units.worst), self.of(units.best)
 
     def counted(self, units: Units) -> Counted:
-        """How much each group counts: see :meth:`Ratio.counted`; else by its answered units."""
+        """Return the weight of each group: see :meth:`Ratio.counted`; else by its answered units."""
         by_group = self.statistics(units)
         if isinstance(by_group.of, Ratio):
             return Counted.added([by_group.of.counted(sums) for sums in by_group.sums])
@@ -232,13 +232,13 @@ def _total(sums: Sums) -> Floats:
 
 
 def _pair_tables(units: Units) -> list[Sums]:
-    """How often each distinct pair of gold and answer occurs in each group: (G, P) per answer set."""
+    """Return the counts of each distinct pair of gold and answer in each group: (G, P) per answer set."""
     cells, pairs = units.pairs
     return [_table(units.group, row, (units.groups, len(pairs))) for row in cells]
 
 
 def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
-    """Return how often each cell occurs in each group: (groups, cells), sparse where that is large."""
+    """Return the counts of each cell in each group: (groups, cells), sparse where that is large."""
     answered = cells != MISSING
     groups, pairs = shape
     if groups * pairs > DENSE:

@@ -77,7 +77,7 @@ class OneSidedTest:
 
     @property
     def p(self) -> float:
-        """How often luck alone reaches what was seen, if there is no true difference."""
+        """The share of swaps that reach the observed difference: luck alone, if there is no true difference."""
         return max(float(np.searchsorted(each, 0.0, side="right")) / len(each) for each in self.thresholds)
 
     def bound(self, level: float) -> float:
@@ -118,7 +118,7 @@ class Permutation:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Swaps:
-    """What a metric shows after swaps of whole groups between two systems, turned so that more is better."""
+    """The differences in a metric after swaps of whole groups between two systems, turned so that more is better."""
 
     observed: float  # the difference without a swap
     values: Floats  # (S,): the difference after each swap
@@ -140,7 +140,7 @@ class Swaps:
         return OneSidedTest((np.sort(self._thresholds(side * (self.observed - self.values))),))
 
     def test_with_a_pair(self, shift: float, *, side: float) -> OneSidedTest:
-        """Return that side where two more units are swapped along, once each way; both of them move it by ``shift``."""
+        """Return one side of the test with two more units swapped along, once each way; both move it by ``shift``."""
         behind = side * (self.observed - self.values)
         alone = self._thresholds(behind)
         # Of the two both, none or either one is swapped: each of the four ways is as likely.
@@ -266,7 +266,7 @@ def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -
 
 
 def unseen_weight(filled: Units, metric: Metric) -> float:
-    """Return how far a unit that was not seen may move a metric, of the kind of gold in which it moves it most."""
+    """Return the largest move of a metric by a unit that was not seen, over all kinds of gold."""
     # An error of a kind of gold that many groups hold would have been seen: there a unit counts as the largest error
     # that was made. Of a kind that few groups hold it counts as the largest error that there is, and nowhere as less
     # than half of that.
@@ -289,14 +289,14 @@ def unseen_weight(filled: Units, metric: Metric) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Moves:
-    """How far some units move a metric."""
+    """The moves of a metric by some units."""
 
     possible: Floats  # from the right answer to one as wrong as can be
     made: Floats  # from the right answer to the one that was given
 
 
 def _moves(apart: Units, metric: Metric, answers: Ints, units: Ints) -> _Moves:
-    """Return how far some units, each a group of its own, move a metric of one system's answers."""
+    """Return the moves of a metric of one system's answers by some units, each a group of its own."""
     sets = np.stack([answers, apart.gold, apart.wrong])
     by_unit = metric.statistics(apart.answering(sets))
     given, right, wrong = by_unit.sums
@@ -324,7 +324,7 @@ def _different_units(gold: Ints, answers: Ints) -> Ints:
 
 @dataclass(frozen=True, kw_only=True)
 class Paired:
-    """What two systems' answers to the same cases show."""
+    """The comparison of two systems' answers to the same cases."""
 
     metric: str
     higher_is_better: bool
@@ -372,14 +372,14 @@ class Paired:
 
     @property
     def direction(self) -> Direction | None:
-        """What is shown of the second system, if anything is: one side of the test is below the level."""
+        """The direction that is shown of the second system, if any: one side of the test is below the level."""
         if self.permutation.better < self.tested:
             return "better"
         return "worse" if self.permutation.worse < self.tested else None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What limits a decision, in words; empty if nothing is known to."""
+        """The limits of the decision, in words; empty if none are known."""
         return tuple(filter(None, [limits(self.groups, self.tested)]))
 
 
@@ -391,14 +391,14 @@ def fewest_groups(alpha: float) -> int:
 
 
 def wide(groups: int) -> str:
-    """What so few groups do to the intervals of scores, in words; empty from ``FEW_GROUPS`` groups on."""
+    """Return a warning of intervals from so few groups; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
         return "all rows belong to one group: no interval can be given"
     return f"only {groups} groups: intervals are wide" if groups < FEW_GROUPS else ""
 
 
 def limits(groups: int, alpha: float) -> str:
-    """What so few groups cannot show at a level, in words; empty from ``FEW_GROUPS`` groups on."""
+    """Return a warning of what so few groups cannot show at a level; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
         return f"{wide(groups)}, so nothing can be shown"
     if groups < (needed := fewest_groups(alpha)):
@@ -458,7 +458,7 @@ def holm_levels(p_values: Mapping[str, float], alpha: float) -> dict[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Gains:
-    """Which gains, in the share of correct units, a paired test of this size can show, whatever the two systems are."""
+    """The gains in the share of correct units that a paired test of this size can show, of any two systems."""
 
     units: int
     groups: int
@@ -477,7 +477,7 @@ class Gains:
 
 
 def gains(sizes: Ints, alpha: float) -> Gains:
-    """Return which gains can be shown, by the one-sided t-test of the groups' means."""
+    """Return the gains that can be shown, by the one-sided t-test of the groups' means."""
     units, least = int(sizes.sum()), fewest_groups(alpha)
     uneven = float((sizes**2).sum()) / units  # units of the group that a unit is in, on average
     degrees = max(1.0, units / uneven - 1.0)

@@ -67,7 +67,7 @@ class Constant(Paired):
 
 @dataclass(frozen=True, kw_only=True)
 class Decision(Paired):
-    """What was decided on basic (``before``) against compiled (``after``), and on which evidence."""
+    """The decision on basic (``before``) against compiled (``after``), with its evidence."""
 
     alpha: float
     right_means: str
@@ -79,7 +79,7 @@ class Decision(Paired):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What limits it, in words; empty if nothing is known to."""
+        """The limits of the decision, in words; empty if none are known."""
         return (*super().warnings, *self.remarks)
 
     @property

@@ -25,13 +25,13 @@ class Row:
 
     @property
     def labelled(self) -> bool:
-        """Whether gold says anything of it."""
+        """True where gold has a value for some unit."""
         return any(value is not None for value in self.gold)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How many units (or cases) there are, by what happened to them: the four parts add up to ``total``.
+    """The numbers of units (or cases), by what happened to them: the four parts add up to ``total``.
 
     A unit without gold is unlabelled, whatever the judge did. A case is unlabelled when all its units are,
     failed when its row is, abstained when a labelled unit has no answer, and answered otherwise.
@@ -45,7 +45,7 @@ class Counts:
 
     @property
     def labelled(self) -> int:
-        """Those that count: all but the unlabelled."""
+        """The number of units (or cases) with a label."""
         return self.total - self.unlabelled
 
     @property
@@ -58,7 +58,7 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """The same counts for units and for cases."""
+    """Counts of units and of cases."""
 
     units: Counts
     cases: Counts
@@ -89,7 +89,7 @@ def tally(rows: Sequence[Row]) -> Tally:
 
 
 def _unit_states(row: Row) -> list[str]:
-    """Return what happened to each unit of a row: one of the states."""
+    """Return the state of each unit of a row."""
     unanswered = "abstained"
     if row.failed:
         unanswered = "failed"

@@ -29,7 +29,7 @@ SIZES = ("none", "one", "several")
 
 @dataclass(frozen=True, kw_only=True)
 class Lack:
-    """What the gold of a part of a split does not hold and needs."""
+    """The kind of gold that a part of a split needs and does not hold."""
 
     what: str  # which one is missing, such as ``positive``
     noun: str  # what there are several of, such as ``label``
@@ -70,12 +70,12 @@ class Scale(Kind):
 
     @property
     def right_means(self) -> str:
-        """What counts as right, in words; empty where nothing is right or wrong."""
+        """The meaning of right, in words; empty where nothing is right or wrong."""
         return ""
 
     @abstractmethod
     def similarity(self, gold: Any, value: Any) -> float:
-        """How far two values are the same, in [0, 1]; 1.0 for equal ones."""
+        """Return the similarity of two values, in [0, 1]; 1.0 for equal ones."""
 
     def consensus(self, values: Sequence[Any]) -> Any | None:
         """The value that several raters stand for, as of so many samples; ``None`` if there is none."""
@@ -84,7 +84,7 @@ class Scale(Kind):
         return self.combine(Counter(values), Sampling(samples=len(values)))
 
     def credit(self, gold: Value, value: Value | None) -> float:
-        """How right a value is, 0 to 1; an unusable one is 0."""
+        """Return the credit of a value, 0 to 1; an unusable one has 0."""
         if value is None:
             return 0.0
         return self.similarity(gold, value)
@@ -113,7 +113,7 @@ class Scale(Kind):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """All that people may say of a unit, where that is a short list; else empty."""
+        """The values that people may give a unit, where that is a short list; else empty."""
         return ()
 
     @property
@@ -159,14 +159,14 @@ class Scale(Kind):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What makes it this scale, as JSON values: ``labels`` and what else there is."""
+        """Return the identity of the scale as JSON values: ``labels`` and what else there is."""
 
     def listing(self) -> tuple[tuple[str, str], ...]:
-        """What can be answered, with a remark each."""
+        """Return the possible answers, with a remark each."""
         return tuple((choice, self.remark(choice)) for choice in self.choices) or ((self.expects, ""),)
 
     def remark(self, choice: str) -> str:
-        """What is to be said of one of the choices."""
+        """Return a remark on one of the choices."""
         return ""
 
     # How the samples of one unit become one value.
@@ -197,7 +197,7 @@ class Scale(Kind):
         )
 
     def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
-        """How far the votes cast agree with ``value``, 0 to 1; ``None`` without a value or a vote."""
+        """Return the agreement of the votes cast with ``value``, 0 to 1; ``None`` without a value or a vote."""
         # A sample without a usable answer casts no vote, nor does one that was never drawn: how many were cast must be
         # said beside it.
         cast = sum(votes.values())
@@ -206,22 +206,22 @@ class Scale(Kind):
         return sum(self.credit(value, other) * count for other, count in votes.items()) / cast
 
     def spread(self, votes: Mapping[str, float]) -> float:
-        """How far votes (by :meth:`text`) differ: 0 if all are the same, 1 at most."""
+        """Return the spread of votes (by :meth:`text`): 0 if all are the same, 1 at most."""
         return 1 - max(votes.values()) / sum(votes.values())
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
-        """How probable it is that a unit is what is looked for, by shares of values; ``None`` if that is not known."""
+        """Return the probability that a unit is what is looked for, by shares of values; ``None`` if unknown."""
         return None
 
     @property
     def voting_rule(self) -> str:
-        """How another system combines several samples, in words."""
+        """The rule by which another system combines several samples, in words."""
         return "one filling is one sample; with several, " + self._combining
 
     # How people's values are described and drawn from.
 
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return how often gold has each value, as JSON values by name."""
+        """Return the counts of each value of gold, as JSON values by name."""
         counts = Counter(self.category(value) for value in values)
         return {f"{self.noun}s": dict(counts.most_common())}
 
@@ -236,7 +236,7 @@ class Scale(Kind):
         return [self.category(case.known[0]) if case.known else "unlabelled" for case in cases]
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
-        """What labelled cases lack to be a part of a split, ``None`` if nothing."""
+        """Return the gold that labelled cases lack to be a part of a split, ``None`` if nothing."""
         values = sorted({self.text(value) for case in cases for value in case.known})
         if len(values) > 1:
             return None
@@ -273,7 +273,7 @@ class Scale(Kind):
         return f"{self.truth(text, gold)}; judged {judged}"
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """What a row adds to the sums of a run. ``counts`` are those of its readings."""
+        """Return the numbers that a row adds to the sums of a run. ``counts`` are those of its readings."""
         return dict(counts)
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
@@ -292,12 +292,12 @@ class Scale(Kind):
         return ("; ".join(parts),) if parts else ()
 
     def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """What a card says of the sums on the sealed test; empty if nothing."""
+        """Return the facts of a card on the sums of the sealed test; empty if there are none."""
         return {}
 
 
 class Members(Scale):
-    """What scales share whose values are tuples of any number of members."""
+    """Base of scales whose values are tuples of any number of members."""
 
     learned: ClassVar[Learned] = "members"
 

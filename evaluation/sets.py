@@ -208,7 +208,7 @@ def _cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
 
 
 def _hits(gold: Set, value: Set) -> tuple[float, float, float]:
-    """Return how many labels are in both, in gold, in the answer."""
+    """Return the numbers of labels in both, in gold, in the answer."""
     return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
 
 

@@ -12,7 +12,7 @@ SURENESS_MARGIN = 0.001
 
 @dataclass(frozen=True, kw_only=True)
 class Trust:
-    """How probable it is that a judge agrees with people: a logistic regression on its label and on its sureness."""
+    """The probability that a judge agrees with people: a logistic regression on its label and on its sureness."""
 
     intercept: float
     slope: float  # on the logit of how sure it is

@@ -27,15 +27,15 @@ MISSING = -1
 
 
 class Kind(ABC):
-    """What arrays need to know of a scale (:class:`~jurist.evaluation.scale.Scale`), which is made of their metrics."""
+    """The part of a :class:`~jurist.evaluation.scale.Scale` that arrays need; scales are made of their metrics."""
 
     @property
     def domain(self) -> tuple[Any, ...]:
-        """All values in their order, where the set is closed; else empty."""
+        """The values in their order, where the set is closed; else empty."""
         return ()
 
     def right(self, gold: Any, value: Any) -> bool | None:
-        """Whether a value is right; ``None`` where it is near or far."""
+        """Return True for a right value, False for a wrong one, ``None`` where values are near or far."""
         return None
 
     def stratum(self, gold: Any) -> str:
@@ -44,7 +44,7 @@ class Kind(ABC):
 
     @abstractmethod
     def wrong(self, gold: Any) -> Any:
-        """What a missing answer counts as: as far from gold as an answer can be."""
+        """Return the value that a missing answer counts as: as far from gold as an answer can be."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,21 +104,21 @@ class Units:
 
     @property
     def worst(self) -> Units:
-        """The same units, with every missing answer as wrong as it can be."""
+        """These units with every missing answer as wrong as it can be."""
         return self.filled(self.wrong)
 
     @property
     def best(self) -> Units:
-        """The same units, with every missing answer as gold has it."""
+        """These units with every missing answer as gold has it."""
         return self.filled(self.gold)
 
     def sets(self, which: slice) -> Units:
-        """Return the same units with some of the answer sets."""
+        """Return these units with some of the answer sets."""
         return self.answering(self.predicted[which])
 
     @property
     def apart(self) -> Units:
-        """The same units, each a group of its own."""
+        """These units, each a group of its own."""
         return replace(self, group=np.arange(len(self.gold)), groups=len(self.gold))
 
     def only(self, selected: Bools) -> Units:
@@ -133,11 +133,11 @@ class Units:
         )
 
     def answering(self, predicted: Ints) -> Units:
-        """Return the same units with other answers, shape (R, N)."""
+        """Return these units with other answers, shape (R, N)."""
         return replace(self, predicted=predicted)
 
     def filled(self, answers: Ints) -> Units:
-        """Return the same units with one answer (N,) to each in the place of all that are missing."""
+        """Return these units with one answer (N,) to each in the place of all that are missing."""
         return self.answering(np.where(self.answered, self.predicted, answers))
 
 

@@ -61,7 +61,7 @@ class Sampling(SamplingOptions):
 
     @property
     def rule(self) -> str:
-        """What decides, for people."""
+        """The rule that decides, for people."""
         if self.weights is not None:
             parts = ", ".join(f"{label} x {weight:.3g}" for label, weight in self.weights.items())
             return f"the likeliest label, probabilities weighted: {parts}"
@@ -77,7 +77,7 @@ class Sampling(SamplingOptions):
         return self.threshold
 
     def to_card(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the settings as JSON values."""
         card: dict[str, Any] = {"samples": self.samples, "threshold": self.needed}
         if self.weights is not None:
             card["weights"] = dict(self.weights)
