@@ -1,1 +1,1 @@
-"""What belongs to one paper alone."""
+"""Modules of one paper each."""

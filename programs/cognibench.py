@@ -63,7 +63,7 @@ class Turn(pydantic.BaseModel):
 
 
 def _either(schema: dict[str, Any]) -> None:
-    """Say in the schema of a row that it has its sentences, or the response that holds them."""
+    """Require in the schema of a row that it has its sentences, or the response that holds them."""
     schema["required"].remove("sentences")
     whole = {
         "type": "string",
@@ -166,7 +166,7 @@ def _case(row: CogniBenchRow) -> Case:
 
 
 def sentence_details(label: Label, hallucinated: frozenset[Label]) -> dict[str, str | None]:
-    """Return what a sentence's label says besides: ``verdict``, ``type`` and ``tier``."""
+    """Return the facts that follow from a sentence's label: ``verdict``, ``type`` and ``tier``."""
     kind = statement_type(label)
     return {
         "verdict": verdict_word(label, hallucinated),

@@ -1,4 +1,4 @@
-"""What a plain judge is, as data: kept with its versions, so that they need no file of Python.
+"""A plain judge as data: kept with its versions, so that they need no file of Python.
 
 Plain is a judge that is one ``dspy.Predict`` or ``dspy.ChainOfThought`` of a signature of plain types, with an answer
 of labels, scores or preferences, a metric by name, and no function of the user's. Others have no definition: their
@@ -49,7 +49,7 @@ _FORMER_SETTINGS = ("strictness", "tiers")
 _PROMPT = "prompt"
 """The prompt as the user wrote it, where a judge has one. The instruction follows from it and is not written."""
 _FIELD: Mapping[str, Any] = {"bounds": {}, "said": True}
-"""What is left out of a field: it has no bounds, and the prompt says those that it has."""
+"""Defaults of a field, which are not written: it has no bounds, and the prompt says those that it has."""
 _UNTYPED = "IS_TYPE_UNDEFINED"
 """DSPy's mark of a field whose type a signature in one string leaves open: it is text."""
 
@@ -85,7 +85,7 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
 
 
 def _text_of(judge: Judge) -> dict[str, Any]:
-    """Return what a judge's prompt is, as JSON values: the prompt as it stands, else the instruction."""
+    """Return a judge's prompt as JSON values: the prompt as it stands, else the instruction."""
     if judge.template is None:
         return {"instructions": judge.signature.instructions}
     return {_PROMPT: judge.template.as_prompt()}
@@ -122,7 +122,7 @@ def defined(data: Mapping[str, Any]) -> Judge:
 
 
 def _same(judge: Judge, made: Judge) -> bool:
-    """Whether a judge that was made of a definition asks, reads and is described as the judge itself."""
+    """Return whether a judge that was made of a definition asks, reads and is described as the judge itself."""
     return (
         _asks(judge) == _asks(made)
         and judge.answer == made.answer
@@ -135,7 +135,7 @@ def _same(judge: Judge, made: Judge) -> bool:
 
 
 def _asks(judge: Judge) -> list[Any]:
-    """Return what the predictors of a judge are: their settings, prompts and fields."""
+    """Return settings, prompts and fields of a judge's predictors."""
     program = judge.basic()
     fields = [
         (name, predictor.config, key, info.annotation, info.metadata, info.is_required(), _about(info))

@@ -37,7 +37,7 @@ from .stepwise import Steps, Stepwise
 Turn: TypeAlias = dict[str, str]
 """``{"role": "user" | "assistant", "content": str}``."""
 CHECKS: Final = ("readable", "language", "length", "grounded")
-"""What an exchange is checked for: one message of each speaker that was not said before, in the right language, of
+"""The checks of an exchange: one message of each speaker that was not said before, in the right language, of
 the right length, and using the reference without copying it."""
 
 USED: Final = 0.2
@@ -78,7 +78,7 @@ def range_of(text: str, option: str) -> Range:
 
 
 class Fault(NamedTuple):
-    """What is wrong with an exchange: the check that says no, and a sentence that the model can act on."""
+    """A fault of an exchange: the check that says no, and a sentence that the model can act on."""
 
     check: str
     complaint: str
@@ -86,7 +86,7 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """What every exchange of a dialogue must be like."""
+    """The requirements of every exchange of a dialogue."""
 
     reference: str  # the only source of facts
     language: str  # ``en`` or ``zh``
@@ -99,7 +99,7 @@ class Exchange:
 
     @property
     def unit(self) -> str:
-        """What length is counted in."""
+        """The unit in which length is counted."""
         return "characters" if self.language == "zh" else "words"
 
     @property

@@ -68,7 +68,7 @@ def _by_relevance(sentences: Sequence[str], question: str) -> list[str]:
 
 
 def _next_question(reference: str, dialogue: str, topic: str) -> str:
-    """Return what the user says: an opening, then the first request to go on that was not used yet."""
+    """Return the user's message: an opening, then the first request to go on that was not used yet."""
     phrases: dict[str, Any] = _PHRASES["chinese" if is_chinese(reference) else "english"]
     if not dialogue.strip():
         opening: str = phrases["opening"].format(topic=topic) if topic else phrases["opening_alone"]
@@ -92,4 +92,4 @@ def _joined(sentences: Sequence[str]) -> str:
 
 
 DIALOGUE_WRITERS: Final = (writer_of_fields("", "assistant_message", "text", _write_turn),)
-"""What the offline engine writes for conversations."""
+"""The writers of conversations, for the offline engine."""

@@ -28,7 +28,7 @@ from .stepwise import Making, Steps, Stepwise
 ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
 """(document, item, its number) -> its row; ``reasons`` and ``provenance`` in it are added to those of the output."""
 _KNOWN = ("title", "topic", "language")
-"""What is known of every document, and may be inputs."""
+"""Facts of every document, which may be inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ class GoldReader(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in ``NAME:PATH``."""
+        """The name in ``NAME:PATH``."""
 
     @property
     def file_name(self) -> str:

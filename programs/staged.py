@@ -42,7 +42,7 @@ class TagThenTier(Stepwise):
 
 
 def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
-    """Return what gold says of each stage; of the second nothing where it is asked about no sentence."""
+    """Return the labels that gold gives each stage; none for a second stage without a sentence."""
     if case.gold is None:
         raise ValueError(f"case {case.id} has no gold labels")
     inputs, labels = COGNIBENCH_STAGED.prompt_values(case.inputs), dict(enumerate(case.gold, 1))

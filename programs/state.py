@@ -99,7 +99,7 @@ class PromptState:
 
     @property
     def shown(self) -> dict[str, tuple[tuple[Demo, ...], Remembered | None]]:
-        """What each predictor shows besides its instruction."""
+        """The demonstrations of each predictor, and the rows that it shows by their nearness."""
         return {name: (prompt.demos, prompt.remembered) for name, prompt in self.predictors.items()}
 
     def to_json(self) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def by_sentence(
 
 
 def _of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> dict[str, Any]:
-    """Return what judges of one sentence differ in by the field of their label: rows, and how they become cases."""
+    """Return the settings that differ between judges of one sentence: rows, and how they become cases."""
 
     def case(row: Any) -> Case:
         label = getattr(row, field)

@@ -11,7 +11,7 @@ import dspy
 from .flows import FLOWS
 
 Step: TypeAlias = tuple[dspy.Module | str, Mapping[str, Any]]
-"""What is asked, or its name in the program, and with which inputs."""
+"""A module, or its name in the program, and its inputs."""
 Steps: TypeAlias = Generator[Step, dspy.Prediction, dspy.Prediction]
 """Yields each step, is sent its prediction, and returns the program's own."""
 Call: TypeAlias = Callable[[dspy.Module, Mapping[str, Any]], Awaitable[Any]]
@@ -97,7 +97,7 @@ async def _blocking(module: dspy.Module, inputs: Mapping[str, Any]) -> Any:
 
 
 async def called(module: dspy.Module, inputs: Mapping[str, Any]) -> Any:
-    """Return what a module says; a thread keeps one that has ``forward`` only from stopping all others."""
+    """Return the prediction of a module; a thread keeps one that has ``forward`` only from stopping all others."""
     if hasattr(module, "aforward"):
         return await module.acall(**inputs)
     return await asyncio.to_thread(module, **inputs)

@@ -49,7 +49,7 @@ MEASURES = (
 
 
 class Prompt(pydantic.BaseModel, extra="ignore"):
-    """What is to be answered: the user's message about a reference, after earlier turns."""
+    """A prompt that is to be answered: the user's message about a reference, after earlier turns."""
 
     id: str = ""
     group: str = ""

@@ -1,4 +1,4 @@
-"""Which conversations are to be made of documents, for CogniBench (RefGPT, section 2.1).
+"""The conversations that are to be made of documents, for CogniBench (RefGPT, section 2.1).
 
 It is a pure function of documents, lengths and seed: adding a document changes no other dialogue.
 """

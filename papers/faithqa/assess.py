@@ -40,7 +40,7 @@ class Question(QueryRow):
 
     @property
     def lines(self) -> list[str]:
-        """What a response has to do, a constraint each."""
+        """The constraints that a response has to meet, one line each."""
         return [line_of(constraint) for constraint in constraints_of(self.constraints)]
 
     @property
@@ -68,7 +68,7 @@ class Response:
         return constraint_score(self.question.categories, [mark == "satisfied" for mark in self.marks])
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was answered and how it was marked, as JSON values."""
+        """Return the response and its marks as JSON values."""
         return {
             "id": self.question.id,
             "task": self.question.task,
@@ -263,7 +263,7 @@ class QueryAssessment(Assessment):
         }
 
     def judge_ask(self, replies: Replies) -> Ask:
-        """Return what marking takes: refusals are not asked about, and some responses' facts are."""
+        """Return the requests of marking: refusals are not asked about, and some responses' facts are."""
         cases = [self._case(one, text) for one, (text, _) in zip(some(self.questions), replies, strict=True)]
         models = len(self.targets)
         marking = judging(self.judge, len(self.questions) * models, cases)

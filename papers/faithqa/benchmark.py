@@ -1,4 +1,4 @@
-"""Which queries a benchmark is to hold (section 5, Table 1), and which a finished one holds.
+"""The queries that a benchmark is to hold (section 5, Table 1), and those of a finished one.
 
 Every choice follows from the seed and the query's number, so that a longer benchmark begins like a shorter one.
 """

@@ -1,1 +1,1 @@
-"""What belongs to HaluAgent and C-FAITH alone: the benchmark's formats, and how models are assessed."""
+"""HaluAgent and C-FAITH alone: the benchmark's formats, and how models are assessed."""

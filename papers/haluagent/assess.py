@@ -40,7 +40,7 @@ Unanswered: TypeAlias = Literal["apart", "wrong"]
 
 @dataclass(frozen=True)
 class Found:
-    """Whether a model hallucinated on an item; ``None`` if it gave no answer; ``failed`` if it was not reached."""
+    """A model's result on an item: whether it hallucinated, ``None`` without an answer; ``failed`` if not reached."""
 
     item: Item
     hallucinated: bool | None
@@ -282,7 +282,7 @@ def _shares(title: str, names: Sequence[str], results: Sequence[Assessed], which
 
 
 def prompt_of(item: Item) -> str:
-    """Return what a model is asked about an item."""
+    """Return the prompt about an item."""
     if isinstance(item, Choice):
         return choice_prompt(item)
     if isinstance(item, TrueFalse):
@@ -291,7 +291,7 @@ def prompt_of(item: Item) -> str:
 
 
 def _known(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
-    """Return how often the judge was right on gold, by group: of conflicts, and of replies that agree."""
+    """Return the shares in which the judge was right on gold, by group: of conflicts, and of replies that agree."""
     answered = [
         (case, verdict.value) for case, verdict in calibrated if case.gold and verdict.value is not None
     ]

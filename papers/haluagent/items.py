@@ -117,7 +117,7 @@ class Choice(_Row):
 
 
 class TrueFalse(_Row):
-    """Say whether an answer is correct."""
+    """Return whether an answer is correct."""
 
     format: Literal["true-false"] = "true-false"
     answer: str = pydantic.Field(min_length=1)

@@ -22,7 +22,7 @@ Reply: TypeAlias = Mapping[str, Any]
 Places: TypeAlias = Sequence[int] | None
 """The units that are asked for, from 0; default: all."""
 Constant: TypeAlias = Callable[[Inputs], Values]
-"""What an answer that reads no row says of its inputs."""
+"""Inputs -> the values of an answer that reads no row."""
 Shares: TypeAlias = Mapping[Any, float]
 """Label -> probability."""
 Tokens: TypeAlias = Mapping[str, Sequence[Shares]]
@@ -93,7 +93,7 @@ class Answer(ABC):
     @property
     @abstractmethod
     def scale(self) -> Scale:
-        """What its values are."""
+        """The scale of its values."""
 
     # How a case is asked, and what a reply says.
 
@@ -141,7 +141,7 @@ class Answer(ABC):
         return dict(inputs)
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
-        """Return what a reply says: a value for each unit, none for what was not asked."""
+        """Return the values in a reply, one for each unit, ``None`` for a unit that was not asked for."""
         try:
             value = self.scale.of_json(reply.get(self.field))
         except ValueError as error:
@@ -149,7 +149,7 @@ class Answer(ABC):
         return Reading(values=(value,), reasoning=reasoning_of(reply))
 
     def other_words(self, renamed: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what a reply in words may say in place of a value: word -> the field's value.
+        """Return the words that a reply may hold in place of a value: word -> the field's value.
 
         ``renamed`` is what the judge's own files say in place of its labels.
         """
@@ -165,7 +165,7 @@ class Answer(ABC):
         return ()
 
     def join(self, readings: Sequence[Reading]) -> Reading:
-        """Return what the readings of all presentations say together."""
+        """Return one reading of those of all presentations."""
         return readings[0]
 
     def example(self, values: Values, inputs: Inputs) -> Any:
@@ -192,11 +192,11 @@ class Answer(ABC):
         return list(parts) if self.per_unit else next((part for part in parts if part is not None), None)
 
     def cell(self, written: str, unit: int) -> Any:
-        """Return what a cell of a sheet says of a unit (from 0), as a row has it; ``None`` if it is unusable."""
+        """Return the value in a cell of a sheet for a unit (from 0), as a row has it; ``None`` if it is unusable."""
         return self.scale.cell(written)
 
     def scale_of(self, unit: int) -> Scale:
-        """What the values of a unit (from 0) are."""
+        """Return the scale of a unit (from 0)."""
         return self.scale
 
     @property
@@ -206,12 +206,12 @@ class Answer(ABC):
         return list[value | None] if self.per_unit else value  # type: ignore[valid-type]
 
     def spell(self, value: Any) -> Any:
-        """Return what a file gives as a row's field has it; what it does not know stays as it is."""
+        """Return a value of a file as a row's field has it; an unknown one stays as it is."""
         spelled = self.scale.cell(value) if isinstance(value, str) else None
         return value if spelled is None else spelled
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
-        """Return what can be answered without reading a row, by what it is called."""
+        """Return the answers that need no row, by their names."""
 
         def always(value: Value) -> Constant:
             return lambda inputs: (value,) * len(self.units(inputs))
@@ -221,7 +221,7 @@ class Answer(ABC):
     # What cards, output lines and exports hold of it.
 
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
-        """Return what the output line of a run says of a unit's value."""
+        """Return the entries of a unit's value in the output line of a run."""
         return {self.part: self.scale.to_json(value)}
 
     def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
@@ -230,16 +230,16 @@ class Answer(ABC):
         return None if data is None else self.scale.of_json(data)
 
     def row_parts(self, values: Values) -> dict[str, Any]:
-        """Return what an output line says of the whole row."""
+        """Return the entries of the whole row in an output line."""
         return {self.part: self.scale.to_json(values[0])}
 
     def render_rule(self, name: str) -> str:
-        """Return how an input is written into the prompt: ``as-is``, the name of a form, or ``custom``."""
+        """Return the form in which an input is written into the prompt: ``as-is``, ``numbered``, or ``custom``."""
         return "as-is" if type(self).render is Answer.render else "custom"
 
     @abstractmethod
     def parser_rule(self) -> dict[str, Any]:
-        """Return how another system reads the answer from a reply, as JSON values."""
+        """Return the rule by which another system reads the answer from a reply, as JSON values."""
 
     def portable_rule(self) -> dict[str, Any]:
         """Return :meth:`parser_rule`, without a reader where a subclass reads in another way than the rule says."""
@@ -253,7 +253,7 @@ class Answer(ABC):
 
 
 def reasoning_of(reply: Mapping[str, Any]) -> str:
-    """Return what a reply gives as its reasoning."""
+    """Return the reasoning in a reply."""
     return str(reply.get("reasoning") or "")
 
 

@@ -82,7 +82,7 @@ def _spans(text: Any, labels: tuple[str, ...]) -> tuple[list[tuple[str, str]], l
 
 
 def _is_no_answer(text: str, wanted: Sequence[str]) -> bool:
-    """Whether a text beside the echoes says nothing: a frame, numbers of a list, or sentences as they were shown."""
+    """Return whether a text beside echoes says nothing: a frame, numbers of a list, or sentences as they were shown."""
     for line in text.splitlines():
         bare = _LIST_NUMBER.sub("", line.strip())
         shown_line = _EMPTY_TAGS.fullmatch(bare)

@@ -1,4 +1,4 @@
-"""Which kind of answer a signature asks for: read from the annotation of its output field."""
+"""The kind of answer that a signature asks for: read from the annotation of its output field."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -94,7 +94,7 @@ def closed(answer: Answer) -> ClosedLabel:
 
 
 def _complete(judge: str, signature: Any, partial: Answer | str | None, unit: str) -> Answer:
-    """Return what was given, with what it leaves open as the signature says it."""
+    """Return the answer that was given, completed from the signature."""
     if isinstance(partial, Answer) and partial.field:
         return partial
     if isinstance(partial, str) and partial not in signature.output_fields:

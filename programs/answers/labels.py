@@ -17,7 +17,7 @@ from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Toke
 from .portable import member
 
 Policy = Literal["abstain", "label"]
-"""What an answer counts for whose label and units contradict each other: nothing, or its label."""
+"""The reading of an answer whose label and units contradict each other: nothing, or its label."""
 POLICIES: Final[Mapping[Policy, str]] = {
     "abstain": "the reply has no usable answer",
     "label": "the label as it was given",
@@ -196,7 +196,7 @@ def _part_line(part: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Preference(OneLabel):
-    """Which of two inputs is better: ``first``, ``second`` or, if the output field has it, ``tie``.
+    """The better one of two inputs: ``first``, ``second`` or, if the output field has it, ``tie``.
 
     A model that likes the first place says "first" in both orders. So each sample asks twice, with the two inputs
     exchanged, and counts only if both replies prefer the same one; replies that differ are counted as contradictions,
@@ -253,7 +253,7 @@ class Preference(OneLabel):
         return inputs, {**inputs, self.first: inputs[self.second], self.second: inputs[self.first]}
 
     def join(self, readings: Sequence[Reading]) -> Reading:
-        """Return what both orders say; a tie, or nothing usable, if they contradict each other."""
+        """Return the preference in both orders; a tie, or nothing usable, if they contradict each other."""
         first, exchanged = (reading.values[0] for reading in readings)
         second = None if exchanged is None else _OTHER[exchanged]
         differ = None not in (first, second) and first != second

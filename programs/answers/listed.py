@@ -1,4 +1,4 @@
-"""Which sentences of a response a list of strings names: :class:`~jurist.programs.answers.sentences.Listed`.
+"""The sentences of a response that a list of strings names: :class:`~jurist.programs.answers.sentences.Listed`.
 
 Only the standard library: exports carry this source along (:mod:`jurist.exports.portable_file`).
 """
@@ -116,7 +116,7 @@ def _words_of(text: str) -> list[str]:
 
 
 def _stands_in(words: Sequence[str], sentence: Sequence[str]) -> bool:
-    """Whether words stand in a sentence, one after the other."""
+    """Return whether words stand in a sentence, one after the other."""
     # A zero byte is part of no word.
     return f"\0{chr(0).join(words)}\0" in f"\0{chr(0).join(sentence)}\0"
 

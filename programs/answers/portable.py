@@ -26,7 +26,7 @@ def shown(sentence: str) -> str:
 
 
 def member(item: Any, name: str) -> Any:
-    """Return what an item of a reply holds under a name, whether it came as an object or as a mapping."""
+    """Return the value of an item of a reply under a name, whether it came as an object or as a mapping."""
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
 
@@ -100,7 +100,7 @@ def _numbered(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places:
 
 _SHAPES: Final = {"type", "enum", "const", "$ref", "$defs", "anyOf", "items", "properties", "required"}
 TYPED: Final = _SHAPES | {"title", "description", "minimum", "maximum"}
-"""What a JSON Schema may hold for :func:`jurist.text.replies.typed` to read it whole."""
+"""The keys that a JSON Schema may hold for :func:`jurist.text.replies.typed` to read it whole."""
 
 
 READERS: Final[dict[str, Callable[[Mapping[str, Any], Any, Sequence[str], Sequence[int]], list[Any]]]] = {
@@ -161,5 +161,5 @@ found), or for the first of a pair; the place on the scale for a score. Several 
 
 
 def is_number(reader: Any, positive: Any) -> bool:
-    """Say whether values are a number from 0 to 1: of labels only where some are positive."""
+    """Return whether values are a number from 0 to 1: of labels only where some are positive."""
     return reader in SCORES and (reader in ("score", "preference") or bool(positive))

@@ -97,7 +97,7 @@ def _fields(text: str) -> Mapping[str, Any]:
 
 
 def _same(first: Any, second: Any) -> float:
-    """Return how far two fields agree: the F1 of the words of texts, else whether they are equal."""
+    """Return the agreement of two fields: the F1 of the words of texts, else whether they are equal."""
     if not isinstance(first, str) or not isinstance(second, str):
         return float(first == second)
     left, right = (Counter(normalised(text).split()) for text in (first, second))

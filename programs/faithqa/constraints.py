@@ -41,7 +41,7 @@ def constraint_score(
 
 
 class Item(pydantic.BaseModel):
-    """What a query is mapped to: one of its constraints, or something that it speaks of and does not bring."""
+    """A part of a query: one of its constraints, or something that it speaks of and does not bring."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
@@ -54,7 +54,7 @@ _TEXT, _CATEGORY, _PRIORITY = 0.5, 0.3, 0.2  # what parts of two constraints wei
 
 
 def similarity(gold: Item, other: Item) -> float:
-    """Return how far two items are the same, in [0, 1]."""
+    """Return the similarity of two items, in [0, 1]."""
     # Constraints: half for the words of their anchors (Dice), 0.3 for the category, 0.2 for the priority; 0 if their
     # anchors share no word. Missing parts are the same or not.
     if gold.category == MISSING or other.category == MISSING:

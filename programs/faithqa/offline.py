@@ -202,4 +202,4 @@ FAITHQA_WRITERS: Final = (
     writer_of_fields("query", "constraints", "objects", _write_reading),
     Writer(recognises=_reads_query, fill=_write_reading),
 )
-"""What the offline engine writes for FAITHQA."""
+"""The writers of FAITHQA's requests, for the offline engine."""

@@ -174,7 +174,7 @@ def _answerable(reply: Any, *, wanted: bool) -> Check:
 
 
 def _conditions(plan: Mapping[str, Any], query: str, number: int, dropped: int) -> Check:
-    """Say whether a query sets as many conditions as it should, and what it was told to demand."""
+    """Return whether a query sets as many conditions as it should, and what it was told to demand."""
     if plan["task"] not in OMISSION:
         return Check(verdict="yes")
     words = [word for text in plan["requirements"] for word in _FIXED_WORDS.findall(text)]

@@ -197,4 +197,4 @@ HALUAGENT_WRITERS: Final = (
     writer_of_fields("prompt", "response", "text", _write_reply),
     Writer(recognises=_is_item, fill=_write_item),
 )
-"""What the offline engine writes for HaluAgent."""
+"""The writers of HaluAgent's requests, for the offline engine."""

@@ -40,20 +40,20 @@ _SHORT = 4  # words up to which an answer may be a foreign name or a number
 
 
 def alike(first: str, second: str) -> bool:
-    """Say whether two texts are near-duplicates: the same letters, or the same numbers and nearly the same letters."""
+    """Return whether two texts are near-duplicates: equal letters, or equal numbers and nearly the same letters."""
     own, other = letters(first), letters(second)
     return own == other or (numbers(first) == numbers(second) and near(own, other))
 
 
 def occurs(passage: str, document: str) -> bool:
-    """Say whether every sentence of a passage stands in the document, white space aside; an empty one does not."""
+    """Return whether every sentence of a passage stands in the document, white space aside; an empty one does not."""
     whole = "".join(document.split())
     sentences = ["".join(sentence.text.split()) for sentence in split(passage)]
     return bool(sentences) and all(sentence in whole for sentence in sentences)
 
 
 def leaks(question: str, answer: str) -> bool:
-    """Say whether a question holds its answer: word for word, or all of its words where there is a number in it."""
+    """Return whether a question holds its answer: word for word, or all of its words where there is a number in it."""
     # A comparison may name what it compares.
     plain = letters(answer)
     if len(plain) > 1 and plain in letters(question):
@@ -80,7 +80,7 @@ def problems(
 
 
 def _foreign(text: str, document: str) -> bool:
-    """Whether a text is in another language; a few foreign words may be a name."""
+    """Return whether a text is in another language; a few foreign words may be a name."""
     if is_chinese(document):
         return chinese_share(text) < 0.2 and count_words(text) > _SHORT
     return chinese_share(text) >= 0.5
@@ -157,7 +157,7 @@ class HaluAgent(Stepwise):
 
 
 def _check(reply: dspy.Prediction, field: str) -> dict[str, Any]:
-    """Return what a verifier says in a field, with its reason."""
+    """Return a verifier's verdict in a field, with its reason."""
     return {"verdict": reply.get(field), "reason": reply.reason}
 
 
