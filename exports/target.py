@@ -48,7 +48,7 @@ class Subject:
     def form(self) -> str:
         """The adapter of its prompt: ``chat``, ``json`` or ``plain``."""
         if self.card is None:
-            return self.judge.form
+            return self.judge.default_adapter
         return self.card.adapter or CHAT
 
     @property

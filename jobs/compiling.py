@@ -220,7 +220,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     meter.may_fail = not plan.model.offline
     meter.hold(plan.proof_calls)
     result = optimize(make(plan.optimizer, plan.options), job)
-    job = replace(job, adapter=result.form)
+    job = replace(job, adapter=result.adapter)
     result = with_thresholds(job, result)
     work.on_stop = partial(_keep_best, work, result)
     if result.ending == "interrupted" and result.stop is not None:
@@ -295,7 +295,7 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
         "prompt_model": ModelCard.of(plan.proposer),
         "job": JobCard(
             model=ModelCard.of(plan.model),
-            adapter=result.form,
+            adapter=result.adapter,
             samples=plan.sampling.samples,
             threshold=plan.sampling.threshold,
         ),

@@ -18,7 +18,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
-from ..programs.verdicts import FIRST, OnVerdict, Verdict, in_readable_form
+from ..programs.verdicts import FIRST, OnVerdict, Verdict, with_readable_adapter
 from .estimate import Ask, Estimate, Span, ask_of, embedding
 from .references import References, references_beside
 from .sealed_rows import Look, look_at, unseen
@@ -186,7 +186,7 @@ class Experiment:
             verdicts = [*verdicts, *judge.verdicts(cases, on_verdict=on_verdict)]
             return verdicts
 
-        judge, why = in_readable_form((contender, contender.with_adapter("json")), ask)
+        judge, why = with_readable_adapter((contender, contender.with_adapter("json")), ask)
         return _Begun(judge, verdicts, why)
 
     def _answers(self, name: str, begun: "_Begun", on_verdict: OnVerdict) -> "Answers":

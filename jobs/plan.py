@@ -88,7 +88,7 @@ class Plan(SearchOptions):
             "test": self.split.test_hash,
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
-            "adapter": self.form,
+            "adapter": self.basic_adapter,
             "embedder": self.embedder,
             "holdout": self.holdout and self.holdout.sha256,
             **self.judge.option_values,
@@ -98,9 +98,9 @@ class Plan(SearchOptions):
         }
 
     @property
-    def form(self) -> str:
-        """The form in which the basic prompt is asked: the one that was named, else the judge's own."""
-        return self.adapter or self.judge.form
+    def basic_adapter(self) -> str:
+        """The adapter of the basic prompt: the one that was named, else the judge's own."""
+        return self.adapter or self.judge.default_adapter
 
     @property
     def optimizer_name(self) -> str:
@@ -226,8 +226,8 @@ def foresee_compilation(plan: Plan) -> Estimate:
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
     longest = basic
     if Layouts.fits(job) and Layouts.name in getattr(optimizer, "arm", ()):
-        in_chat_layout = size_of(job.asker(plan.judge.basic(), Setting(form=CHAT)), cases)
-        longest = max(basic, in_chat_layout, key=lambda size: size.input)
+        with_chat_adapter = size_of(job.asker(plan.judge.basic(), Setting(form=CHAT)), cases)
+        longest = max(basic, with_chat_adapter, key=lambda size: size.input)
     shown = min(_shown(optimizer), len(split.train))
     common: dict[str, Any] = {
         "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),

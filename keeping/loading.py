@@ -78,7 +78,7 @@ class LoadedJudge(Prompt):
         judge: the judge.
         state: its prompt.
         artifact: the compiled version; ``None`` for the basic prompt.
-        adapter: the form of its prompt: ``chat``, ``json`` or ``plain``.
+        adapter: the format of its prompt: ``chat``, ``json`` or ``plain``.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows.
         standing: why a name stands for the basic prompt, in one line; empty if it does not.
         model: who answers.
@@ -274,10 +274,10 @@ class LoadedJudge(Prompt):
         return replace(self, model=model)
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
-        """Return the same judge with its prompt in another form; ``None`` leaves it as it is."""
+        """Return the same judge with another adapter of its prompt; ``None`` leaves it as it is."""
         if adapter is None:
             return self
-        self.judge.adapter(adapter)  # which refuses a form that there is not
+        self.judge.adapter(adapter)  # which refuses one that there is not
         if self.artifact:
             if adapter != self.adapter:
                 raise proven_with(self.artifact, self.adapter)

@@ -84,7 +84,7 @@ class Name:
         if artifact is not None:
             judge, about = artifact.as_compiled(judge), artifact.about
             artifact.check(judge)
-        usual = judge.form if artifact is None else ADAPTER
+        usual = judge.default_adapter if artifact is None else ADAPTER
         adapter = about.adapter or self.adapter or usual
         if artifact is not None and self.adapter not in (None, adapter):
             raise proven_with(artifact, adapter)

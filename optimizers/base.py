@@ -18,7 +18,7 @@ from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
-from ..programs.verdicts import FIRST, Verdict, in_readable_form
+from ..programs.verdicts import FIRST, Verdict, with_readable_adapter
 from ..text.templates import CHAT
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
@@ -59,9 +59,9 @@ class Job(SearchOptions):
     sink: Sink = lambda event: None  # receives events
 
     @property
-    def form(self) -> str:
-        """The form in which the basic prompt is asked: the one that was named, else the judge's own."""
-        return self.adapter or self.judge.form
+    def basic_adapter(self) -> str:
+        """The adapter of the basic prompt: the one that was named, else the judge's own."""
+        return self.adapter or self.judge.default_adapter
 
     @property
     def calls_per_case(self) -> int:
@@ -83,7 +83,7 @@ class Job(SearchOptions):
             lm=self.judge_lm,
             frozen_lm=self.frozen_lm,
             sampling=self.sampling_under(setting),
-            adapter=setting.form or self.form,
+            adapter=setting.form or self.basic_adapter,
             concurrency=self.concurrency,
             probabilities="tokens",
             apart=self._groups,
@@ -133,7 +133,7 @@ class Result:
     best: Candidate
     board: Board  # has it and all others
     ending: Ending
-    form: str = CHAT  # the prompt format of the job, which may be found out at its beginning
+    adapter: str = CHAT  # of the basic prompt of the job, which may be found out at its beginning
     reason: str = ""  # why it ended so, in words
     stop: BaseException | None = None  # what ended it early, for whoever cannot go on without the rest
 
@@ -152,7 +152,12 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if job.adapter is None and job.form == CHAT and job.finds_adapter and job.judge.role == "judge":
+        if (
+            job.adapter is None
+            and job.basic_adapter == CHAT
+            and job.finds_adapter
+            and job.judge.role == "judge"
+        ):
             job, board = _readable(job, board)
         if not getattr(optimizer, "races", False):  # a race scores the basic prompt as far as it needs it
             board.score(board.basic, job.dev)
@@ -164,7 +169,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
         ending, stop = "budget", over
     reason = str(stop or "") or ("stopped by Ctrl-C" if stop else "")
     best = board.best(job.dev) or board.basic
-    return Result(best=best, board=board, ending=ending, form=job.form, reason=reason, stop=stop)
+    return Result(best=best, board=board, ending=ending, adapter=job.basic_adapter, reason=reason, stop=stop)
 
 
 def _readable(job: Job, board: Board) -> tuple[Job, Board]:
@@ -177,7 +182,7 @@ def _readable(job: Job, board: Board) -> tuple[Job, Board]:
         tried.score(tried.basic, cases)
         return tried.verdicts(tried.basic, cases)
 
-    form, why = in_readable_form(forms, ask)
+    form, why = with_readable_adapter(forms, ask)
     if why:
         job.note(why)
     return form

@@ -21,7 +21,7 @@ class Layouts:
     @staticmethod
     def fits(job: Job) -> bool:
         """Return whether the form of the prompt is open: of a judge with a prompt as it stands, if nobody named one."""
-        return job.adapter is None and job.judge.form == PLAIN
+        return job.adapter is None and job.judge.default_adapter == PLAIN
 
     def proposer_calls(self, job: Job) -> int:
         """Return 0: a form is chosen and not written."""
@@ -33,7 +33,7 @@ class Layouts:
         for form in _FORMS:
             if form == JSON and _reads_chat(track):
                 continue
-            own_form = None if form == track.job.form else form
+            own_form = None if form == track.job.basic_adapter else form
             if own_form == leader.setting.form:
                 continue
             setting = replace(leader.setting, form=own_form)

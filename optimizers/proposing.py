@@ -69,7 +69,7 @@ def propose(
         texts = {name: str(answer[name] or "") for name in signature.output_fields}
         return dict(defuse(texts))
 
-    with asking_of(job.proposer_lm, "json" if job.form == "json" else "chat"):
+    with asking_of(job.proposer_lm, "json" if job.basic_adapter == "json" else "chat"):
         answers = collect(together(list(enumerate(asked)), ask, concurrency=job.concurrency))
     if failed and len(failed) == len(asked):
         # Searching on without a proposer would only waste the judge's calls.

@@ -235,18 +235,18 @@ class Judge:
             raise JudgeError(f"judge {self.name}: its prompt cannot be used: {error}", hint=hint) from error
 
     @property
-    def form(self) -> str:
-        """The form of its basic prompt where nobody names one: ``plain``, if it has a prompt as it stands."""
+    def default_adapter(self) -> str:
+        """The adapter of its basic prompt where nobody names one: ``plain``, if it has a prompt as it stands."""
         return PLAIN if self.prompt else CHAT
 
-    def adapter(self, form: str) -> dspy.Adapter:
-        """Return what writes its prompts in a form, ``chat``, ``json`` or ``plain``, and reads the replies."""
-        if form == PLAIN and self.template is None:
+    def adapter(self, name: str) -> dspy.Adapter:
+        """Return the adapter ``chat``, ``json`` or ``plain``, which writes its prompts and reads the replies."""
+        if name == PLAIN and self.template is None:
             what = f"judge {self.name} has no prompt of a user that could be sent as it stands"
             raise UsageError(
                 what, hint="leave out --adapter plain, or begin with: jurist new NAME --from prompt.md"
             )
-        return adapter(form, self.template, self.answer.other_words(self.values))
+        return adapter(name, self.template, self.answer.other_words(self.values))
 
     @property
     def comparison(self) -> Scale:

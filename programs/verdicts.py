@@ -158,20 +158,29 @@ class VerdictSource(Protocol):
 
 FIRST = 8
 """Cases by which it is seen whether a model's replies can be read."""
-_Form = TypeVar("_Form")
+_Asked = TypeVar("_Asked")
 
 
-def in_readable_form(forms: Iterable[_Form], ask: Callable[[_Form], Sequence[Verdict]]) -> tuple[_Form, str]:
-    """Return the first of two prompt formats, chat and JSON, whose replies to a few cases mostly can be read."""
-    # Beside it: why it is not the first one, in words. A ``ModelError`` says that most replies to either cannot be
-    # read.
-    unread = list[list[Verdict]]()
-    for form in forms:
-        verdicts = ask(form)
+def with_readable_adapter(
+    candidates: Iterable[_Asked], ask: Callable[[_Asked], Sequence[Verdict]]
+) -> tuple[_Asked, str]:
+    """Return the first of two candidates, with chat and JSON prompts, whose replies to a few cases mostly can be read.
+
+    Beside it stands why it is not the first one, in words.
+
+    Raises:
+        ModelError: most replies to either cannot be read.
+    """
+    unread: list[list[Verdict]] = []
+    for candidate in candidates:
+        verdicts = ask(candidate)
         unread.append([verdict for verdict in verdicts if verdict.unread])
-        if 2 * len(unread[-1]) <= len(verdicts):
-            why = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
-            return form, f"{why}: asked with --adapter json from now on" if len(unread) > 1 else ""
+        if 2 * len(unread[-1]) > len(verdicts):
+            continue
+        if len(unread) == 1:
+            return candidate, ""
+        why = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
+        return candidate, f"{why}: asked with --adapter json from now on"
     chat, as_json = map(len, unread)
     raise ModelError(
         f"of the first {len(verdicts)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
