@@ -29,6 +29,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card_parts import AgainstCard, ModelCard, SpendCard
 from ..keeping.loaders import load_judge
 from ..keeping.paying import Start
+from ..keeping.records import LabelProofRecord
 from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
@@ -371,11 +372,11 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
 
 
 def _proved(plan: LabelPlan, note: str, store: str, **more: Any) -> Result:
-    decision: Any = plan.decision
+    decision = LabelProofRecord.model_validate(plan.decision)
     first, *others = disagreement_words(decision)
     then = f"next: jurist artifacts show {plan.version}{store}"
     card = VerdictCard(
-        tone=tone_of(decision["verdict"]),
+        tone=tone_of(decision.verdict),
         decision=first,
         parts=[*others, then, OFFLINE if plan.model == OFFLINE_MODEL else ""],
     )
