@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 NO_LABEL = ""
-"""What a label of a source means that says nothing: "unsure", "n/a"."""
-_SAID = {"yes": True, "y": True, "true": True, "t": True, "1": True, "1.0": True}
-_SAID |= {"no": False, "n": False, "false": False, "f": False, "0": False, "0.0": False}
+"""The meaning of a source's label that gives no label: "unsure", "n/a"."""
+_YES = {"yes", "y", "true", "t", "1", "1.0"}
+_NO = {"no", "n", "false", "f", "0", "0.0"}
 """Words for yes and no, of a judge that answers yes or no, or true or false."""
 
 
@@ -45,95 +45,153 @@ class RowMapping:
         return {name: names for name, names in parts.items() if names}
 
     def meant(self, label: str) -> str:
-        """Return what a label of the source means; the label itself where nothing is said of it."""
-        labels = {text.strip().casefold(): ours for text, ours in self.labels.items()}
+        """Return the judge's label for a label of the source; the label itself if it is not mapped."""
+        labels = {text.strip().casefold(): judge_label for text, judge_label in self.labels.items()}
         return str(labels.get(label.casefold(), label))
 
     def check(self, judge: Judge) -> None:
-        """Refuse names that the judge does not have."""
-        known, any_field = row_keys(judge), judge.expand or judge.document
+        """Refuse names that the judge does not have.
+
+        Raises:
+            UsageError: a column is mapped to no field of the judge's rows, or a label to no label of the judge.
+        """
+        fields = row_keys(judge)
+        takes_any_field = judge.expand or judge.document
         for column, name in self.columns.items():
-            if not (any_field or name in known or is_rating(name) or name.startswith(f"{REASON}:")):
+            is_about_raters = is_rating(name) or name.startswith(f"{REASON}:")
+            if not takes_any_field and name not in fields and not is_about_raters:
                 message = f"--column {column}={name}: rows of {judge.name} have no field {name!r}"
-                raise UsageError(message, hint=choices(name, known))
+                raise UsageError(message, hint=choices(name, fields))
         scales = judge.answer.criteria.values() or (judge.answer.scale,)
-        for theirs, label in self.labels.items():
+        for source_label, label in self.labels.items():
             if label != NO_LABEL and all(scale.cell(label) is None for scale in scales):
-                message = f"--map {theirs}={label}: {label!r} is no answer of {judge.name}"
+                message = f"--map {source_label}={label}: {label!r} is no answer of {judge.name}"
                 raise UsageError(message, hint=f"use {judge.answer.scale.expects}")
 
     def check_columns(self, judge: Judge, rows: Sequence[Row], path: str) -> None:
-        """Refuse to rename a column that none of the rows has."""
+        """Refuse to rename a column that none of the rows has.
+
+        Raises:
+            GoldError: there is such a column.
+        """
         for column in self.columns:
             if not any(has_column(row, column) for row in rows):
-                hint = choices(column, dict.fromkeys(key for row in rows for key in row))
-                raise GoldError("no row has this column", path=path, field=column, hint=hint)
+                columns = dict.fromkeys(key for row in rows for key in row)
+                raise GoldError(
+                    "no row has this column", path=path, field=column, hint=choices(column, columns)
+                )
 
     def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:
         """Return the rows that a row holds, by the columns of the judge and of the source."""
         return rows_within(row, (*judge.columns, *self.columns), place)
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
-        """Return a row with the judge's names; labels that differ in capitals only are the judge's too."""
+        """Return a row with the judge's names for columns and labels, whatever the labels' capitals."""
+        result = self._renamed(judge, row)
+        labels: dict[str, Label] = {}
+        for source_label, label in {**judge.values, **self.labels}.items():
+            labels[source_label.strip().casefold()] = label
+        scale = judge.answer.scale
+        criteria = judge.answer.criteria
+        taken_back = is_taken_back(row)
+        rating_columns = [key for key in result if is_rating(key)]
+        for key in (*criteria, *label_keys(judge), *rating_columns):
+            if key not in result:
+                continue
+            if taken_back:
+                result[key] = None
+            else:
+                result[key] = _judge_label(criteria.get(key, scale), labels, result[key])
+        ratings = result.get("ratings")
+        if isinstance(ratings, Mapping):
+            result["ratings"] = {
+                rater: _judge_label(scale, labels, rating) for rater, rating in ratings.items()
+            }
+        return result
+
+    def _renamed(self, judge: Judge, row: Mapping[str, Any]) -> Row:
+        """Return a row with the judge's names for columns."""
         columns = self._columns(judge, row)
-        renamed_to = set(columns.values())
+        new_names = set(columns.values())
         result: Row = {}
         for key, value in row.items():
-            gives_way = key in renamed_to or key.endswith(EACH)
+            gives_way = key in new_names or key.endswith(EACH)
             if key in columns or not gives_way:
                 result[columns.get(key, key)] = value
         for path, name in columns.items():
             if path not in row and has_column(row, path):
                 result[name] = read_path(row, path)
-                if path.startswith("ratings."):  # the criteria stand in it, and no raters
+                if path.startswith("ratings."):  # the column holds criteria, and no raters
                     result.pop("ratings", None)
-        labels = {text.strip().casefold(): label for text, label in {**judge.values, **self.labels}.items()}
-        scale, parts = judge.answer.scale, judge.answer.criteria
-        taken_back = is_taken_back(row)
-        for key in (*parts, *label_keys(judge), *filter(is_rating, list(result))):
-            if key in result:
-                result[key] = None if taken_back else _label(parts.get(key, scale), labels, result[key])
-        if isinstance(result.get("ratings"), Mapping):
-            by_rater = result["ratings"].items()
-            result["ratings"] = {rater: _label(scale, labels, value) for rater, value in by_rater}
         return result
 
     def _columns(self, judge: Judge, row: Mapping[str, Any]) -> dict[str, str]:
-        """Return column -> field of a row: as the source names them, as the judge does, then as they are called."""
+        """Return column -> field of a row, by this mapping, else by the judge's, else by similar names."""
         columns = dict(self.columns)
-        of_judge = {key: name for key, name in judge.columns.items() if name not in columns.values()}
-        # the judge's own names count in a row that has one of their columns
-        if any(has_column(row, key) for key in of_judge):
-            columns |= of_judge
-        wanted = [name for name in row_keys(judge) if name not in columns.values()]
-        free = [key for key in row if key not in columns and not is_rating(key)]
-        return find_columns(free, wanted) | columns
+        judge_columns = {key: name for key, name in judge.columns.items() if name not in columns.values()}
+        # The judge's names count only in a row that has one of their columns.
+        if any(has_column(row, key) for key in judge_columns):
+            columns.update(judge_columns)
+        open_fields = [name for name in row_keys(judge) if name not in columns.values()]
+        free_columns = [key for key in row if key not in columns and not is_rating(key)]
+        return {**find_columns(free_columns, open_fields), **columns}
 
 
-def _label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
-    """Return a source's label, or each of a list, as the judge calls it; ``labels`` are the names by those there."""
+def _judge_label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
+    """Return the judge's label for a label of a source, or for each of a list; any other value as it is.
+
+    Args:
+        scale: of the judge's labels.
+        labels: label of the source, case-folded -> label of the judge.
+        value: the label of the source.
+    """
     if isinstance(value, Mapping):
         return value
+    if isinstance(value, list):
+        return _judge_labels(scale, labels, value)
     if isinstance(value, str):
         value = unquoted(value)
-    if isinstance(value, list):
-        result: list[Any] = []
-        for item in value:
-            label = _label(scale, labels, item)
-            # of several labels in one list, each is a list of one when it stands alone
-            result += label if isinstance(item, str) and isinstance(label, list) else [label]
-        return result
     text = str(as_text(value)).strip()
-    label = labels.get(text.casefold(), labels.get(str(value).casefold()))  # 1.0 is called 1, too
+    label = labels.get(text.casefold())
+    if label is None:
+        label = labels.get(str(value).casefold())  # 1.0 is also written as 1
     if label == NO_LABEL or (isinstance(value, float) and math.isnan(value)):
         return None
-    names = sorted(scale.text(alone).casefold() for alone in scale.domain)
-    if label is None and names in (["no", "yes"], ["false", "true"]) and text.casefold() in _SAID:
-        label = names[_SAID[text.casefold()]]
+    if label is None:
+        label = _yes_or_no(scale, text)
     if label is None and not isinstance(value, str):
         return value
-    known = scale.cell(text if label is None else label)
-    if known is None and label is None and is_silent(text):
+    scale_value = scale.cell(text if label is None else label)
+    if scale_value is None:
+        is_no_label = label is None and is_silent(text)
+        return None if is_no_label else value
+    if label is None and not isinstance(scale_value, str):
+        return value  # a text with more than one label is read with the row
+    return scale_value
+
+
+def _judge_labels(scale: Scale, labels: Mapping[str, Label], values: list[Any]) -> list[Any]:
+    """Return the judge's labels for a list of labels of a source."""
+    result: list[Any] = []
+    for item in values:
+        label = _judge_label(scale, labels, item)
+        # On a scale of several labels, a label alone is read as a list of one.
+        if isinstance(item, str) and isinstance(label, list):
+            result.extend(label)
+        else:
+            result.append(label)
+    return result
+
+
+def _yes_or_no(scale: Scale, text: str) -> str | None:
+    """Return the label for a word for yes or no, of a scale of two such labels; ``None`` for others."""
+    names = sorted(scale.text(value).casefold() for value in scale.domain)
+    if names not in (["no", "yes"], ["false", "true"]):
         return None
-    # a text that says more than one label is read with the row
-    return value if known is None or (label is None and not isinstance(known, str)) else known
+    no_label, yes_label = names
+    word = text.casefold()
+    if word in _YES:
+        return yes_label
+    if word in _NO:
+        return no_label
+    return None

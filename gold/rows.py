@@ -1,4 +1,4 @@
-"""From a row as a file holds it to the judge's cases, with its place in messages, and back into one canonical row."""
+"""Reading a row of a file as the cases of a judge, and writing a case as one canonical row."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import pydantic
+from pydantic.fields import FieldInfo
 
 from ..cases import Case, Values
 from ..errors import GoldError
@@ -21,79 +22,107 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 AMBIGUITY = "ambiguity"
-"""The field, column and control that says why a unit is ambiguous."""
+"""The field, column and control for the category of an ambiguous unit."""
 RATER = "rater:"
 """The start of a column that holds one rater's labels."""
 REASON = "reason"
-"""The field and column that says why the label is right: a text, or one of each rater, as ``reason:NAME`` has it."""
+"""The field and column for the reason of a label: a text, or one of each rater, as in ``reason:NAME``."""
 RESOLVED = "resolved"
-"""Whoever settled what raters differ on: this "rater" counts alone in the label, and not as a rater."""
+"""The "rater" of labels that settle a difference of raters: they decide the label, and count as no rater's."""
 Category: TypeAlias = Literal["sentiment", "relation", "other", "unknown"]
-"""Why a unit is ambiguous, as people said in the row; ``unknown`` where nobody did. It is never guessed."""
+"""Why a unit is ambiguous, in the words of people; ``unknown`` where the row names no category. It is never guessed."""
 CATEGORIES: tuple[Category, ...] = get_args(Category)
-_WHO = "rater"  # the column that says whose the label of its row is, where there is a row for each rater
+_RATER_COLUMN = "rater"
+"""The column for the rater of a row's label, where a file has a row for each rater."""
 
 
 def normalise(judge: Judge, row: Mapping[str, Any], place: Place) -> list[tuple[Case, Row]]:
-    """Return the cases that a row holds, none if nothing in it concerns the judge, each with the judge's own row."""
-    parts = judge.expanded(_json_row(judge, row, place), path=place.path, line=place.line)
-    own = [_spelled(judge, {k: v for k, v in part.items() if (k, v) != ("group", None)}) for part in parts]
-    return [(make_case(judge, part, place), part) for part in own]
+    """Return the cases of a row, each with a row in the judge's own fields; none if the row does not concern the judge.
+
+    Raises:
+        GoldError: the row lacks a field, or one is ill-typed.
+    """
+    cases: list[tuple[Case, Row]] = []
+    for part in judge.expanded(_json_row(judge, row, place), path=place.path, line=place.line):
+        judge_row = dict(part)
+        if judge_row.get("group", "") is None:
+            del judge_row["group"]
+        judge_row = _with_spelled_label(judge, judge_row)
+        cases.append((make_case(judge, judge_row, place), judge_row))
+    return cases
 
 
 def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
-    """Validate a row of the judge's own and return its case, with its ratings, and its group if it has one."""
-    keys, ratings = label_keys(judge), row.get("ratings", {})
-    if REASON in row and REASON not in _infos(judge.row_model):
-        rest = {key: value for key, value in row.items() if key != REASON}
-        return explained(make_case(judge, rest, place), row)
+    """Validate a row in the judge's own fields and return its case, with ratings, reasons and group if it has them.
+
+    Raises:
+        GoldError: the row lacks a field, or one is ill-typed.
+    """
+    if REASON in row and REASON not in _field_infos(judge.row_model):
+        without_reason = {key: value for key, value in row.items() if key != REASON}
+        return explained(make_case(judge, without_reason, place), row)
+    keys = label_keys(judge)
     if not keys:
         return _case(judge, row, place)
+    ratings = row.get("ratings", {})
     if not isinstance(ratings, Mapping):
         raise place.wrong("ratings must be an object", "ratings", hint="write {rater: label, ...}")
-    plain = _without_ratings(row)
-    case, rated_by = _case(judge, plain, place), dict[str, Values]()
-    for rater, value in ratings.items():
-        rated = _spelled(judge, {**plain, keys[0]: value})
+    without_ratings = _without_ratings(row)
+    case = _case(judge, without_ratings, place)
+    labels_by_rater: dict[str, Values] = {}
+    for rater, rating in ratings.items():
+        rated_row = _with_spelled_label(judge, {**without_ratings, keys[0]: rating})
         try:
-            labels = _case(judge, rated, place).gold
+            labels = _case(judge, rated_row, place).gold
         except GoldError as error:
-            column = next((key for key in row if _rater(key) == rater), f"ratings.{rater}")
-            message = f"the rating {rated[keys[0]]!r} does not fit the row"
+            column = next((key for key in row if _rater_of(key) == rater), f"ratings.{rater}")
+            message = f"the rating {rated_row[keys[0]]!r} does not fit the row"
             raise place.wrong(message, column, hint=f"use {judge.answer.scale.expects}") from error
         if labels is not None:
-            rated_by[str(rater)] = labels
-    return replace(case, ratings=rated_by) if rated_by or case.ratings else case
+            labels_by_rater[str(rater)] = labels
+    if not labels_by_rater and not case.ratings:
+        return case
+    return replace(case, ratings=labels_by_rater)
 
 
 def label_keys(judge: Judge) -> list[str]:
-    """Return the names a row may hold its labels under, the preferred one first; none if it has none."""
-    name = judge.answer.field
-    fields = _fields(judge.row_model)
-    return next((keys for field, _, keys in fields if name == field or name in keys), [])
+    """Return the names under which a row may have its label, the preferred one first; none if it has no label."""
+    label_field_name = judge.answer.field
+    for name, _, keys in _fields(judge.row_model):
+        if label_field_name == name or label_field_name in keys:
+            return keys
+    return []
 
 
 def input_columns(judge: Judge) -> frozenset[str]:
-    """Return the names under which a row may hold what the judge reads: its inputs, and no labels."""
-    fields = _fields(judge.row_model)
-    keys = {key for name, _, keys in fields if name in judge.input_fields for key in keys}
-    return frozenset(keys) | frozenset(judge.input_fields)
+    """Return the names under which a row may have the judge's inputs."""
+    columns = set(judge.input_fields)
+    for name, _, keys in _fields(judge.row_model):
+        if name in judge.input_fields:
+            columns.update(keys)
+    return frozenset(columns)
 
 
 def row_keys(judge: Judge) -> list[str]:
-    """Return every name that a judge reads of a row."""
-    names = (key for _, _, keys in _fields(judge.row_model) for key in keys)
-    own = (*judge.answer.criteria, *judge.answer.columns)
-    return list(dict.fromkeys([*names, *own, "group", "ratings", _WHO, REASON]))
+    """Return every name that a judge reads in a row, without repeats."""
+    names = [key for _, _, keys in _fields(judge.row_model) for key in keys]
+    names.extend(judge.answer.criteria)
+    names.extend(judge.answer.columns)
+    names.extend(["group", "ratings", _RATER_COLUMN, REASON])
+    return list(dict.fromkeys(names))
 
 
 def is_rating(column: str) -> bool:
-    """Say whether a column holds one rater's labels."""
-    return _rater(column) is not None
+    """Whether a column holds one rater's labels."""
+    return _rater_of(column) is not None
 
 
 def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
-    """Return the JSON row from which the same case is read again: the judge's fields only, in their order."""
+    """Return the JSON row from which the same case is read again: the judge's fields, in their order.
+
+    Raises:
+        GoldError: the row's model demands a label, and the case has none.
+    """
     try:
         parsed = judge.row_model.model_validate(_without_ratings(row))
     except pydantic.ValidationError as error:  # it was read, so only its label can be gone
@@ -118,214 +147,301 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     return result
 
 
-def joined(judge: Judge, first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:
-    """Return the one case, with its row, for two rows with equal inputs."""
-    # Labels and ratings are those of both; where they differ, it is an error. Different reasons for an ambiguity make
-    # it ``unknown``. It is in the first of two groups, so that no part of a split shows it to another.
-    left, right = first[0], again[0]
-    places = Place(f"{left.source} and {right.source}")
-    if left.known and right.known and left.gold != right.gold:
-        raise contradiction(left, right, "equal inputs")
-    named = [case.group for case, row in (first, again) if row.get("group")]
-    group = min(named or (left.group, right.group))
-    (case, row), (_, other) = (again, first) if right.known and not left.known else (first, again)
-    ratings: dict[str, Values] = {**left.ratings, **right.ratings}
-    for rater in sorted(left.ratings.keys() & right.ratings.keys()):
-        pairs = list(zip(left.ratings[rater], right.ratings[rater], strict=True))
-        for unit, (label, its) in enumerate(pairs, 1):
-            if None not in (label, its) and label != its:
-                message = f"equal inputs, and rater {rater!r} calls unit {unit} both {label!r} and {its!r}"
-                raise places.wrong(message, hint="keep one of the two labels, or name the raters apart")
-        ratings[rater] = tuple(its if label is None else label for label, its in pairs)
-    row = {**row, **({"group": group} if named else {})}
+def joined(judge: Judge, first: tuple[Case, Row], second: tuple[Case, Row]) -> tuple[Case, Row]:
+    """Return one case, with its row, for two rows with equal inputs: it has the labels and ratings of both.
+
+    Raises:
+        GoldError: the two have different labels, or different labels of one rater.
+    """
+    first_case, first_row = first
+    second_case, second_row = second
+    if first_case.known and second_case.known and first_case.gold != second_case.gold:
+        raise contradiction(first_case, second_case, "equal inputs")
+
+    # The joined case is in the first of two groups, so that no part of a split shows it to another.
+    named_groups = [case.group for case, row in (first, second) if row.get("group")]
+    group = min(named_groups or (first_case.group, second_case.group))
+    if second_case.known and not first_case.known:
+        case, row, other_row = second_case, dict(second_row), first_row
+    else:
+        case, row, other_row = first_case, dict(first_row), second_row
+    if named_groups:
+        row["group"] = group
+    ratings = _joined_ratings(first_case, second_case)
     if ratings:
-        row["ratings"] = {rater: label_field(judge, values) for rater, values in ratings.items()}
-    if why := _categories(row.get(AMBIGUITY), other.get(AMBIGUITY)):
-        row[AMBIGUITY] = why
+        row["ratings"] = {rater: label_field(judge, labels) for rater, labels in ratings.items()}
+    categories = _joined_categories(row.get(AMBIGUITY), other_row.get(AMBIGUITY))
+    if categories:
+        row[AMBIGUITY] = categories
     case = replace(case, group=group, ratings=ratings)
-    if REASON in _infos(judge.row_model):
+    if REASON in _field_infos(judge.row_model):
         return case, row
-    reasons: dict[str, dict[str, None]] = {}  # rater -> what he says in either row, once
-    for whose in (first[1], again[1]):
-        for rater, reason in _by_rater(whose.get(REASON)).items():
-            reasons.setdefault(rater, {})[reason] = None
+    reasons = _joined_reasons(first_row, second_row)
     if reasons:
-        row[REASON] = {rater: "\n".join(texts) for rater, texts in reasons.items()}
+        row[REASON] = reasons
     return explained(case, row), row
 
 
+def _joined_ratings(first: Case, second: Case) -> dict[str, Values]:
+    """Return rater -> labels of two cases with equal inputs; refuse two labels of one rater for one unit."""
+    ratings: dict[str, Values] = {**first.ratings, **second.ratings}
+    for rater in sorted(first.ratings.keys() & second.ratings.keys()):
+        labels: list[Any] = []
+        pairs = zip(first.ratings[rater], second.ratings[rater], strict=True)
+        for unit, (first_label, second_label) in enumerate(pairs, 1):
+            if first_label is None:
+                labels.append(second_label)
+            elif second_label is None or first_label == second_label:
+                labels.append(first_label)
+            else:
+                place = Place(f"{first.source} and {second.source}")
+                both = f"both {first_label!r} and {second_label!r}"
+                message = f"equal inputs, and rater {rater!r} calls unit {unit} {both}"
+                raise place.wrong(message, hint="keep one of the two labels, or name the raters apart")
+        ratings[rater] = tuple(labels)
+    return ratings
+
+
+def _joined_reasons(*rows: Row) -> dict[str, str]:
+    """Return rater -> the distinct reasons in some rows, a line each."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        for rater, reason in _reasons_by_rater(row.get(REASON)).items():
+            of_rater = reasons.setdefault(rater, [])
+            if reason not in of_rater:
+                of_rater.append(reason)
+    return {rater: "\n".join(texts) for rater, texts in reasons.items()}
+
+
 def contradiction(left: Case, right: Case, inputs: str) -> GoldError:
-    """Return the error of two cases with different labels; ``inputs`` says how far their inputs are the same."""
-    shown = [", ".join(map(str, case.gold or ()))[:60] for case in (left, right)]
+    """Return the error for two cases with different labels; ``inputs`` says how their inputs are the same."""
+    left_labels, right_labels = (", ".join(map(str, case.gold or ()))[:60] for case in (left, right))
     hint = (
         "decide on one label; or, if two raters gave them, name the column that says who: --column WHO=rater, "
         "and merge with jurist gold import --merge"
     )
-    places = Place(f"{left.source} and {right.source}")
-    return places.wrong(f"{inputs} and different labels ({' and '.join(shown)})", hint=hint)
+    place = Place(f"{left.source} and {right.source}")
+    return place.wrong(f"{inputs} and different labels ({left_labels} and {right_labels})", hint=hint)
 
 
 def label_field(judge: Judge, values: Values) -> Any:
-    """Return what a row's field for labels holds, where it gives the units these values."""
+    """Return the content of a row's field for labels, from the values of its units."""
     to_json = judge.answer.scale.to_json
     return judge.answer.row_of([None if value is None else to_json(value) for value in values])
 
 
 def explained(case: Case, row: Mapping[str, Any]) -> Case:
-    """Return a case with all reasons of its row, by rater; a reason for another label than its own says so."""
-    lines = []
-    for who, why in sorted(_by_rater(row.get(REASON)).items()):
-        pairs = zip(case.ratings.get(who, ()), case.gold or (), strict=False)
-        against = any(None not in (its, label) and its != label for its, label in pairs)
-        lines.append(f"{who}{' (for another label)' if against else ''}: {why}" if who else why)
+    """Return a case with the reasons in its row, a line for each rater; a reason for another label is marked."""
+    lines: list[str] = []
+    for rater, reason in sorted(_reasons_by_rater(row.get(REASON)).items()):
+        if not rater:
+            lines.append(reason)
+        elif _disagrees(case, rater):
+            lines.append(f"{rater} (for another label): {reason}")
+        else:
+            lines.append(f"{rater}: {reason}")
     return replace(case, reason="\n".join(lines))
 
 
-def _by_rater(reason: Any) -> dict[str, str]:
-    """Return who gave which reason; the name is empty where none is known."""
-    reasons = reason if isinstance(reason, Mapping) else {"": reason}
-    return {str(who): str(why).strip() for who, why in reasons.items() if str(why or "").strip()}
+def _disagrees(case: Case, rater: str) -> bool:
+    """Whether a rater labelled a unit of a case otherwise than its gold."""
+    pairs = zip(case.ratings.get(rater, ()), case.gold or (), strict=False)
+    return any(None not in (rating, label) and rating != label for rating, label in pairs)
 
 
-def _categories(left: Any, right: Any) -> Any:
-    """Join two fields ``ambiguity``: one category for all units, or a list with one (or null) per unit."""
+def _reasons_by_rater(field: Any) -> dict[str, str]:
+    """Return rater -> reason of a row's field for reasons; the name is empty where the field is one text."""
+    reasons = field if isinstance(field, Mapping) else {"": field}
+    by_rater: dict[str, str] = {}
+    for rater, reason in reasons.items():
+        text = str(reason or "").strip()
+        if text:
+            by_rater[str(rater)] = text
+    return by_rater
+
+
+def _joined_categories(left: Any, right: Any) -> Any:
+    """Join two fields ``ambiguity``; different categories for one unit become ``unknown``."""
     if not left or not right or left == right:
         return left or right
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        return [_categories(*pair) for pair in zip(left, right, strict=True)]
+        return [_joined_categories(*pair) for pair in zip(left, right, strict=True)]
     return "unknown"
 
 
 def _json_row(judge: Judge, row: Mapping[str, Any], place: Place) -> Row:
-    """Return a row whose values are JSON values as judges read them, absent cells left out, ratings in one object."""
-    result, known, kind = dict(row), _infos(judge.row_model), place.kind
-    for key, value in row.items() if kind != "json" else ():
-        info = known.get(key)
-        empty = value is None or (value == "" and (info is None or kind == "text"))
-        if empty and not (info and info.is_required()):
-            del result[key]
-        elif kind == "text" and not (info and _textual(info.annotation)):
-            read = cell(value)
-            unread = isinstance(read, str) and not (info or key == AMBIGUITY or is_rating(key))
-            unread = unread or (key == REASON and not isinstance(read, Mapping))
-            result[key] = value if unread else read
+    """Return a row of JSON values as judges read them, without empty cells, and with ratings in one object."""
+    infos = _field_infos(judge.row_model)
+    result = dict(row)
+    if place.kind != "json":
+        _read_cells(result, infos, is_text=place.kind == "text")
     result = judge.answer.gathered(result)
-    if REASON not in known:
+    if REASON not in infos:
         _gather_reasons(result)
-    if _WHO not in known:
+    if _RATER_COLUMN not in infos:
         _name_rater(judge, result)
-    ratings = cell(result.pop("ratings", None)) or {}
+    _gather_ratings(result, place)
+    return result
+
+
+def _read_cells(row: Row, infos: Mapping[str, Any], *, is_text: bool) -> None:
+    """Read the cells of a table in place: leave out empty ones, and, if all are texts, read JSON in them."""
+    for key, value in list(row.items()):
+        info = infos.get(key)
+        is_empty = value is None or (value == "" and (info is None or is_text))
+        is_required = info is not None and info.is_required()
+        if is_empty and not is_required:
+            del row[key]
+        elif is_text and not (info and _is_textual(info.annotation)):
+            json_value = cell(value)
+            if key == REASON and not isinstance(json_value, Mapping):
+                continue  # a reason is a text, unless it is one of each rater
+            is_plain_column = not (info or key == AMBIGUITY or is_rating(key))
+            if is_plain_column and isinstance(json_value, str):
+                continue  # a column that is not read travels as it is
+            row[key] = json_value
+
+
+def _gather_ratings(row: Row, place: Place) -> None:
+    """Gather the columns ``rater:NAME`` of a row, and its field ``ratings``, into that field, in place."""
+    ratings = cell(row.pop("ratings", None)) or {}
     if not isinstance(ratings, Mapping):
-        return {**result, "ratings": ratings}  # making the case will say so
-    merged = dict(ratings)
-    for key in list(filter(is_rating, result)):
-        value, rater = result[key], str(_rater(key))
-        if value in (None, ""):
-            del result[key]
+        row["ratings"] = ratings  # making the case refuses it
+        return
+    gathered = dict(ratings)
+    for key in [key for key in row if is_rating(key)]:
+        rater = str(_rater_of(key))
+        rating = row[key]
+        if rating in (None, ""):
+            del row[key]
         elif not rater:
             raise place.wrong("the column names no rater", key, hint=f"write {RATER}NAME")
-        elif merged.setdefault(rater, value) != value:
-            message = f"rater {rater!r} has two labels, {merged[rater]!r} and {value!r}"
+        elif gathered.setdefault(rater, rating) != rating:
+            message = f"rater {rater!r} has two labels, {gathered[rater]!r} and {rating!r}"
             hint = "give each rater's label once, in a column or under ratings"
             raise place.wrong(message, key, hint=hint)
-    rated = {rater: value for rater, value in merged.items() if value is not None}
-    return {**result, "ratings": rated} if rated else result
+    labels = {rater: rating for rater, rating in gathered.items() if rating is not None}
+    if labels:
+        row["ratings"] = labels
 
 
 def _name_rater(judge: Judge, row: Row) -> None:
-    """Turn the label of a row that names its rater into that rater's column."""
-    who = as_text(row.get(_WHO))
-    label = next((key for key in label_keys(judge) if key in row), None)
-    if label and isinstance(who, str) and (name := who.strip()):
-        del row[_WHO]
-        row[RATER + name] = row.pop(label)
-        if REASON in row and REASON not in _infos(judge.row_model):
-            row[REASON] = {who or name: why for who, why in _by_rater(row[REASON]).items()}
+    """Move the label of a row that names its rater into that rater's column, in place."""
+    rater = as_text(row.get(_RATER_COLUMN))
+    label_key = next((key for key in label_keys(judge) if key in row), None)
+    if label_key is None or not isinstance(rater, str) or not rater.strip():
+        return
+    name = rater.strip()
+    del row[_RATER_COLUMN]
+    row[RATER + name] = row.pop(label_key)
+    if REASON in row and REASON not in _field_infos(judge.row_model):
+        reasons = _reasons_by_rater(row[REASON])
+        row[REASON] = {whose or name: reason for whose, reason in reasons.items()}
 
 
 def _gather_reasons(row: Row) -> None:
-    """Join what stands in the columns ``reason`` and ``reason:NAME``."""
-    named = {key: str(row.pop(key) or "") for key in list(row) if str(key).startswith(f"{REASON}:")}
-    reasons = _by_rater(row.pop(REASON, None)) | _by_rater(
-        {key.partition(":")[2].strip(): why for key, why in named.items()}
-    )
-    if reasons:
-        row[REASON] = reasons.get("", "") if set(reasons) == {""} else reasons
+    """Gather the columns ``reason`` and ``reason:NAME`` of a row into the first, in place."""
+    reasons = _reasons_by_rater(row.pop(REASON, None))
+    for key in list(row):
+        if str(key).startswith(f"{REASON}:"):
+            rater = key.partition(":")[2].strip()
+            reason = str(row.pop(key) or "").strip()
+            if reason:
+                reasons[rater] = reason
+    if not reasons:
+        return
+    is_one_text = set(reasons) == {""}
+    row[REASON] = reasons[""] if is_one_text else reasons
 
 
 def _case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
+    """Return the case of a row; its error names unknown labels, and one fault for each field."""
     try:
         return judge.case(row, path=place.path, line=place.line)
     except GoldError as error:
-        first, *also = (_unknown_label(judge, row, fault) or fault for fault in (error, *error.also))
-        # a union of types has a fault for each of its members
-        others = {(fault.field, fault.reason): fault for fault in also if fault.field != first.field}
-        first.also = tuple(others.values())
+        first, *following = [_unknown_label(judge, row, fault) or fault for fault in (error, *error.also)]
+        further: dict[tuple[str, str], GoldError] = {}
+        for fault in following:
+            if fault.field != first.field:  # a union of types has a fault for each of its members
+                further[fault.field, fault.reason] = fault
+        first.also = tuple(further.values())
         raise first from error
 
 
 def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> GoldError | None:
-    """Say "unknown label" where the fault is one, instead of what the type checker of the rows says."""
-    key, *rest = error.field.split(".")
-    if key not in _infos(judge.row_model) or key not in label_keys(judge) or key not in row:
+    """Return the error "unknown label" for a fault of the type checker that is one; ``None`` for another fault."""
+    key, *path = error.field.split(".")
+    if key not in _field_infos(judge.row_model) or key not in label_keys(judge) or key not in row:
         return None
-    value, scale = row[key], judge.answer.scale
-    if rest and rest[0] in judge.answer.criteria and isinstance(value, Mapping):
-        key = rest[0]
-        value, scale, rest = value.get(key), judge.answer.criteria[key], rest[1:]
-    if isinstance(value, list) and rest and rest[0].isdigit() and int(rest[0]) < len(value):
-        value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
+    value = row[key]
+    scale = judge.answer.scale
+    if path and path[0] in judge.answer.criteria and isinstance(value, Mapping):
+        key = path.pop(0)
+        value = value.get(key)
+        scale = judge.answer.criteria[key]
+    if isinstance(value, list) and path and path[0].isdigit():
+        position = int(path[0])
+        if position < len(value):
+            value = value[position]
+            key = f"{key}[{position}]"
     if isinstance(value, list | Mapping):
         return None
     hint = f"use {scale.expects}; or say what it means: --map {quote(str(value))}=LABEL (no LABEL: it says nothing)"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 
-def _spelled(judge: Judge, row: Row) -> Row:
-    """Let a row of the plain model give its label as the answer understands it: true for "true", as in JSON."""
+def _with_spelled_label(judge: Judge, row: Row) -> Row:
+    """Return a row of the plain model with its label as the answer spells it: true for "true", as in JSON."""
     field = judge.answer.field
     if judge.rows is None and row.get(field) is not None:
         row[field] = judge.answer.spell(row[field])
     return row
 
 
-def _rater(column: Any) -> str | None:
-    """Return the rater whose labels a column holds, or None if it is no such column."""
-    return column[len(RATER) :].strip() if isinstance(column, str) and column.startswith(RATER) else None
+def _rater_of(column: Any) -> str | None:
+    """Return the rater of a column of ratings, or ``None`` if the column is no such column."""
+    if isinstance(column, str) and column.startswith(RATER):
+        return column[len(RATER) :].strip()
+    return None
 
 
 def _without_ratings(row: Mapping[str, Any]) -> Row:
-    return {key: value for key, value in row.items() if key != "ratings" and _rater(key) is None}
+    """Return a row without its field and its columns of ratings."""
+    return {key: value for key, value in row.items() if key != "ratings" and _rater_of(key) is None}
 
 
-def _keys(name: str, info: Any) -> list[str]:
+def _validation_names(name: str, info: FieldInfo) -> list[str]:
     """Return the names under which pydantic reads a field, the preferred one first."""
     alias = info.validation_alias
-    choices = [choice for choice in getattr(alias, "choices", [alias]) if isinstance(choice, str)]
-    return choices or [name]
+    choices = getattr(alias, "choices", [alias])
+    return [choice for choice in choices if isinstance(choice, str)] or [name]
 
 
 @cache
-def _fields(model: type[pydantic.BaseModel]) -> list[tuple[str, Any, list[str]]]:
-    """Return the fields of a row model: name, what pydantic knows of it, and the names under which it is read."""
-    return [(name, info, _keys(name, info)) for name, info in model.model_fields.items()]
+def _fields(model: type[pydantic.BaseModel]) -> list[tuple[str, FieldInfo, list[str]]]:
+    """Return the fields of a row model: name, description of pydantic, and the names under which it is read."""
+    return [(name, info, _validation_names(name, info)) for name, info in model.model_fields.items()]
 
 
 @cache
-def _infos(model: type[pydantic.BaseModel]) -> dict[str, Any]:
-    """Return what pydantic knows of a field, by each of the names under which it is read."""
-    return {key: info for _, info, keys in _fields(model) for key in keys}
+def _field_infos(model: type[pydantic.BaseModel]) -> dict[str, FieldInfo]:
+    """Return pydantic's description of each field, by each of the names under which it is read."""
+    infos: dict[str, FieldInfo] = {}
+    for _, info, keys in _fields(model):
+        for key in keys:
+            infos[key] = info
+    return infos
 
 
-def _textual(annotation: Any) -> bool:
-    """Whether a field is text, or may be; ``list[str]`` is none: only the members of a union count."""
+def _is_textual(annotation: Any) -> bool:
+    """Whether a field is text, or may be; of containers such as ``list[str]`` no."""
     if get_origin(annotation) in (Union, UnionType):
-        return any(_textual(part) for part in get_args(annotation))
+        return any(_is_textual(part) for part in get_args(annotation))
     return annotation is str
 
 
 def cell(value: Any) -> Any:
-    """Return what a cell of a field that is no text holds: JSON, or a word without the spaces around it."""
+    """Return the JSON value of a cell whose field is no text, or its word without the spaces around it."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -338,7 +454,7 @@ def cell(value: Any) -> Any:
 
 
 def unquoted(text: str) -> str:
-    """Return the text that a JSON string holds, which exports write into a cell; any other text as it is."""
+    """Return the text inside a JSON string, which exports write into a cell; any other text as it is."""
     if len(text) > 1 and text[0] == text[-1] == '"':
         try:
             return str(json.loads(text))
