@@ -10,7 +10,8 @@ independent or alike within a group (intraclass correlation on the logit scale).
 - label sets: one of three labels; one judge misses it more, the other names it more where it is not;
 - sets of objects: rows that hold an object; one judge misses more, the other names more wrong ones.
 
-Its size is the share of runs that say "better", beside the level 0.025. Power is for a judge that errs half as often.
+Its size is the share of runs that say "better", beside the level 0.025. Power is for a judge that errs half as often,
+over a fifth of the runs.
 Beside the test stands the same permutation without its two more units.
 
 Run: python benchmarks/interval_coverage.py --runs 200
