@@ -82,7 +82,7 @@ class CompileOptions(
     optimizer: str = option(
         "NAME",
         "race, teach, opro, fewshot, nearest, threshold, optuna, contrastive, cfaith, "
-        "bootstrap, copro, mipro, gepa, simba, infer-rules, or dspy:CLASS",
+        "bootstrap, copro, mipro, gepa, simba, infer-rules, dspy:CLASS, or path/to/file.py:name",
         "race",
     )
     holdout: str | None = option(

@@ -201,11 +201,12 @@ def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]
 
 
 def _beyond(plan: Plan) -> str:
-    """Return what the search would take that ``teach`` goes without."""
-    if plan.optimizer_name != "teach":
+    """Return the calls of the default search, after an optimizer that searches nothing."""
+    if plan.configured_optimizer.searches:
         return ""
     race = foresee_compilation(replace(plan, optimizer=DEFAULT, options={}))
-    return f"or: the same without --optimizer teach: a search, {race.calls.words()} calls with its proof"
+    same = f"the same without --optimizer {plan.optimizer_name}"
+    return f"or: {same}: a search, {race.calls.words()} calls with its proof"
 
 
 def remember_rows(options: RememberOptions) -> Result:

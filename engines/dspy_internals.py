@@ -18,6 +18,22 @@ from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer as Ins
 from dspy.utils.callback import BaseCallback as BaseCallback
 from dspy.utils.saving import get_dependency_versions as get_dependency_versions
 
+_ATTRIBUTES = {
+    "metric": "metric_fn",  # of GEPA, as the two below
+    "instruction_proposer": "custom_instruction_proposer",
+    "code_proposer": "custom_code_proposer",
+    "max_bootstrapped_demos": "max_num_samples",  # of BootstrapFewShotWithRandomSearch, as the one below
+    "num_candidate_programs": "num_candidate_sets",
+}
+"""Parameter of a constructor -> the attribute that keeps its value, where that is called otherwise."""
+
+
+def argument_of(optimizer: Teleprompter, parameter: str) -> object:
+    """Return the value that an optimizer was constructed with; raises ``AttributeError`` if it keeps none."""
+    if hasattr(optimizer, parameter):
+        return getattr(optimizer, parameter)
+    return getattr(optimizer, _ATTRIBUTES.get(parameter, parameter))
+
 
 def keep_from_optimizers(module: dspy.Module) -> None:
     """Let DSPy's optimizers leave the predictors of a module as they are, wherever it is a part of a program."""

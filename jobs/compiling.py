@@ -29,9 +29,9 @@ from ..keeping.card_parts import (
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling
 from ..keeping.paying import PaidJob, Start, paying
-from ..optimizers.base import Event, Job, Optimizer, Result, Sink, optimize
+from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
-from ..optimizers.registry import DEFAULT, make, settings_of
+from ..optimizers.registry import DEFAULT
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import embedding
 from ..programs.judge import Judge
@@ -85,7 +85,7 @@ def compile(
     *,
     holdout: GoldLike | None = None,
     beside: Sequence[str] = (),
-    optimizer: str | Optimizer = DEFAULT,
+    optimizer: str | Optimizer | MinimalOptimizer = DEFAULT,
     options: Mapping[str, Any] | None = None,
     model: ModelLike = "offline",
     prompt_model: ModelLike | None = None,
@@ -114,7 +114,9 @@ def compile(
         holdout: labelled rows that are the sealed test; train and dev are then all of ``gold``.
         beside: ``recorded:FILE`` or ``recorded:FILE#COLUMN``, verdicts that another judge gave: what they score on
             the sealed test stands on the card.
-        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, ``dspy:CLASS``, or one's own.
+        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, ``dspy:CLASS``, ``FILE.py:NAME``, a name
+            that an installed package brings, an optimizer of one's own, or one of DSPy as ``dspy.GEPA(...)``, of which
+            the settings are taken; its metric and its models are the judge's.
         options: settings of the optimizer.
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's model.
@@ -189,7 +191,7 @@ def compile_judge(
     """Compile a judge and keep the artifact; refused before anything is written is a budget below the proof."""
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     held, limit = plan.proof_calls, plan.budget.calls
-    make(plan.optimizer, plan.options)
+    _ = plan.configured_optimizer  # an unknown optimizer is refused before anything is written
     reserve = held + plan.spare_calls(held)
     if limit is not None and limit <= reserve:
         raise OptimizerError(
@@ -219,7 +221,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
             collect(embedder.embed(["-"]))
     meter.may_fail = not plan.model.offline
     meter.hold(plan.proof_calls)
-    result = optimize(make(plan.optimizer, plan.options), job)
+    result = optimize(plan.configured_optimizer, job)
     job = replace(job, adapter=result.adapter)
     result = with_thresholds(job, result)
     work.on_stop = partial(_keep_best, work, result)
@@ -285,7 +287,7 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
         "optimizer": OptimizerCard(
             name=plan.optimizer_name,
             params=dict(plan.params),
-            settings={plan.optimizer_name: settings_of(make(plan.optimizer, plan.options))},
+            settings={plan.optimizer_name: plan.configured_optimizer.settings()},
             seed=plan.seed,
             ending=result.ending,
             reason=result.reason,

@@ -23,19 +23,17 @@ from ..keeping.artifacts import Store
 from ..keeping.card_parts import described
 from ..keeping.loading import verifier_of
 from ..keeping.logs import Log
-from ..optimizers.base import Job, Optimizer, Sink
+from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink
 from ..optimizers.candidate import Setting
-from ..optimizers.layouts import Layouts
 from ..optimizers.raced import ENOUGH
-from ..optimizers.registry import DEFAULT, make, settings_of
+from ..optimizers.registry import DEFAULT, code_hashes, make, showing_nearest_rows
 from ..programs.asking import room_for
 from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
+from ..programs.plugins import split_file_name
 from ..programs.state import PromptState
-from ..text.templates import CHAT
 from .estimate import Ask, Estimate, Span, length, size_of
 
-_REMEMBER = ("race", "nearest", "teach")  # the optimizers whose prompts show the rows most like each
 CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
 
@@ -48,8 +46,8 @@ class Plan(SearchOptions):
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
     beside: tuple[Log, ...] = ()  # what others said of the rows, scored on the sealed test too
-    # a name of :mod:`jurist.optimizers.registry`, or an optimizer itself
-    optimizer: str | Optimizer = DEFAULT
+    # a name that :func:`jurist.optimizers.registry.make` takes, or an optimizer itself
+    optimizer: str | Optimizer | MinimalOptimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings
     model: Model = field(default_factory=Model)  # answers as the judge
     prompt_model: Model | None = None  # writes prompts; default: the judge's own model
@@ -67,10 +65,16 @@ class Plan(SearchOptions):
     def __post_init__(self) -> None:
         """Refuse what cannot be asked, before anything is."""
         check_sampling(self.judge, self.sampling)
-        shows = self.optimizer_name in _REMEMBER and self.judge.answer.has_examples
-        if self.embedder and (self.model.offline or not shows):
-            hint = f"it goes with --model and --optimizer {', '.join(_REMEMBER)}, of a judge that labels"
+        if self.embedder and not self._embeds_rows():
+            names = ", ".join(showing_nearest_rows())
+            hint = f"it goes with --model and --optimizer {names}, of a judge that labels"
             raise UsageError(f"--embedder {self.embedder} would embed nothing", hint=hint)
+
+    def _embeds_rows(self) -> bool:
+        """Return whether prompts may show labelled rows that vectors find."""
+        if self.model.offline or not self.judge.answer.has_examples:
+            return False
+        return self.configured_optimizer.shows_nearest_rows
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
@@ -81,6 +85,7 @@ class Plan(SearchOptions):
             "gold": self.gold.sha256,
             "optimizer": self.optimizer_name,
             "options": self.params,
+            **code_hashes(self.optimizer),
             "model": described(self.model),
             "prompt_model": described(self.proposer),
             "seed": self.seed,
@@ -104,13 +109,21 @@ class Plan(SearchOptions):
 
     @property
     def optimizer_name(self) -> str:
-        """What the optimizer is called."""
-        return self.optimizer if isinstance(self.optimizer, str) else getattr(self.optimizer, "name", "")
+        """The name of the optimizer."""
+        is_registered = isinstance(self.optimizer, str) and split_file_name(self.optimizer)[0] is None
+        return str(self.optimizer) if is_registered else self.configured_optimizer.name
+
+    @cached_property
+    def configured_optimizer(self) -> Optimizer:
+        """The optimizer with its settings."""
+        return make(self.optimizer, self.options)
 
     @property
     def params(self) -> dict[str, str]:
         """The optimizer's settings, as far as they were given."""
-        settings = self.options if isinstance(self.optimizer, str) else settings_of(self.optimizer)
+        settings = self.options
+        if not isinstance(self.optimizer, str):
+            settings = self.configured_optimizer.settings()
         return {name: str(value) for name, value in settings.items()}
 
     @property
@@ -200,7 +213,7 @@ _SHORTER = 0.95  # train and dev together may be shorter than all cases are on a
 
 def foresee_compilation(plan: Plan) -> Estimate:
     """Estimate a compilation: from what the optimizer starts with to what the limit leaves beside the proof."""
-    split, optimizer = plan.split, make(plan.optimizer, plan.options)
+    split, optimizer = plan.split, plan.configured_optimizer
     context, offline = CallContext.fresh(), Model(temperature=0.0)
     job = Job.of(
         plan,
@@ -216,19 +229,19 @@ def foresee_compilation(plan: Plan) -> Estimate:
     # Votes end when they are settled: by more than half of the samples at the earliest.
     settled = (plan.sampling.samples // 2 + 1) * basic.calls
     # It may be done as soon as the basic prompt has made no error.
-    once = min(len(split.train), getattr(optimizer, "sample", len(split.train))) + len(split.dev)
+    once = optimizer.least_cases(job)
     least = optimizer.minimum(job)
     if once >= ENOUGH:
         least = min(least, round(_SHORTER * once * settled))
     most = math.inf if limit is None else max(least, limit)
-    if not getattr(optimizer, "searches", True):
+    if not optimizer.searches:
         most = optimizer.minimum(job)
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
     longest = basic
-    if Layouts.fits(job) and Layouts.name in getattr(optimizer, "arm", ()):
-        with_chat_adapter = size_of(job.asker(plan.judge.basic(), Setting(form=CHAT)), cases)
-        longest = max(basic, with_chat_adapter, key=lambda size: size.input)
-    shown = min(_shown(optimizer), len(split.train))
+    for adapter in optimizer.other_adapters(job):
+        size_with_adapter = size_of(job.asker(plan.judge.basic(), Setting(form=adapter)), cases)
+        longest = max(longest, size_with_adapter, key=lambda size: size.input)
+    shown = min(optimizer.most_demonstrations, len(split.train))
     common: dict[str, Any] = {
         "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),
         "size": basic,
@@ -248,11 +261,3 @@ def foresee_compilation(plan: Plan) -> Estimate:
         needed=fewest + spare,
         spare=spare,
     )
-
-
-def _shown(optimizer: Optimizer) -> int:
-    """Return the most demonstrations that an optimizer may put into a prompt, by its settings."""
-    known = settings_of(optimizer)
-    pairs = 2 * known.get("pairs", 0) * known.get("steps", 0)  # a pair is two cases
-    names = ("nearest", "max_bootstrapped_demos", "max_labeled_demos", "max_demos")
-    return int(max(pairs, *known.get("sizes", ()), *(known.get(name) or 0 for name in names)))

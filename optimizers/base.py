@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self, runtime_checkable
 
 import dspy
 
@@ -22,41 +23,63 @@ from ..programs.verdicts import FIRST, Verdict, with_readable_adapter
 from ..text.templates import CHAT
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
+from .settings import SettingValue, settings_of_fields, with_fields_changed
 
 Ending = Literal["finished", "budget", "interrupted"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something to show."""
+    """A line of progress, for whoever shows it.
 
-    # a ``phase`` begins, an optimizer's ``step`` ended, a ``candidate`` is new, or a ``note``
+    Attributes:
+        kind: a ``phase`` begins, an optimizer's ``step`` ended, a ``candidate`` is new, or a ``note``.
+        text: one line of words.
+        calls: the calls spent so far.
+        best: the value of the judge's metric that the line is about.
+        phase: the phase that begins: ``splitting``, ``optimizing`` or ``proving``.
+        expected: the most calls of the phase, where they are known.
+        job: the job that begins, with its context and parts.
+    """
+
     kind: Literal["phase", "step", "candidate", "note"]
-    text: str  # in words, one line
-    calls: int = 0  # spent so far
-    best: float | None = None  # the value of the judge's metric that it speaks of
-    phase: str = ""  # what begins: ``splitting``, ``optimizing`` or ``proving``
-    expected: int | None = None  # the calls of this phase at most, where they are known
-    job: Job | None = None  # the job that begins, with its context and parts
+    text: str
+    calls: int = 0
+    best: float | None = None
+    phase: str = ""
+    expected: int | None = None
+    job: Job | None = None
 
 
 Sink = Callable[[Event], None]
 
 
 class Job(SearchOptions):
-    """What an optimizer works on."""
+    """The work of an optimizer: a judge, the cases to learn from and to choose by, and the models.
 
-    judge: Judge  # the judge, with its objective's metric
-    # may be learned from, shown to a proposer, and put into prompts as demonstrations
+    Attributes:
+        judge: the judge, with the metric that is maximised.
+        train: cases that may be learned from, shown to a proposer, and put into prompts as demonstrations.
+        dev: cases that the choice is made by; they are never shown to a proposer and stand in no prompt.
+        judge_lm: the model that answers as the judge.
+        proposer_lm: the model that writes prompts.
+        context: the ledger, meter and journal of the job.
+        frozen_lm: the model that answers the program's frozen steps; ``None`` where it has none.
+        sampling: samples and votes per case.
+        finds_adapter: whether the job first finds out in which adapter replies can be read.
+        sink: receives events.
+    """
+
+    judge: Judge
     train: tuple[Case, ...]
-    dev: tuple[Case, ...]  # it chooses by; never shown to a proposer, never in a prompt
-    judge_lm: dspy.LM  # answers as the judge
-    proposer_lm: dspy.LM  # writes prompts
-    context: CallContext  # the ledger, meter and journal of the job
-    frozen_lm: dspy.LM | None = None  # answers the program's frozen steps; ``None`` without any
-    sampling: Sampling = field(default_factory=Sampling)  # samples and votes per case
-    finds_adapter: bool = False  # whether it is found out first in which prompt format replies can be read
-    sink: Sink = lambda event: None  # receives events
+    dev: tuple[Case, ...]
+    judge_lm: dspy.LM
+    proposer_lm: dspy.LM
+    context: CallContext
+    frozen_lm: dspy.LM | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    finds_adapter: bool = False
+    sink: Sink = lambda event: None
 
     @property
     def basic_adapter(self) -> str:
@@ -69,14 +92,14 @@ class Job(SearchOptions):
         return self.judge.calls * self.sampling.samples
 
     def labelled_train(self) -> list[Case]:
-        """Return the training cases with at least one gold label, of which there must be some."""
+        """Return the training cases with at least one gold label. Raises ``OptimizerError`` if there is none."""
         cases = [case for case in self.train if case.known]
         if not cases:
             raise OptimizerError("no labelled training case", hint="give gold with more rows")
         return cases
 
     def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
-        """Return what asks ``program`` as this job asks; a setting changes the form, and how votes are counted."""
+        """Return the asker of ``program`` for this job; a setting changes the adapter and the count of votes."""
         return Asker(
             judge=self.judge,
             program=program,
@@ -91,14 +114,14 @@ class Job(SearchOptions):
 
     @cached_property
     def _groups(self) -> dict[str, frozenset[str]]:
-        """The cases of train of the group of each: none of them says anything of another that is honest."""
+        """Training case -> the training cases of its group: none of them is an honest example for another."""
         members = defaultdict[str, set[str]](set)
         for case in self.train:
             members[case.group].add(case.id)
         return {case.id: frozenset(members[case.group]) for case in self.train if case.group}
 
     def sampling_under(self, setting: Setting) -> Sampling:
-        """Return samples and threshold under a setting."""
+        """Return the samples and the threshold of a candidate with this setting."""
         if setting == setting.asking:
             return self.sampling
         return replace(self.sampling, threshold=setting.threshold, weights=setting.weights)
@@ -106,83 +129,182 @@ class Job(SearchOptions):
     def note(
         self, text: str, best: float | None = None, kind: Literal["step", "candidate", "note"] = "note"
     ) -> None:
-        """Send an event; what is maximised of an error is its negative, and shown is the error."""
+        """Send an event; ``best`` is a value of the objective, and an error is shown without its minus sign."""
         if best is not None:
             best = resolve(self.judge.metric, self.judge.comparison).oriented(best)
         self.sink(Event(kind=kind, text=text, calls=self.context.meter.calls, best=best))
 
 
+@runtime_checkable
 class Optimizer(Protocol):
-    """Improves a prompt. Its settings are its constructor's, frozen and named."""
+    """Improves a prompt.
+
+    An optimizer is a frozen dataclass that inherits from this class: its fields are its settings, which ``--set``
+    changes and the card keeps. It gives ``name``, :meth:`minimum` and :meth:`run`; all other members have a default.
+    """
+
+    name: str
+    """The name used by ``--optimizer``."""
+
+    @property
+    def searches(self) -> bool:
+        """Whether it may take more calls than :meth:`minimum`."""
+        return True
+
+    @property
+    def races(self) -> bool:
+        """Whether it scores the basic prompt itself, as far as it needs; others find it scored on all of dev."""
+        return False
+
+    @property
+    def shows_nearest_rows(self) -> bool:
+        """Whether its prompts show, with each call, the labelled rows most like the row that is judged."""
+        return False
+
+    @property
+    def most_demonstrations(self) -> int:
+        """The most demonstrations that it may put into a prompt."""
+        return 0
+
+    @abstractmethod
+    def minimum(self, job: Job) -> int:
+        """Return the fewest judge and proposer calls that are worth starting with."""
+
+    @abstractmethod
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
+        """Improve on ``start`` until done; the board chooses. May be ended by an exception at any call."""
+
+    def least_cases(self, job: Job) -> int:
+        """Return the number of cases after which it may be done at the earliest."""
+        return len(job.train) + len(job.dev)
+
+    def other_adapters(self, job: Job) -> Sequence[str]:
+        """Return the adapters, beside that of the job, with which it may ask prompts."""
+        return ()
+
+    def settings(self) -> dict[str, SettingValue]:
+        """Return every setting by name, the defaults included, as JSON values."""
+        return settings_of_fields(self)
+
+    def with_settings(self, settings: Mapping[str, object]) -> Self:
+        """Return the optimizer with some settings changed, which are given as values or as text.
+
+        Raises:
+            OptimizerError: it has no setting of a name, or a value is unusable.
+        """
+        return with_fields_changed(self, self.settings(), settings, self.name)
+
+
+@runtime_checkable
+class MinimalOptimizer(Protocol):
+    """An optimizer with no other members than those without a default."""
 
     @property
     def name(self) -> str:
         """The name used by ``--optimizer``."""
+        ...
 
     def minimum(self, job: Job) -> int:
         """Return the fewest judge and proposer calls that are worth starting with."""
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
-        """Improve on ``start`` until done; the board chooses. May be ended by an exception at any call."""
+        """Improve on ``start`` until done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithDefaults(Optimizer):
+    """An optimizer whose class does not inherit from :class:`Optimizer`, with the defaults of all other members."""
+
+    optimizer: MinimalOptimizer
+    name: str
+
+    def minimum(self, job: Job) -> int:
+        """Return the fewest calls that are worth starting with."""
+        return self.optimizer.minimum(job)
+
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
+        """Improve on ``start``."""
+        self.optimizer.run(job, board, start)
+
+    def settings(self) -> dict[str, SettingValue]:
+        """Return the settings of the optimizer."""
+        return settings_of_fields(self.optimizer)
+
+    def with_settings(self, settings: Mapping[str, object]) -> Self:
+        """Return the optimizer with some settings changed."""
+        changed = with_fields_changed(self.optimizer, self.settings(), settings, self.name)
+        return replace(self, optimizer=changed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What an optimizer leaves."""
+    """The end of an optimization.
+
+    Attributes:
+        best: the candidate that was chosen.
+        board: the board with all candidates.
+        ending: how it ended.
+        adapter: the adapter of the basic prompt, which may have been found out at its beginning.
+        reason: why it ended early, in words.
+        stop: the exception that ended it early, for whoever cannot go on without the rest.
+    """
 
     best: Candidate
-    board: Board  # has it and all others
+    board: Board
     ending: Ending
-    adapter: str = CHAT  # of the basic prompt of the job, which may be found out at its beginning
-    reason: str = ""  # why it ended so, in words
-    stop: BaseException | None = None  # what ended it early, for whoever cannot go on without the rest
+    adapter: str = CHAT
+    reason: str = ""
+    stop: BaseException | None = None
 
 
 def optimize(optimizer: Optimizer, job: Job) -> Result:
     """Run an optimizer on a job; the basic prompt is always the first candidate."""
-    left, needed = job.context.meter.left(), optimizer.minimum(job)
-    if left is not None and left < needed:
+    calls_left = job.context.meter.left()
+    minimum = optimizer.minimum(job)
+    if calls_left is not None and calls_left < minimum:
         raise OptimizerError(
-            f"{optimizer.name} needs at least {needed} calls here and the budget leaves {left} beside the proof",
-            hint=f"raise --max-calls to {job.context.meter.short(needed)} or more, or use fewer rows or samples",
+            f"{optimizer.name} needs at least {minimum} calls here and the budget leaves {calls_left} beside the proof",
+            hint=f"raise --max-calls to {job.context.meter.short(minimum)} or more, or use fewer rows or samples",
         )
     board = Board(job.judge, job.asker, job.context)
-    text, calls = f"optimizing: {optimizer.name}", job.context.meter.calls
-    job.sink(Event(kind="phase", text=text, calls=calls, phase="optimizing", job=job))
+    calls = job.context.meter.calls
+    job.sink(
+        Event(kind="phase", text=f"optimizing: {optimizer.name}", calls=calls, phase="optimizing", job=job)
+    )
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if (
-            job.adapter is None
-            and job.basic_adapter == CHAT
-            and job.finds_adapter
-            and job.judge.role == "judge"
-        ):
-            job, board = _readable(job, board)
-        if not getattr(optimizer, "races", False):  # a race scores the basic prompt as far as it needs it
+        if job.finds_adapter and job.adapter is None and job.basic_adapter == CHAT and job.judge.role == "judge":
+            job, board = _in_readable_adapter(job, board)
+        if not optimizer.races:
             board.score(board.basic, job.dev)
             job.note("basic prompt scored on dev", board.value(board.basic, job.dev))
         optimizer.run(job, board, board.basic)
-    except (StopRequested, KeyboardInterrupt) as asked:
-        ending, stop = "interrupted", asked
-    except BudgetExhausted as over:
-        ending, stop = "budget", over
-    reason = str(stop or "") or ("stopped by Ctrl-C" if stop else "")
+    except (StopRequested, KeyboardInterrupt) as interruption:
+        ending = "interrupted"
+        stop = interruption
+    except BudgetExhausted as exhausted:
+        ending = "budget"
+        stop = exhausted
+    reason = ""
+    if stop is not None:
+        reason = str(stop) or "stopped by Ctrl-C"
     best = board.best(job.dev) or board.basic
     return Result(best=best, board=board, ending=ending, adapter=job.basic_adapter, reason=reason, stop=stop)
 
 
-def _readable(job: Job, board: Board) -> tuple[Job, Board]:
-    """Return a job whose replies can be read, by those to a few cases: the same, or one that asks for JSON."""
-    cases, other = job.dev[:FIRST], replace(job, adapter="json")
-    forms = [(job, board), (other, Board(other.judge, other.asker, other.context))]
+def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:
+    """Return the job and its board, in JSON where replies to a few cases in the chat adapter cannot be read."""
+    cases = job.dev[:FIRST]
+    json_job = replace(job, adapter="json")
+    json_board = Board(json_job.judge, json_job.asker, json_job.context)
 
-    def ask(form: tuple[Job, Board]) -> list[Verdict]:
-        _, tried = form
-        tried.score(tried.basic, cases)
-        return tried.verdicts(tried.basic, cases)
+    def ask(trial: tuple[Job, Board]) -> list[Verdict]:
+        _, trial_board = trial
+        trial_board.score(trial_board.basic, cases)
+        return trial_board.verdicts(trial_board.basic, cases)
 
-    form, why = with_readable_adapter(forms, ask)
-    if why:
-        job.note(why)
-    return form
+    readable, reason = with_readable_adapter([(job, board), (json_job, json_board)], ask)
+    if reason:
+        job.note(reason)
+    return readable

@@ -62,6 +62,11 @@ class Contrastive(Raced):
     name: str = "contrastive"
     learns: ClassVar[bool] = False  # the confusions are those of the prompt that it starts from
 
+    @property
+    def most_demonstrations(self) -> int:
+        """Two cases for each pair that may be added."""
+        return 2 * self.pairs * self.steps
+
     def proposer_calls(self, job: Job) -> int:
         """Return a call for each mistake that is shown, as people may have given no reason for it."""
         return self.mistakes

@@ -8,7 +8,7 @@ import io
 import logging
 import random
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,17 +17,19 @@ import dspy
 from dspy import AdapterParseError, LMError
 from dspy.lm15 import Request, Response
 
+from ..cases import Case
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
-from ..engines.dspy_internals import BaseCallback, InstructionProposer, Teleprompter
+from ..engines.dspy_internals import BaseCallback, InstructionProposer, Teleprompter, argument_of
 from ..engines.failures import ROW_REFUSED, brief, kind_of, model_error
 from ..errors import JuristError, OptimizerError, choices
-from .base import Event, Job
+from .base import Event, Job, Optimizer
 from .board import Board, Candidate
 from .drawing import stratified
 from .proposing import given_up
 from .raced import Finalists
 from .recorder import CarriedError, Judging, Recorder, Unanswered
+from .settings import SettingValue, typed_settings
 
 PREFIX = "dspy:"
 SHORT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -39,76 +41,188 @@ SHORT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "infer-rules": ("InferRules", {"sample": 40, "finalists": 1, "max_labeled_demos": 8}),
 }
 """Short name -> DSPy's class, and settings that are not the usual ones."""
-_SIZES = ("sample", "validation", "finalists")  # settings of ours
+_SIZES = ("sample", "validation", "finalists")  # settings that jurist adds
 _NEVER = 10**9
 _MINIBATCH, _SMALL = 35, 50  # dev cases from which MIPROv2 scores on mini-batches, and of how many
-_REMEMBERED = 4  # GEPA's metric calls to a paid one, at most: what was asked before costs nothing here
-# settings that stand in for DSPy's ``auto``
+_CALLS_PER_PAID_CALL = (
+    4  # GEPA's metric calls to a paid one, at most: a case that was asked before costs nothing here
+)
 _LENGTHS = {"max_metric_calls", "max_full_evals", "num_trials", "num_candidates"}
+"""Settings that stand in for DSPy's ``auto``."""
 _NOT_OFFERED = {
-    *("BootstrapFinetune", "BetterTogether", "KNNFewShot", "Ensemble", "GRPO", "AvatarOptimizer"),
-    *("BootstrapFewShotWithOptuna", "Teleprompter"),  # has no seed; is what the others are made of
+    "AvatarOptimizer",
+    "BetterTogether",
+    "BootstrapFewShotWithOptuna",  # has no seed
+    "BootstrapFinetune",
+    "Ensemble",
+    "GRPO",
+    "KNNFewShot",
 }
 _DEFECTS = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
-    *(AdapterParseError, LMError, Unanswered),
+    AdapterParseError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LMError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    Unanswered,
+    ValueError,
 )
-"""With what DSPy's optimizers end without returning what they found; exceptions of ours are carried past them."""
+"""Errors with which DSPy's optimizers end without returning what they found; those of jurist are carried past them."""
 # DSPy takes any score that is not 0 for a right answer; 1.4 is hotter than some providers allow.
 _USUAL = {"metric_threshold": 0.5, "init_temperature": 1.0, "auto": "light", "max_demos": 4}
-"""What DSPy's classes are given where they have no good value of their own."""
+"""Settings of DSPy's classes that have no good value of their own."""
+_DEMONSTRATIONS = ("max_bootstrapped_demos", "max_labeled_demos", "max_demos")
 _PLAIN = (bool, int, float, str, type(None))
-_OURS = {
-    *("metric", "prompt_model", "reflection_lm", "task_model", "instruction_proposer", "teacher_settings"),
-    *("student", "teacher", "trainset", "valset", "seed", "num_threads", "eval_kwargs", "max_errors"),
-    *("log_dir", "program_aware_proposer", "demo_input_field_maxlen"),
+_GIVEN_BY_JOB = {
+    "demo_input_field_maxlen",
+    "eval_kwargs",
+    "max_errors",
+    "metric",
+    "num_threads",
+    "program_aware_proposer",
+    "prompt_model",
+    "reflection_lm",
+    "seed",
+    "student",
+    "task_model",
+    "teacher",
+    "trainset",
+    "valset",
 }
-"""Parameters of DSPy's classes that are given by the job."""
+"""Parameters of DSPy's classes that the job gives, whatever an object was constructed with."""
+_NOT_TAKEN = {
+    "instruction_proposer",  # a proposal that cannot be read is counted by jurist's own adapter
+    "log_dir",  # a checkpoint resumes every optimizer
+    "teacher_settings",
+    "wandb_api_key",  # a key belongs on no card
+}
+"""Other parameters of DSPy's classes that are no settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DspyOptimizer:
-    """One of DSPy's optimizers with its settings."""
+class DspyOptimizer(Optimizer):
+    """One of DSPy's optimizers with its settings.
 
-    of: str  # DSPy's class
+    Attributes:
+        kind: DSPy's class, or one made from it.
+        name: a short name, or ``dspy:CLASS``.
+        sample: the most training cases that it works on; 0 for all.
+        validation: the most dev cases that it scores on; 0 for all.
+        finalists: prompts that are scored on all of dev at the end.
+        arguments: settings by DSPy's names of its parameters.
+    """
+
+    kind: type[Teleprompter]
     name: str
-    sample: int = 0  # train cases it works on, at most; 0 for all
-    validation: int = 0  # dev cases it scores on, at most; 0 for all
-    finalists: int = 2  # prompts that are scored on all of dev at the end
-    settings: Mapping[str, Any] = field(default_factory=dict)  # by DSPy's names of its parameters
+    sample: int = 0
+    validation: int = 0
+    finalists: int = 2
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def called(cls, name: str) -> DspyOptimizer:
         """Return the optimizer of a short name or of ``dspy:CLASS``, with its usual settings."""
-        of, more = SHORT.get(name, (name.removeprefix(PREFIX), {}))
-        known = [kind for kind in dir(dspy) if _fits(kind)]
-        if of not in known:
-            hint = choices(of, known)
+        class_name, settings = SHORT.get(name, (name.removeprefix(PREFIX), {}))
+        classes = _offered_classes()
+        if class_name not in classes:
+            hint = choices(class_name, sorted(classes))
             raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
-        made = cls(of=of, name=name)
-        usual = {setting: value for setting, value in _USUAL.items() if setting in made.parameters()}
-        return made.changed({**usual, **more})
+        return cls._usual(classes[class_name], name).changed(settings)
+
+    @classmethod
+    def from_object(cls, optimizer: Teleprompter) -> DspyOptimizer:
+        """Return an optimizer with the settings that an object of DSPy was constructed with.
+
+        Metric, models, seed and threads are those of the job. A setting that is DSPy's default is as ``dspy:CLASS``
+        has it.
+
+        Raises:
+            OptimizerError: it leaves no prompt, or it was given something that is no setting.
+        """
+        kind = type(optimizer)
+        name = f"{PREFIX}{kind.__name__}"
+        if not _leaves_prompt(kind):
+            hint = f"give one of {', '.join(sorted(_offered_classes()))}"
+            raise OptimizerError(f"{name} is no optimizer of DSPy that leaves a prompt", hint=hint)
+        usual = cls._usual(kind, name)
+        constructor, _ = _parameters(kind)
+        settings: dict[str, Any] = {}
+        for parameter, default in constructor.items():
+            if parameter in _GIVEN_BY_JOB:
+                continue
+            try:
+                value = argument_of(optimizer, parameter)
+            except AttributeError as error:
+                hint = f"keep it as an attribute of this name in {kind.__name__}.__init__"
+                raise OptimizerError(
+                    f"{name} does not say what {parameter} it was given", hint=hint
+                ) from error
+            if value == default or (value == {} and default is None):
+                continue
+            if parameter not in usual.parameters() or not isinstance(value, _PLAIN):
+                hint = "leave it out; docs/optimizers.md says what jurist gives to DSPy's optimizers"
+                message = f"{name} was given {parameter}, which jurist does not pass on"
+                raise OptimizerError(message, hint=hint)
+            settings[parameter] = value
+        return usual.changed(settings)
+
+    @classmethod
+    def _usual(cls, kind: type[Teleprompter], name: str) -> DspyOptimizer:
+        """Return the optimizer of a class with the usual settings of those that it has."""
+        optimizer = cls(kind=kind, name=name)
+        parameters = optimizer.parameters()
+        usual = {setting: value for setting, value in _USUAL.items() if setting in parameters}
+        return optimizer.changed(usual)
+
+    @property
+    def most_demonstrations(self) -> int:
+        """The most demonstrations of any kind that its settings allow."""
+        counts = [self.arguments.get(setting) or 0 for setting in _DEMONSTRATIONS]
+        return int(max(counts))
+
+    def least_cases(self, job: Job) -> int:
+        """Return the dev cases, and the training cases of a sample that is limited."""
+        return min(len(job.train), self.sample) + len(job.dev)
 
     def changed(self, settings: Mapping[str, Any]) -> DspyOptimizer:
-        """Return it with other settings, ours and DSPy's."""
-        ours = {name: settings[name] for name in _SIZES if name in settings}
-        theirs = {name: value for name, value in settings.items() if name not in ours}
-        if "auto" in self.settings and "auto" not in theirs and _LENGTHS & set(theirs):
-            theirs["auto"] = None
-        return dataclasses.replace(self, **ours, settings={**self.settings, **theirs})
+        """Return the optimizer with other settings, jurist's and DSPy's."""
+        sizes = {}
+        arguments = dict(self.arguments)
+        for name, value in settings.items():
+            if name in _SIZES:
+                sizes[name] = value
+            else:
+                arguments[name] = value
+        if "auto" in self.arguments and "auto" not in settings and _LENGTHS & settings.keys():
+            arguments["auto"] = None
+        return dataclasses.replace(self, **sizes, arguments=arguments)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all settings by name."""
-        return {**{name: getattr(self, name) for name in _SIZES}, **self.settings}
+    def settings(self) -> dict[str, SettingValue]:
+        """Return jurist's settings, and DSPy's as far as they are not DSPy's own defaults."""
+        sizes = {name: getattr(self, name) for name in _SIZES}
+        return {**sizes, **self.arguments}
+
+    def with_settings(self, settings: Mapping[str, object]) -> DspyOptimizer:
+        """Return the optimizer with some settings changed, each of the type of its default."""
+        defaults = {**self.parameters(), **self.settings()}
+        types = {setting: type(value) for setting, value in defaults.items()}
+        return self.changed(typed_settings(self.name, types, defaults, settings))
 
     def parameters(self) -> dict[str, Any]:
-        """Return what can be set of DSPy's class, by name, with the default; objects cannot."""
-        constructor, compile_ = _parameters(getattr(dspy, self.of))
-        return {
-            name: None if default is inspect.Parameter.empty else default
-            for name, default in {**constructor, **compile_}.items()
-            if name not in _OURS and (default is inspect.Parameter.empty or isinstance(default, _PLAIN))
-        }
+        """Return parameter of DSPy's class -> default, of those that can be set; objects cannot."""
+        parameters: dict[str, Any] = {}
+        constructor, compile_ = _parameters(self.kind)
+        for name, default in {**constructor, **compile_}.items():
+            if name in _GIVEN_BY_JOB or name in _NOT_TAKEN:
+                continue
+            if default is inspect.Parameter.empty:
+                parameters[name] = None
+            elif isinstance(default, _PLAIN):
+                parameters[name] = default
+        return parameters
 
     def minimum(self, job: Job) -> int:
         """Return the calls of two prompts on dev, and one for what makes another one."""
@@ -121,37 +235,59 @@ class DspyOptimizer:
         finalists = Finalists(job, board, self.finalists, self.name)
         with finalists.after():
             try:
-                with _silenced(job) as heard:
-                    self._compile(Recorder(heard, board, start, self.name), finalists)
+                with _silenced(job) as silent_job:
+                    self._compile(Recorder(silent_job, board, start, self.name), finalists)
             except CarriedError as carried:
                 raise carried.error from carried
             except _UselessProposer:
                 pass  # which was noted; what was found before counts
             except _DEFECTS as defect:
-                why = f"{type(defect).__name__}: {brief(defect)}"
+                reason = f"{type(defect).__name__}: {brief(defect)}"
                 if not any(candidate.source == self.name for candidate in board.candidates.values()):
                     hint = "look at its settings in DSPy's documentation, and give them with --set"
-                    message = f"{self.name} failed before it tried anything: {why}"
+                    message = f"{self.name} failed before it tried anything: {reason}"
                     raise OptimizerError(message, hint=hint) from defect
-                job.note(f"{self.name} ended early: {why}")
+                job.note(f"{self.name} ended early: {reason}")
         best = board.best(job.dev) or start
         job.note(f"{self.name}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
 
     def _compile(self, recorder: Recorder, finalists: Finalists) -> None:
         """Run DSPy's optimizer on a fresh student, and enter what it returns."""
-        job, kind = recorder.job, getattr(dspy, self.of)
+        job = recorder.job
         adapter = _Lenient(job, self.name)
-        # Its demonstration optimizers have no seed of their own: the order of their training set is their seed.
-        train, dev = (
-            stratified(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))[: size or None]
-            for cases, size in (
-                (job.labelled_train(), self.sample),
-                ([case for case in job.dev if case.known] or job.dev, self.validation),
-            )
-        )
+        constructor, compile_ = _parameters(self.kind)
+        values = self._values(recorder, adapter, constructor)
+        context = {
+            "lm": job.judge_lm,
+            "adapter": adapter,
+            "callbacks": [_BeforeEvaluation(recorder, finalists)],
+            "disable_history": True,
+            "track_usage": False,
+            "trace": None,
+            "max_errors": _NEVER,
+            "num_threads": 1,
+        }
+        drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
+        try:
+            with dspy.context(**context):
+                optimizer = self.kind(
+                    **{name: value for name, value in values.items() if name in constructor}
+                )
+                of_run = {name: value for name, value in values.items() if name in compile_}
+                recorder.candidate(optimizer.compile(recorder.program(), **of_run))
+        finally:
+            current_draw.reset(drawn)
+
+    def _values(
+        self, recorder: Recorder, adapter: ChatAdapter, constructor: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return parameter -> value for all parameters that the job gives, and the settings over them."""
+        job = recorder.job
+        judged_dev = [case for case in job.dev if case.known] or job.dev
+        train = self._ordered(job, job.labelled_train(), self.sample)
+        dev = self._ordered(job, judged_dev, self.validation)
         proposer = job.proposer_lm.copy(engine=_Proposer(job.proposer_lm.engine))
-        constructor, compile_ = _parameters(kind)
-        options = {
+        values = {
             "metric": recorder.feedback if "reflection_lm" in constructor else recorder.metric,
             "prompt_model": proposer,
             "reflection_lm": proposer.copy(temperature=1.0),
@@ -168,58 +304,61 @@ class DspyOptimizer:
             "bsize": min(32, len(train)),
             "minibatch": len(dev) > _SMALL,
             "minibatch_size": min(_MINIBATCH, len(dev)),
-            **self.settings,
+            **self.arguments,
         }
         if "num_rules" in constructor:  # of the rules; the judge teaches demonstrations whatever is said here
-            options["teacher_settings"] = {"lm": proposer}
+            values["teacher_settings"] = {"lm": proposer}
         if "reflection_lm" in constructor:
-            del options["teacher"]  # GEPA takes none
-        left = job.context.meter.left()
-        if "max_metric_calls" in constructor and options["auto"] == "light" and left is not None:
-            options |= {"auto": None, "max_metric_calls": _REMEMBERED * max(1, left // job.calls_per_case)}
-        context = {
-            "lm": job.judge_lm,
-            "adapter": adapter,
-            "callbacks": [_BeforeEvaluation(recorder, finalists)],
-            "disable_history": True,
-            "track_usage": False,
-            "trace": None,
-            "max_errors": _NEVER,
-            "num_threads": 1,
-        }
-        drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
-        try:
-            with dspy.context(**context):
-                optimizer = kind(**{name: value for name, value in options.items() if name in constructor})
-                of_run = {name: value for name, value in options.items() if name in compile_}
-                recorder.candidate(optimizer.compile(recorder.program(), **of_run))
-        finally:
-            current_draw.reset(drawn)
+            del values["teacher"]  # GEPA takes none
+        calls_left = job.context.meter.left()
+        if "max_metric_calls" in constructor and values["auto"] == "light" and calls_left is not None:
+            paid_calls = max(1, calls_left // job.calls_per_case)
+            values["auto"] = None
+            values["max_metric_calls"] = _CALLS_PER_PAID_CALL * paid_calls
+        return values
+
+    def _ordered(self, job: Job, cases: Sequence[Case], size: int) -> list[Case]:
+        """Return up to ``size`` cases (0 for all) in a random order with all strata in every prefix."""
+        # DSPy's demonstration optimizers have no seed: the order of their training set stands in for it.
+        order = stratified(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
+        return order[: size or None]
 
 
-def _fits(name: str) -> bool:
-    """Say whether DSPy has an optimizer of that name that makes a prompt out of a student and cases."""
-    kind = getattr(dspy, name, None)
-    if name in _NOT_OFFERED or not isinstance(kind, type) or not issubclass(kind, Teleprompter):
+def _offered_classes() -> dict[str, type[Teleprompter]]:
+    """Return name -> class of the optimizers that DSPy exports and that leave a prompt."""
+    classes = {}
+    for name, exported in vars(dspy).items():
+        if isinstance(exported, type) and exported.__name__ == name and _leaves_prompt(exported):
+            classes[name] = exported
+    return classes
+
+
+def _leaves_prompt(kind: type[Teleprompter]) -> bool:
+    """Return whether a class makes a prompt out of a student and cases."""
+    if not issubclass(kind, Teleprompter) or any(base.__name__ in _NOT_OFFERED for base in kind.__mro__):
         return False
-    takes = inspect.signature(getattr(dspy, name).compile).parameters
-    return {"student", "trainset"} <= takes.keys()
+    return {"student", "trainset"} <= inspect.signature(kind.compile).parameters.keys()
 
 
-def _parameters(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a class's constructor and its ``compile`` take, by name, with the defaults."""
+def _parameters(kind: type[Teleprompter]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of a class's constructor and of its ``compile``, by name, with the defaults."""
     constructor: dict[str, Any] = {}
     for base in kind.__mro__:
-        own = inspect.signature(base.__init__).parameters.values()
-        constructor = {taken.name: taken.default for taken in own if taken.kind not in _MORE} | constructor
-        if not any(taken.kind is inspect.Parameter.VAR_KEYWORD for taken in own):
+        parameters = inspect.signature(vars(base).get("__init__", object.__init__)).parameters.values()
+        defaults = {}
+        takes_others = False
+        for parameter in parameters:
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                takes_others = True
+            elif parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
+                defaults[parameter.name] = parameter.default
+        constructor = {**defaults, **constructor}
+        if not takes_others:
             break  # else the class above takes the rest
-    compile_ = {taken.name: taken.default for taken in inspect.signature(kind.compile).parameters.values()}
+    compile_parameters = inspect.signature(kind.compile).parameters.values()
+    compile_ = {parameter.name: parameter.default for parameter in compile_parameters}
     del constructor["self"], compile_["self"]
     return constructor, compile_
-
-
-_MORE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
 class _Proposer:
@@ -252,7 +391,8 @@ class _Lenient(ChatAdapter):
 
     def __init__(self, job: Job, name: str) -> None:
         super().__init__()
-        self._job, self._name = job, name
+        self._job = job
+        self._name = name
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply; empty ones if it has none and all of them are text."""
@@ -272,23 +412,25 @@ class _BeforeEvaluation(BaseCallback):
     """Asks all cases of an evaluation at once: DSPy's own threads may pay a slow call twice."""
 
     def __init__(self, recorder: Recorder, finalists: Finalists) -> None:
-        self._recorder, self._finalists = recorder, finalists
+        self._recorder = recorder
+        self._finalists = finalists
 
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Ask before the evaluation does."""
         self._finalists.keep()
-        program, examples = inputs.get("program"), inputs.get("devset") or instance.devset
+        program = inputs.get("program")
         if isinstance(program, Judging):
-            self._recorder.prefetch(program, examples)
+            self._recorder.prefetch(program, inputs.get("devset") or instance.devset)
 
 
 @contextmanager
 def _silenced(job: Job) -> Iterator[Job]:
     """Keep what DSPy prints, draws and logs off the terminal; yield the job, whose events still come through."""
-    out, err = sys.stdout, sys.stderr
+    stdout = sys.stdout
+    stderr = sys.stderr
 
     def sink(event: Event) -> None:
-        with redirect_stdout(out), redirect_stderr(err):
+        with redirect_stdout(stdout), redirect_stderr(stderr):
             job.sink(event)
 
     loggers = {logging.getLogger(name): logging.getLogger(name).level for name in ("dspy", "gepa", "optuna")}

@@ -29,6 +29,11 @@ class FewShot(Raced):
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "fewshot"
 
+    @property
+    def most_demonstrations(self) -> int:
+        """The largest set that is tried."""
+        return max(self.sizes, default=0)
+
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Draw sets for the leader."""
         job, leader = track.job, track.text
@@ -65,6 +70,16 @@ class Nearest(Raced):
     tokens: int = 4_000  # the rows of a call take at most about so many
     steps: int = 3
     name: str = "nearest"
+
+    @property
+    def shows_nearest_rows(self) -> bool:
+        """Whether its prompts show them."""
+        return True
+
+    @property
+    def most_demonstrations(self) -> int:
+        """The most rows a call."""
+        return max(self.sizes, default=0)
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Give the leader all labelled rows of train to remember."""

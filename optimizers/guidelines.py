@@ -5,13 +5,13 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import dspy
 
 from ..cases import Case
 from ..programs.state import PromptState
-from .base import Job
+from .base import Job, Optimizer
 from .board import Board, Candidate
 from .drawing import blocks, stratified
 from .fewshot import pool_of, remembering
@@ -125,14 +125,32 @@ def answering(job: Job) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Teach(Guidelines):
+class Teach(Guidelines, Optimizer):
     """Rules and nearest rows, without a search: the basic prompt and the taught one are scored on dev."""
 
     nearest: int = 8  # rows a call
     tokens: int = 4_000  # what they take at most, about
     errors: int = 20  # train cases that are judged to find errors, where nobody gave a reason
     name: str = "teach"
-    searches: ClassVar[bool] = False  # it takes no more calls than it starts with
+
+    @property
+    def searches(self) -> bool:
+        """Whether it takes more calls than it starts with."""
+        return False
+
+    @property
+    def shows_nearest_rows(self) -> bool:
+        """Whether its prompt shows them."""
+        return True
+
+    @property
+    def most_demonstrations(self) -> int:
+        """The rows a call."""
+        return self.nearest
+
+    def least_cases(self, job: Job) -> int:
+        """Return the cases that rules are made of, and dev."""
+        return min(len(job.train), self.sample) + len(job.dev)
 
     def minimum(self, job: Job) -> int:
         """Return the calls of two passes over dev, and of what makes the rules."""

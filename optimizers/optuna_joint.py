@@ -15,7 +15,7 @@ from typing import Any
 
 from ..cases import Case
 from ..errors import BudgetExhausted
-from .base import Job
+from .base import Job, Optimizer
 from .board import Board, Candidate
 from .drawing import blocks, draw_demos, stratified
 from .fewshot import pool_of, with_cases
@@ -25,7 +25,7 @@ _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optuna:
+class Optuna(Optimizer):
     """The joint search's settings."""
 
     steps: int = 30  # rounds of OPRO, which has half of the calls
@@ -38,6 +38,15 @@ class Optuna:
     startup: int = 6  # trials drawn at random, and complete, before TPE suggests and the pruner prunes
     warmup: int = 1  # blocks that every trial runs
     name: str = "optuna"
+
+    @property
+    def most_demonstrations(self) -> int:
+        """The largest set that is tried."""
+        return max(self.sizes, default=0)
+
+    def least_cases(self, job: Job) -> int:
+        """Return the cases on which trials are scored."""
+        return min(len(job.train), self.sample) + len(job.dev)
 
     def minimum(self, job: Job) -> int:
         """Return twice the calls of the half that needs more."""

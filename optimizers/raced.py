@@ -1,7 +1,7 @@
 """The search that all racing optimizers share: arms propose prompts in turn, and calls go to those that may be best."""
 
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from ..errors import BudgetExhausted
 from ..programs.state import PromptState
 from ..text.sentences import without_repeats
 from ..text.wording import normalised
-from .base import Job
+from .base import Job, Optimizer
 from .board import Board, Candidate
 from .drawing import blocks, stratified
 from .objective import Outcome
@@ -285,7 +285,7 @@ class Finalists:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Raced(ABC):
+class Raced(Optimizer):
     """The settings of the race; a subclass has the arms, and is mostly one itself."""
 
     steps: int = 30  # at most this many rounds
@@ -305,7 +305,15 @@ class Raced(ABC):
     first: ClassVar[tuple[str, ...]] = ()  # arms that have a turn in the first step, whoever else has it
     # from the errors of each leader, so that with ``whole`` it meets train too
     learns: ClassVar[bool] = True
-    races: ClassVar[bool] = True  # the basic prompt is one of the race, and is scored as far as that needs it
+
+    @property
+    def races(self) -> bool:
+        """Whether the basic prompt is one of the race, and is scored as far as that needs it."""
+        return True
+
+    def least_cases(self, job: Job) -> int:
+        """Return the cases of the race: it ends where the basic prompt makes no error on them."""
+        return min(len(job.train), self.sample) + len(job.dev)
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return the arms, those that are tried first first: itself, unless there are others."""

@@ -1,17 +1,21 @@
-"""The optimizers by name, and the race of all arms, which is the default."""
+"""The optimizers by name, and the race of all arms, which is the default.
+
+An optimizer is a name of :data:`OPTIMIZERS`, ``dspy:CLASS``, ``FILE.py:NAME``, a name that an installed package brings
+(entry points ``jurist.optimizers``), or an object: an :class:`.base.Optimizer`, or an optimizer of DSPy.
+"""
 
 import dataclasses
-import json
-import math
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import ClassVar, Literal, TypeAlias, TypeGuard, get_args
 
-from pydantic import TypeAdapter
-
+from ..engines.dspy_internals import Teleprompter
 from ..errors import OptimizerError, choices
-from .base import Job, Optimizer
+from ..programs.plugins import PluginKind, executed_hashes, split_file_name
+from ..text.templates import CHAT
+from .base import Job, MinimalOptimizer, Optimizer, WithDefaults
 from .contrastive import Contrastive
 from .dspy_search import PREFIX, SHORT, DspyOptimizer
 from .fewshot import FewShot, Nearest
@@ -40,19 +44,33 @@ class AllArms(Opro):
     # what `teach` teaches, at some twenty calls, and the other form of a prompt that stands as its user wrote it
     first: ClassVar[tuple[str, ...]] = ("nearest", "guidelines", "layout")
 
+    @property
+    def shows_nearest_rows(self) -> bool:
+        """Whether the arm that does so takes part."""
+        return Nearest.name in self.arm
+
+    @property
+    def most_demonstrations(self) -> int:
+        """The largest set that is tried."""
+        return max(self.sizes, default=0)
+
+    def other_adapters(self, job: Job) -> Sequence[str]:
+        """Return the chat adapter where a prompt that stands as its user wrote it is tried in it."""
+        return (CHAT,) if Layouts.name in self.arm and Layouts.fits(job) else ()
+
     def arms(self, job: Job) -> Sequence[Arm]:
-        """Return those that were asked for and that the judge has a use for."""
-        known: dict[str, Arm] = {
+        """Return the arms of the setting that the judge has a use for."""
+        arms: dict[str, Arm] = {
             "history": self,
             "guidelines": Guidelines(longest=self.longest, copied=self.copied, temperature=self.temperature),
         }
         if job.judge.answer.has_examples:
-            # at first one set a turn: long prompts are the dearest to try, and other arms wait
-            known["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, trial=1)
-            known["nearest"] = Nearest(tokens=self.tokens)
+            # Long prompts are the dearest to try, so the first turns draw one set each, and other arms wait.
+            arms["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, trial=1)
+            arms["nearest"] = Nearest(tokens=self.tokens)
         if Layouts.fits(job):
-            known["layout"] = Layouts()
-        return [known[name] for name in self.arm if name in known]
+            arms["layout"] = Layouts()
+        return [arms[name] for name in self.arm if name in arms]
 
 
 OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
@@ -69,75 +87,89 @@ OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
 }
 """What makes an optimizer of its settings, by name."""
 
+_WHAT = "a frozen dataclass with name, minimum and run, as docs/optimizers.md has one"
 
-def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Optimizer:
-    """Return the optimizer called ``name`` with its settings."""
-    if not isinstance(name, str):
-        named: Any = name  # whatever somebody takes for one
-        if isinstance(named, type) or not dataclasses.is_dataclass(named):
-            hint = "give an instance of a frozen dataclass with name, minimum and run, as docs/optimizers.md has one"
-            raise OptimizerError(f"{name!r:.80} is no optimizer", hint=hint)
-        if options:
-            raise OptimizerError(f"{name.name} has its settings already", hint="leave out --set")
-        return name
-    if name in OPTIMIZERS:
-        default = OPTIMIZERS[name]()
-    elif name.startswith(PREFIX):
-        default = DspyOptimizer.called(name)
+
+def _may_optimize(value: object) -> TypeGuard[object]:
+    """Return whether a value is an optimizer, a class of optimizers, or an optimizer of DSPy."""
+    if isinstance(value, type):
+        has_members = all(callable(getattr(value, member, None)) for member in ("minimum", "run"))
+        return has_members and dataclasses.is_dataclass(value) and not inspect.isabstract(value)
+    return isinstance(value, Teleprompter) or (
+        isinstance(value, MinimalOptimizer) and dataclasses.is_dataclass(value)
+    )
+
+
+PLUGIN_OPTIMIZERS: PluginKind[object] = PluginKind(
+    group="jurist.optimizers",
+    noun="optimizer",
+    expected=f"an optimizer ({_WHAT})",
+    accepts=_may_optimize,
+    error=OptimizerError,
+)
+"""Optimizers of Python files and of installed packages."""
+
+
+def make(optimizer: object, options: Mapping[str, object] | None = None) -> Optimizer:
+    """Return an optimizer by its name, or from an object, with some of its settings changed.
+
+    Raises:
+        OptimizerError: there is no optimizer of this name, the object is none, or a setting is unknown or unusable.
+    """
+    if not isinstance(optimizer, str):
+        return _from_object(optimizer, options)
+    path, attribute = split_file_name(optimizer)
+    if path is not None:
+        named = _instance(PLUGIN_OPTIMIZERS.from_file(path, attribute), optimizer)
+    elif optimizer in OPTIMIZERS:
+        named = OPTIMIZERS[optimizer]()
+    elif optimizer.startswith(PREFIX):
+        named = DspyOptimizer.called(optimizer)
     else:
-        raise OptimizerError(f"no optimizer is called {name!r}", hint=choices(name, OPTIMIZERS))
-    usual = settings_of(default)
-    if isinstance(default, DspyOptimizer):
-        usual = default.parameters() | usual
-        kinds = {setting: type(value) for setting, value in usual.items()}
-    else:
-        kinds = get_type_hints(type(default))
-    if unknown := sorted(set(options or {}) - set(usual)):
-        hint = choices(unknown[0], sorted(usual))
-        raise OptimizerError(f"{name} has no setting {', '.join(unknown)}", hint=hint)
-    own = {
-        setting: _as(kinds[setting], usual[setting], value, f"{name}.{setting}")
-        for setting, value in (options or {}).items()
-    }
-    if isinstance(default, DspyOptimizer):
-        return default.changed(own)
-    return dataclasses.replace(default, **own)  # type: ignore[type-var]
+        plugin = PLUGIN_OPTIMIZERS.installed(optimizer)
+        if plugin is None:
+            names = [*OPTIMIZERS, *PLUGIN_OPTIMIZERS.installed_names()]
+            raise OptimizerError(f"no optimizer is called {optimizer!r}", hint=choices(optimizer, names))
+        named = _instance(plugin, optimizer)
+    return named.with_settings(options) if options else named
 
 
-def settings_of(optimizer: Optimizer) -> dict[str, Any]:
-    """Return every setting that is used, the defaults included, as JSON values."""
-    if isinstance(optimizer, DspyOptimizer):
-        return optimizer.to_json()
-    return {
-        item.name: list(value) if isinstance(value := getattr(optimizer, item.name), tuple) else value
-        for item in dataclasses.fields(optimizer)  # type: ignore[arg-type]
-        if item.name != "name"
-    }
+def _from_object(value: object, options: Mapping[str, object] | None) -> Optimizer:
+    if isinstance(value, type) or not _may_optimize(value):
+        raise OptimizerError(f"{value!r:.80} is no optimizer", hint=f"give an instance of {_WHAT}")
+    optimizer = _instance(value, repr(value))
+    if not options:
+        return optimizer
+    if isinstance(value, Teleprompter):  # DSPy takes some settings, as num_trials of MIPROv2, in ``compile``
+        return optimizer.with_settings(options)
+    raise OptimizerError(f"{optimizer.name} has its settings already", hint="leave out --set")
 
 
-def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
-    """Return a setting's value as its field's type; numbers are finite and at least 0."""
-    read = value
-    try:
-        if kind is type(None):  # DSPy says nothing of its type
-            kind = bool | int | float | str
-            read = _literal(value) if isinstance(value, str) else value
-        if get_origin(kind) is tuple and isinstance(value, str):
-            read = [item.strip() for item in value.split(",")]
-        typed = TypeAdapter(kind).validate_python(read)
-        numbers = [
-            one for one in (typed if isinstance(typed, tuple) else [typed]) if isinstance(one, int | float)
-        ]
-        if not all(0 <= number < math.inf for number in numbers):
-            raise ValueError("out of range")
-        return typed
-    except (TypeError, ValueError, OverflowError) as error:
-        hint = f"give a value like {default!r}" if default != () else "give values joined by commas"
-        raise OptimizerError(f"{where} cannot be {value!r}", hint=hint) from error
+def _instance(value: object, place: str) -> Optimizer:
+    """Return the optimizer of an object, or of a class with its usual settings, with all members."""
+    if isinstance(value, type):
+        try:
+            value = value()
+        except TypeError as error:
+            raise OptimizerError(f"{place}: {error}", hint="give all of its settings a default") from error
+    if isinstance(value, Teleprompter):
+        return DspyOptimizer.from_object(value)
+    if isinstance(value, Optimizer):
+        return value
+    if isinstance(value, MinimalOptimizer):
+        return WithDefaults(optimizer=value, name=value.name)
+    raise OptimizerError(f"{place} is no optimizer", hint=f"give an instance of {_WHAT}")
 
 
-def _literal(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def code_hashes(optimizer: object) -> dict[str, str]:
+    """Return the hash of the Python file that an optimizer is named from, with what it imports; else nothing."""
+    path, _ = split_file_name(optimizer) if isinstance(optimizer, str) else (None, "")
+    if path is None:
+        return {}
+    hashes = executed_hashes(path)
+    return {"optimizer_code": hashes["judge_code"]} if hashes else {}
+
+
+def showing_nearest_rows() -> list[str]:
+    """Return the names of the optimizers whose prompts show the labelled rows most like the one that is judged."""
+    return [name for name, maker in OPTIMIZERS.items() if maker().shows_nearest_rows]

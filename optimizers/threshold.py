@@ -22,7 +22,7 @@ from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, Ints, encode
 from ..programs.asking import Asker
 from ..programs.verdicts import Verdict
-from .base import Job, Result
+from .base import Job, Optimizer, Result
 from .board import Board, Candidate
 from .candidate import Setting
 from .objective import Objective, Outcome
@@ -50,7 +50,7 @@ _END = 1e-6  # nearest to 0 and to 1 that a probability is told apart
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threshold:
+class Threshold(Optimizer):
     """The optimizer: it searches nothing, and its threshold is fitted where every search ends."""
 
     name: str = "threshold"

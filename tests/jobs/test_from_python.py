@@ -197,7 +197,7 @@ def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
     assert any("Mind all figures." in str(one) for one in compiled.artifact.history)
     for given, said in (
         ({"optimizer": Remind}, "is no optimizer; give an instance of a frozen dataclass"),
-        ({"optimizer": dspy.BootstrapFewShot()}, "is no optimizer; give an instance"),
+        ({"optimizer": dspy.KNNFewShot}, "is no optimizer; give an instance"),
         (
             {"optimizer": Remind(), "options": {"sentence": "x"}},
             "remind has its settings already; leave out --set",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from optimizer_runs import Run
 
 from jurist.errors import OptimizerError
-from jurist.optimizers.registry import make, settings_of
+from jurist.optimizers.registry import make
 from jurist.programs.state import candidate_names
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -56,18 +56,18 @@ def test_settings_that_dspy_refuses_end_with_what_it_says() -> None:
 
 def test_settings_arrive_where_they_belong_and_the_card_has_the_defaults_too() -> None:
     given_ = {"steps": "2", "sizes": "1,2", "temperature": "0.5"}
-    found = settings_of(make("race", given_))
+    found = make("race", given_).settings()
     assert found | {"steps": 2, "temperature": 0.5, "sizes": [1, 2]} == found
-    assert found.keys() == settings_of(make("race")).keys() > {"patience", "block"}
+    assert found.keys() == make("race").settings().keys() > {"patience", "block"}
     assert json.loads(json.dumps(found)) == found
 
 
 def test_a_short_name_is_dspys_class_with_its_usual_settings() -> None:
-    short, long = (settings_of(make(name)) for name in ("copro", "dspy:COPRO"))
+    short, long = (make(name).settings() for name in ("copro", "dspy:COPRO"))
     assert short == {**long, "sample": 40, "finalists": 3}
     assert short["init_temperature"] == 1.0
     tuned = make("dspy:SIMBA", {"max_steps": "3", "temperature_for_sampling": "0.5", "finalists": "1"})
-    assert settings_of(tuned) == {
+    assert tuned.settings() == {
         "sample": 0,
         "validation": 0,
         "finalists": 1,
@@ -75,7 +75,7 @@ def test_a_short_name_is_dspys_class_with_its_usual_settings() -> None:
         "max_steps": 3,
         "temperature_for_sampling": 0.5,
     }
-    assert settings_of(make("gepa", {"max_metric_calls": "50"}))["auto"] is None
+    assert make("gepa", {"max_metric_calls": "50"}).settings()["auto"] is None
 
 
 TRIED = st.lists(
