@@ -274,7 +274,12 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if job.finds_adapter and job.adapter is None and job.basic_adapter == CHAT and job.judge.role == "judge":
+        if (
+            job.finds_adapter
+            and job.adapter is None
+            and job.basic_adapter == CHAT
+            and job.judge.role == "judge"
+        ):
             job, board = _in_readable_adapter(job, board)
         if not optimizer.races:
             board.score(board.basic, job.dev)

@@ -4,7 +4,7 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import dspy
 
@@ -73,53 +73,77 @@ class Contrastive(Raced):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Add pairs for the next confusion to the leader, each a confused case and its counterpart, or its errors."""
-        job, start, current = track.job, track.start, track.leader
-        recurring = confusions(track.board, start, [case for case, _ in track.known(start)], least=self.least)
+        start = track.start
+        judged_cases = [case for case, _ in track.known(start)]
+        recurring = confusions(track.board, start, judged_cases, least=self.least)
         if turn > len(recurring):
             return []
         confusion = recurring[turn - 1]
-        random_ = random.Random(f"contrastive/{job.seed}/{start.id}/{turn}")
-        confused, others = (
-            [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
-            for cases in (confusion.cases, confusion.others)
-        )
-        count, made = min(self.pairs, len(confused), len(others)), list[Candidate]()
-        for _ in range(self.draws if count else 0):
-            pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
-            added = {case.id: case for pair in pairs for case in pair}
-            state, prompts = current.state, current.state.predictors
-            for name, demos in demos_of(job.judge, prompts, list(added.values())).items():
+        random_ = random.Random(f"contrastive/{track.job.seed}/{start.id}/{turn}")
+        candidates = self._with_pairs(track, confusion, random_)
+        return candidates + self._explained(track, confusion)
+
+    def _with_pairs(self, track: Track, confusion: Confusion, random_: random.Random) -> list[Candidate]:
+        """Enter the leader with drawn pairs of a confused case and its counterpart as further demonstrations."""
+        leader = track.leader
+        confused = self._shortest_new(confusion.cases, leader)
+        counterparts = self._shortest_new(confusion.others, leader)
+        count = min(self.pairs, len(confused), len(counterparts))
+        candidates: list[Candidate] = []
+        if count == 0:
+            return candidates
+        source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
+        for _ in range(self.draws):
+            demonstrations: dict[str, Case] = {}
+            drawn_confused = random_.sample(confused, count)
+            drawn_counterparts = random_.sample(counterparts, count)
+            for confused_case, counterpart in zip(drawn_confused, drawn_counterparts, strict=True):
+                demonstrations[confused_case.id] = confused_case
+                demonstrations[counterpart.id] = counterpart
+            state = leader.state
+            prompts = state.predictors
+            for name, demos in demos_of(track.job.judge, prompts, list(demonstrations.values())).items():
                 state = state.with_demos(name, (*prompts[name].demos, *demos))
-            source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
-            ids = tuple(sorted({*current.demo_ids, *added}))
-            made += track.fresh(state, parent=current, source=source, demo_ids=ids)
-        return [*made, *self._explained(track, confusion)]
+            demo_ids = tuple(sorted(demonstrations.keys() | set(leader.demo_ids)))
+            candidates += track.fresh(state, parent=leader, source=source, demo_ids=demo_ids)
+        return candidates
+
+    def _shortest_new(self, cases: Sequence[Case], leader: Candidate) -> list[Case]:
+        """Return the first cases to draw from that are no demonstrations of the leader."""
+        new_cases = [case for case in cases if case.id not in leader.demo_ids]
+        return new_cases[: _CHOICE * self.pairs]
 
     def _explained(self, track: Track, confusion: Confusion) -> list[Candidate]:
-        """Add wrong answers of the confusion, and why they are wrong, to the leader's instruction."""
-        job, current, name = track.job, track.leader, answering(track.job)
-        rules = []
+        """Enter the leader with wrong answers of the confusion, and why they are wrong, in its instruction."""
+        leader = track.leader
+        name = answering(track.job)
+        rules: list[dict[str, Any]] = []
         for case in confusion.cases[: self.mistakes]:
-            wrong, reason = "; ".join(confusion.errors[case.id]), case.reason
-            if not reason:
-                asked = {"task": task(job, name), "mistake": exemplar(case, wrong)}
-                reason = next((answer["reason"] for answer in propose(job, SayWhyWrong, [asked], 0.0)), "")
+            wrong = "; ".join(confusion.errors[case.id])
+            reason = case.reason or _proposed_reason(track.job, name, exemplar(case, wrong))
             if reason:
                 rule = " ".join(f"{wrong}, which is wrong: {reason}".split())
                 rules.append({"rule": defuse(rule), "cases": [case.id]})
-        before = current.state.predictors[name].instructions
-        text = with_more_rules(before, [rule["rule"] for rule in rules])
-        if not rules or len(text) - len(before) > Writing().longest:
+        instruction = leader.state.predictors[name].instructions
+        longer = with_more_rules(instruction, [rule["rule"] for rule in rules])
+        if not rules or len(longer) - len(instruction) > Writing().longest:
             return []
         source = f"contrastive, why {confusion.gold} is not {confusion.judged}"
-        state = current.state.with_instruction(name, text)
-        return track.fresh(state, parent=current, source=source, params={"rules": rules})
+        state = leader.state.with_instruction(name, longer)
+        return track.fresh(state, parent=leader, source=source, params={"rules": rules})
+
+
+def _proposed_reason(job: Job, predictor: str, mistake: str) -> str:
+    """Return why a proposer calls an answer wrong; empty if it gives no usable reply."""
+    answers = propose(job, SayWhyWrong, [{"task": task(job, predictor), "mistake": mistake}], 0.0)
+    return answers[0]["reason"] if answers else ""
 
 
 def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:
     """Return a candidate's recurring confusions, the most frequent first; an unusable answer is none."""
     answer = board.judge.answer
     category = answer.scale.category
+    # categories of gold and judgement -> id of a case -> the errors in words
     errors: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     by_gold: dict[str, list[Case]] = defaultdict(list)
     for case, outcome in zip(cases, board.score(candidate, cases), strict=True):
@@ -130,19 +154,27 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
                 errors[category(gold), category(judged)][case.id].append(words)
         for name in {category(value) for value in case.known}:
             by_gold[name].append(case)
-    known = {case.id: case for case in cases}
-    recurring = [pair for pair, where in errors.items() if len(where) >= least]
-    named = []
-    for pair in sorted(recurring, key=lambda pair: (-sum(map(len, errors[pair].values())), pair)):
-        gold, judged = pair
-        where = errors[pair]
-        order = sorted(where, key=lambda id_: (-len(where[id_]), _size_of(known[id_]), id_))
-        confused = tuple(known[id_] for id_ in order)
-        others = [case for case in by_gold[judged] if case.id not in where]
-        others.sort(key=lambda case: (_size_of(case), case.id))
-        named.append(Confusion(gold=gold, judged=judged, cases=confused, others=tuple(others), errors=where))
-    return named
+    cases_by_id = {case.id: case for case in cases}
+    recurring = [pair for pair, errors_of_cases in errors.items() if len(errors_of_cases) >= least]
+    recurring.sort(key=lambda pair: (-sum(map(len, errors[pair].values())), pair))
+    recurring_confusions = []
+    for gold, judged in recurring:
+        errors_of_cases = errors[gold, judged]
+        confused = [cases_by_id[case_id] for case_id in errors_of_cases]
+        confused.sort(key=lambda case: (-len(errors[gold, judged][case.id]), _length_class(case), case.id))
+        counterparts = [case for case in by_gold[judged] if case.id not in errors_of_cases]
+        counterparts.sort(key=lambda case: (_length_class(case), case.id))
+        confusion = Confusion(
+            gold=gold,
+            judged=judged,
+            cases=tuple(confused),
+            others=tuple(counterparts),
+            errors=errors_of_cases,
+        )
+        recurring_confusions.append(confusion)
+    return recurring_confusions
 
 
-def _size_of(case: Case) -> int:
+def _length_class(case: Case) -> int:
+    """Return the number of whole lengths that the inputs have; cases of one number count as equally long."""
     return sum(len(str(value)) for value in case.inputs.values()) // _LENGTHS

@@ -14,13 +14,19 @@ _Member = TypeVar("_Member")
 
 def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random.Random) -> list[Case]:
     """Return up to ``size`` cases in random order, half of them (where there are enough) with what is looked for."""
-    sides = list(zip(cases, answer.scale.sides(cases), strict=True))
-    holding, others = ([case for case, side in sides if bool(side) is wanted] for wanted in (True, False))
+    positives: list[Case] = []
+    negatives: list[Case] = []
+    for case, side in zip(cases, answer.scale.sides(cases), strict=True):
+        if side:
+            positives.append(case)
+        else:
+            negatives.append(case)
     size = min(size, len(cases))
-    count = min(len(holding), max(size // 2, size - len(others)))
-    chosen = random_.sample(holding, count) + random_.sample(others, size - count)
-    random_.shuffle(chosen)
-    return chosen
+    positive_count = min(len(positives), max(size // 2, size - len(negatives)))
+    demonstrations = random_.sample(positives, positive_count)
+    demonstrations += random_.sample(negatives, size - positive_count)
+    random_.shuffle(demonstrations)
+    return demonstrations
 
 
 def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
@@ -28,12 +34,14 @@ def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) ->
     strata: dict[str, list[Case]] = defaultdict(list)
     for name, case in zip(answer.scale.strata(cases), cases, strict=True):
         strata[name].append(case)
-    placed: list[tuple[float, str, Case]] = []
+    places: list[tuple[float, str, Case]] = []
     for name in sorted(strata):
         members = random_.sample(strata[name], len(strata[name]))
         offset = random_.random()
-        placed += [((at + offset) / len(members), name, case) for at, case in enumerate(members)]
-    return [case for _, _, case in sorted(placed, key=lambda drawn: drawn[:2])]
+        for number, case in enumerate(members):
+            places.append(((number + offset) / len(members), name, case))
+    places.sort(key=lambda place: place[:2])
+    return [case for _, _, case in places]
 
 
 def blocks(cases: Sequence[_Member], size: int) -> Iterator[list[_Member]]:

@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import dspy
 
@@ -17,6 +17,9 @@ from .drawing import blocks, stratified
 from .fewshot import pool_of, remembering
 from .proposing import CopyGuard, Writing, exemplar, propose, task, truths
 from .raced import Track
+
+Lesson: TypeAlias = tuple[Case, str]
+"""A case, and in words what people said of it or what was wrong with its verdict."""
 
 _HEAD = "Rules that people follow here:"
 _RULE = re.compile(r"\W*(?:\d+[.):]\s*)?(.+?)\s*[\[(]\s*cases?[\s:]*([\d,;\s]+)[\])]\W*")
@@ -49,13 +52,19 @@ class Guidelines(Writing):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Have rules written once from reasons, then for later leaders from what they get wrong."""
-        leader, job = track.text, track.job
-        if turn > 2 or any(_HEAD in prompt.instructions for prompt in leader.state.predictors.values()):
+        leader = track.text
+        has_rules = any(_HEAD in prompt.instructions for prompt in leader.state.predictors.values())
+        if turn > 2 or has_rules:
             return []
-        shown = self.reasons(job) if turn == 1 else []
-        shown = shown or [(case, outcome.feedback) for case, outcome in track.errors(leader)]
-        state, params = self.ruled(job, leader.state, shown)
-        return track.fresh(state, parent=leader, source=self.name, params=params) if params else []
+        lessons: list[Lesson] = []
+        if turn == 1:
+            lessons = self.reasons(track.job)
+        if not lessons:
+            lessons = [(case, outcome.feedback) for case, outcome in track.errors(leader)]
+        state, params = self.ruled(track.job, leader.state, lessons)
+        if not params:
+            return []
+        return track.fresh(state, parent=leader, source=self.name, params=params)
 
     def proposer_calls(self, job: Job) -> int:
         """Return a call for each portion of the cases with a reason, or of all of train where nobody gave any."""
@@ -65,63 +74,90 @@ class Guidelines(Writing):
         """Return the number of portions in which so many cases are shown to a proposer."""
         return math.ceil(min(cases, self.sample) / max(1, self.batch))
 
-    def reasons(self, job: Job) -> list[tuple[Case, str]]:
-        """Return the cases of train with a reason, and what people said of them."""
+    def reasons(self, job: Job) -> list[Lesson]:
+        """Return the training cases with a reason, each with the labels that people gave, in words."""
         return [(case, truths(case, job.judge.answer)) for case in job.labelled_train() if case.reason]
 
     def ruled(
-        self, job: Job, state: PromptState, shown: Sequence[tuple[Case, str]]
+        self, job: Job, state: PromptState, lessons: Sequence[Lesson]
     ) -> tuple[PromptState, dict[str, Any]]:
         """Return a prompt with the rules that a proposer writes, and the rules with the ids of their cases, if any."""
-        drawn = random.Random(f"{self.name}/{job.seed}").sample(list(shown), min(self.sample, len(shown)))
-        name, rules = answering(job), dict[str, list[str]]()
-        about = {"task": task(job, name), "current_instruction": state.predictors[name].instructions}
-        guard = CopyGuard(job.train, [about["current_instruction"]])
-        for portion in blocks(drawn, self.batch):
-            numbered = dict(enumerate(portion, 1))
-            cases = "\n\n".join(f"case {at}\n{exemplar(*pair)}" for at, pair in numbered.items())
-            for answer in propose(job, DistilRules, [{**about, "cases": cases}], self.temperature):
-                for line in filter(None, map(_RULE.fullmatch, answer["rules"].splitlines())):
-                    rule, numbers = line[1], {int(number) for number in re.findall(r"\d+", line[2])}
-                    if guard.share(rule) <= self.copied:
-                        ids = [case.id for at, (case, _) in numbered.items() if at in numbers]
-                        rules.setdefault(rule, []).extend(ids)
-        most_cases_first = sorted(filter(rules.get, rules), key=lambda rule: -len(rules[rule]))
-        kept = most_cases_first[: self.most]
-        while kept and len(text := with_rules(about["current_instruction"], kept)) > self.longest:
-            kept.pop()
-        if not kept:
+        random_ = random.Random(f"{self.name}/{job.seed}")
+        drawn = random_.sample(list(lessons), min(self.sample, len(lessons)))
+        name = answering(job)
+        instruction = state.predictors[name].instructions
+        rules = self._proposed_rules(job, name, instruction, drawn)
+        supported = [rule for rule, case_ids in rules.items() if case_ids]
+        supported.sort(key=lambda rule: -len(rules[rule]))
+        best_rules = supported[: self.most]
+        while best_rules and len(with_rules(instruction, best_rules)) > self.longest:
+            best_rules.pop()
+        if not best_rules:
             return state, {}
-        record = [{"rule": rule, "cases": sorted(set(rules[rule]))} for rule in kept]
-        return state.with_instruction(name, text), {"rules": record}
+        record = [{"rule": rule, "cases": sorted(set(rules[rule]))} for rule in best_rules]
+        return state.with_instruction(name, with_rules(instruction, best_rules)), {"rules": record}
+
+    def _proposed_rules(
+        self, job: Job, name: str, instruction: str, lessons: Sequence[Lesson]
+    ) -> dict[str, list[str]]:
+        """Return rule -> ids of the cases that it rests on, without rules that copy training cases."""
+        inputs = {"task": task(job, name), "current_instruction": instruction}
+        guard = CopyGuard(job.train, [instruction])
+        rules: dict[str, list[str]] = {}
+        for portion in blocks(lessons, self.batch):
+            exemplars = [f"case {number}\n{exemplar(*lesson)}" for number, lesson in enumerate(portion, 1)]
+            request = {**inputs, "cases": "\n\n".join(exemplars)}
+            for answer in propose(job, DistilRules, [request], self.temperature):
+                for line in answer["rules"].splitlines():
+                    match = _RULE.fullmatch(line)
+                    if match is None or guard.share(match[1]) > self.copied:
+                        continue
+                    numbers = {int(number) for number in re.findall(r"\d+", match[2])}
+                    case_ids = rules.setdefault(match[1], [])
+                    for number, (case, _) in enumerate(portion, 1):
+                        if number in numbers:
+                            case_ids.append(case.id)
+        return rules
 
 
 def with_rules(instruction: str, rules: Sequence[str]) -> str:
-    """Return an instruction with these rules in place of those it had."""
-    before = instruction.partition(f"\n\n{_HEAD}\n")[0]
+    """Return an instruction with these rules in place of its own."""
+    without_rules, _, _ = instruction.partition(f"\n\n{_HEAD}\n")
+    if not rules:
+        return without_rules
     lines = [f"{number}. {rule}" for number, rule in enumerate(rules, 1)]
-    return "\n".join([f"{before}\n\n{_HEAD}", *lines]) if rules else before
+    return "\n".join([f"{without_rules}\n\n{_HEAD}", *lines])
 
 
 def with_more_rules(instruction: str, rules: Sequence[str]) -> str:
-    """Return an instruction with these rules after those it has."""
-    held = instruction.partition(f"\n\n{_HEAD}\n")[2].splitlines()
-    return with_rules(instruction, [*(line.partition(". ")[2] for line in held), *rules])
+    """Return an instruction with these rules after its own."""
+    _, _, numbered_rules = instruction.partition(f"\n\n{_HEAD}\n")
+    present_rules = [line.partition(". ")[2] for line in numbered_rules.splitlines()]
+    return with_rules(instruction, [*present_rules, *rules])
 
 
 def rules_in(state: PromptState, params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rules of any of these candidates' records that stand in a prompt, with their cases."""
+    """Return the rules that stand in a prompt, with their cases; ``params`` are the records of candidates."""
     text = "\n".join(prompt.instructions for prompt in state.predictors.values())
-    every = (rule for record in params for rule in record.get("rules", ()))
-    return [dict(rule) for rule in {rule["rule"]: rule for rule in every if rule["rule"] in text}.values()]
+    rules: dict[str, dict[str, Any]] = {}
+    for record in params:
+        for rule in record.get("rules", ()):
+            if rule["rule"] in text:
+                rules[rule["rule"]] = dict(rule)
+    return list(rules.values())
 
 
 def answering(job: Job) -> str:
-    """Return the predictor that gives the answer: the last one that has its field."""
-    predictors = dict(job.judge.basic().named_predictors())
-    fields = set(job.judge.answer.fields)
-    answering_ = [name for name, step in predictors.items() if fields <= step.signature.output_fields.keys()]
-    return str((answering_ or list(predictors))[-1])
+    """Return the name of the predictor that gives the answer: the last one that has its fields."""
+    predictors = job.judge.basic().named_predictors()
+    answer_fields = set(job.judge.answer.fields)
+    last = ""
+    last_with_answer = ""
+    for name, predictor in predictors:
+        last = str(name)
+        if answer_fields <= predictor.signature.output_fields.keys():
+            last_with_answer = last
+    return last_with_answer or last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,21 +190,24 @@ class Teach(Guidelines, Optimizer):
 
     def minimum(self, job: Job) -> int:
         """Return the calls of two passes over dev, and of what makes the rules."""
-        reasons = len(self.reasons(job))
-        looked = 0 if reasons else min(self.errors, len(job.train))
-        portions = self.portion_count(reasons or looked)
-        return (2 * len(job.dev) + looked) * job.calls_per_case + portions
+        reason_count = len(self.reasons(job))
+        if reason_count:
+            return 2 * len(job.dev) * job.calls_per_case + self.portion_count(reason_count)
+        judged_cases = min(self.errors, len(job.train))
+        cases = 2 * len(job.dev) + judged_cases
+        return cases * job.calls_per_case + self.portion_count(judged_cases)
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Teach the start, and score it on dev."""
-        shown = self.reasons(job)
-        if not shown:
+        lessons = self.reasons(job)
+        if not lessons:
             order = stratified(job.labelled_train(), job.judge.answer, random.Random(f"teach/{job.seed}"))
-            looked = order[: self.errors]
-            outcomes = zip(looked, board.score(start, looked), strict=True)
-            shown = [(case, outcome.feedback) for case, outcome in outcomes if outcome.feedback]
-        state, params = self.ruled(job, start.state, shown)
-        words = f"{len(params.get('rules', ()))} rules of {len(shown)} cases"
+            judged_cases = order[: self.errors]
+            for case, outcome in zip(judged_cases, board.score(start, judged_cases), strict=True):
+                if outcome.feedback:
+                    lessons.append((case, outcome.feedback))
+        state, params = self.ruled(job, start.state, lessons)
+        words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
         if job.judge.answer.has_examples:
             state = remembering(job.judge, pool_of(job), state, self.nearest, self.tokens, job.embedder)
             words += ", nearest rows"

@@ -33,25 +33,26 @@ class Layouts:
         for form in _FORMS:
             if form == JSON and _reads_chat(track):
                 continue
-            own_form = None if form == track.job.basic_adapter else form
-            if own_form == leader.setting.form:
+            changed_form = None if form == track.job.basic_adapter else form
+            if changed_form == leader.setting.form:
                 continue
-            setting = replace(leader.setting, form=own_form)
-            made = track.fresh(leader.state, parent=leader, source=f"{form} layout", setting=setting)
-            if made:
-                return made
+            setting = replace(leader.setting, form=changed_form)
+            candidates = track.fresh(leader.state, parent=leader, source=f"{form} layout", setting=setting)
+            if candidates:
+                return candidates
         return []
 
 
 def _reads_chat(track: Track) -> bool:
-    """Return whether most replies to prompts in the chat layout could be read, as far as any was tried."""
-    read = unread = 0
+    """Return whether most replies to prompts in the chat adapter could be read; yes if there are none."""
+    readable = 0
+    unreadable = 0
     for candidate in track.board.candidates.values():
         if candidate.setting.form != CHAT:
             continue
         for outcome in track.board.outcomes(candidate).values():
             if None in outcome.row.predicted:
-                unread += 1
+                unreadable += 1
             else:
-                read += 1
-    return read >= unread
+                readable += 1
+    return readable >= unreadable
