@@ -18,7 +18,7 @@ class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_"):
     target: str = option(
         "--to FORMAT",
         "the target, as in docs/exports.md: autoevals, deepeval, inspect, langsmith, markdown, messages, mlflow, opik, "
-        "phoenix, promptfoo, pydantic-evals, python",
+        "phoenix, promptfoo, pydantic-evals, python; FILE.py:NAME, or the name that an installed package brings",
     )
     output: str | None = option("F", "the file to write (default: standard output)")
 

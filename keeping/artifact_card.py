@@ -258,6 +258,12 @@ def prompt_from_json(prompt: Mapping[str, Any], place: str) -> PromptState:
     from ..programs.state import PromptState
 
     try:
-        return PromptState.from_json(prompt)
+        state = PromptState.from_json(prompt)
+        for step in state.predictors.values():
+            if not isinstance(step.instructions, str):
+                raise TypeError("an instruction is no text")
+            if not all(isinstance(demo, Mapping) for demo in step.demos):
+                raise TypeError("a demonstration is no object")
+        return state
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ArtifactError(f"{place} is damaged: {type(error).__name__}", hint=RESTORE) from error

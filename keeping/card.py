@@ -17,6 +17,7 @@ from .card_parts import (
     AgainstCard,
     CalibrationCard,
     CascadeCard,
+    Count,
     CountsCard,
     DecisionCard,
     Definition,
@@ -52,7 +53,7 @@ class CardContent(Part):
     """What the job that makes a version says of it; the store adds the judge, the number and the seal."""
 
     # Where it comes from.
-    parent: int | None = None
+    parent: Count | None = None
     judge_ref: str = ""
     judge_sha256: str | None = None
     judge_code: str | None = None
@@ -77,9 +78,9 @@ class CardContent(Part):
     references: References = {}
     warnings: list[str] = []
     calibration: dict[str, CalibrationCard] = {}
-    inconsistent: dict[str, int] = {}
+    inconsistent: dict[str, Count] = {}
     against: AgainstCard | None = None
-    test_openings: int = 1
+    test_openings: Count = 1
     test_rows: SealedRowsCard = SealedRowsCard()
     # What it takes.
     spend: SpendCard | None = None

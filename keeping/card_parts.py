@@ -49,6 +49,8 @@ def _check_figure(value: object) -> object:
 
 Figure = Annotated[float, PlainValidator(_check_figure)]
 """A number, whole or not; it is written as it was given."""
+Count = Annotated[int, Field(ge=-(2**63), le=2**63)]
+"""A whole number that can be divided."""
 Votes = Annotated[int, Field(ge=1, le=1000)]
 Weights = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
@@ -184,7 +186,7 @@ class ModelCard(Part):
     api_base: str | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    seed: int | None = None
+    seed: Count | None = None
     reasoning_effort: Effort | None = None
     body: dict[str, Any] | None = None
 
@@ -237,11 +239,11 @@ class OptimizerCard(Part):
     name: str | None = None
     params: dict[str, Any] = {}
     settings: dict[str, Any] = {}
-    seed: int | None = None
+    seed: Count | None = None
     ending: str | None = None
     reason: str | None = None
     candidate: str | None = None
-    candidates: int | None = None
+    candidates: Count | None = None
     chosen_from: str | None = None
 
 
@@ -280,15 +282,15 @@ class GoldFileCard(Part):
 class HoldoutCard(GoldFileCard):
     """Gold that is the sealed test alone."""
 
-    left_out: int | None = None
+    left_out: Count | None = None
 
 
 class GoldCard(GoldFileCard):
     """The gold that the version was compiled and proven on."""
 
-    train: int | None = None
-    dev: int | None = None
-    test: int | None = None
+    train: Count | None = None
+    dev: Count | None = None
+    test: Count | None = None
     test_ids_sha256: str | None = None
     seen: list[str] = []
     shares: list[Figure] = []
@@ -308,9 +310,9 @@ class GoldCard(GoldFileCard):
 class SealedRowsCard(Part):
     """How many rows of the sealed test there are, and how many the proof used."""
 
-    sealed: int | None = None
-    opened_before: int | None = None
-    used: int | None = None
+    sealed: Count | None = None
+    opened_before: Count | None = None
+    used: Count | None = None
 
 
 # The proof.
@@ -329,11 +331,11 @@ class ScoreCard(Part):
 class UnitCounts(Part):
     """How many units or cases were answered."""
 
-    total: int
-    answered: int
-    abstained: int
-    failed: int
-    unlabelled: int
+    total: Count
+    answered: Count
+    abstained: Count
+    failed: Count
+    unlabelled: Count
 
 
 class CountsCard(Part):
@@ -390,8 +392,8 @@ class CriterionCard(Part):
     high: Figure
     p: Figure | None = None
     shown: str = ""
-    units: int
-    groups: int | None = None
+    units: Count
+    groups: Count | None = None
 
 
 NOTHING_BETTER = "nothing better found"
@@ -408,7 +410,7 @@ class ProofFigures(Part):
     difference: Figure
     low: Figure
     high: Figure
-    cases: int
+    cases: Count
 
 
 class DecisionCard(Part):
@@ -427,17 +429,17 @@ class DecisionCard(Part):
     missing: str | None = None
     level: Figure = 0.95
     p: Figure = 1.0
-    openings: int | None = None
+    openings: Count | None = None
     alpha: Figure | None = None
     tested: Figure = 0.0
-    groups: int | None = None
+    groups: Count | None = None
     test: str | None = None
     constant: ConstantCard | None = None
     right: str | None = None
-    b: int | None = None
-    c: int | None = None
-    units: int | None = None
-    cases: int | None = None
+    b: Count | None = None
+    c: Count | None = None
+    units: Count | None = None
+    cases: Count | None = None
     criteria: dict[str, CriterionCard] = {}
 
     @property
@@ -457,8 +459,8 @@ class DecisionCard(Part):
 class CalibrationCard(Part):
     """How right the probabilities of the positive label are."""
 
-    units: int
-    positive: int | None = None
+    units: Count
+    positive: Count | None = None
     ece: Figure | None = None
     brier: Figure | None = None
     auc: Figure | None = None
@@ -502,15 +504,15 @@ class TokensCard(Part):
 class PurposeSpend(Part):
     """What calls for one purpose took."""
 
-    calls: int = 0
-    replayed: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
+    calls: Count = 0
+    replayed: Count = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cached_tokens: Count = 0
+    reasoning_tokens: Count = 0
     cost: Figure = 0
-    unpriced: int = 0
-    lost: int = 0
+    unpriced: Count = 0
+    lost: Count = 0
 
     @property
     def all_tokens(self) -> int:
@@ -532,7 +534,7 @@ class PurposeSpend(Part):
 class SpendCard(PurposeSpend):
     """What a job took: all of its calls, and the calls by purpose."""
 
-    tokens: int | None = None
+    tokens: Count | None = None
     by_purpose: dict[str, PurposeSpend] = {}
 
     @property
@@ -583,18 +585,18 @@ class AnsweringCard(Part):
     judge: str
     model: str
     alone: Figure
-    answered: int
-    right: int
+    answered: Count
+    right: Count
 
 
 class StepCard(Part):
     """One level of sureness that was tested, and how many rows each judge answers at it."""
 
     level: Figure
-    by: list[int]
-    right: list[int] = []
+    by: list[Count]
+    right: list[Count] = []
     bound: Figure
-    answered: int
+    answered: Count
     agreement: Figure
 
 
@@ -602,10 +604,10 @@ class CascadeFound(Part):
     """What was found when the level of a cascade was chosen."""
 
     gold: str
-    cases: Annotated[int, Field(ge=1)]
-    groups: int | None = None
-    left_out: int = 0
-    opening: int | None = None
+    cases: Annotated[Count, Field(ge=1)]
+    groups: Count | None = None
+    left_out: Count = 0
+    opening: Count | None = None
     agree: Figure
     risk: Figure | None = None
     level: Figure | None = None

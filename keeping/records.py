@@ -6,15 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from .card_parts import Figure, Part, SettingCard
+from .card_parts import Count, Figure, Part, SettingCard
 
 
 class PartScore(Part):
     """What a candidate scored on train or dev; ``value`` is ``None`` where it met no case."""
 
     value: Figure | None = None
-    cases: int = 0
-    failed: int = 0
+    cases: Count = 0
+    failed: Count = 0
 
 
 class EstimateRecord(Part):
@@ -30,8 +30,8 @@ class CandidateRecord(Part):
     candidate: str = ""
     parent: str | None = None
     source: str = ""
-    step: int | None = None
-    calls: int | None = None
+    step: Count | None = None
+    calls: Count | None = None
     demo_ids: list[str] = []
     setting: SettingCard = SettingCard()
     params: dict[str, Any] = {}
@@ -49,10 +49,10 @@ class AnswerRecord(Part):
 
     status: Literal["verdict", "abstained", "failed"]
     values: list[Any]
-    votes: list[dict[str, int]] = []
+    votes: list[dict[str, Count]] = []
     agreement: list[Figure | None] = []
     probability: list[Figure | None] = []
-    drawn: int = 1
+    drawn: Count = 1
     reasoning: str | None = None
     error: str | None = None
 
@@ -89,16 +89,16 @@ class AttackRecord(Part):
     """How often one change of the text changed the answer."""
 
     kind: str
-    cases: int
-    flipped: int
-    silenced: int
-    failed: int
+    cases: Count
+    flipped: Count
+    silenced: Count
+    failed: Count
     rate: Figure
     low: Figure
     high: Figure
     shift: Figure | None = None
     answers: Annotated[
-        dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]], Field(min_length=1)
+        dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]], Field(min_length=1)
     ]
 
 
@@ -109,7 +109,7 @@ class RobustnessRecord(Part):
     model: str
     gold: str
     field: str
-    cases: int
+    cases: Count
     suite: str | None = None
     worst: Figure | None = None
     flips: dict[str, AttackRecord]
@@ -126,13 +126,13 @@ class SurveyRecord(Part):
     """How many units were asked about, and the share on which the two prompts differ."""
 
     rate: Figure
-    units: int
-    groups: int
-    rows: int | None = None
+    units: Count
+    groups: Count
+    rows: Count | None = None
     low: Figure | None = None
     high: Figure | None = None
-    differing: int | None = None
-    differing_groups: int | None = None
+    differing: Count | None = None
+    differing_groups: Count | None = None
 
 
 class GainRecord(Part):
@@ -150,13 +150,13 @@ class LabelProofRecord(Part):
     decided: str
     model: str
     rows: RowsRecord
-    opening: int
+    opening: Count
     level: Figure
     surveyed: SurveyRecord
-    wins: int
-    losses: int
-    ties: int
-    untold: int
+    wins: Count
+    losses: Count
+    ties: Count
+    untold: Count
     p: Figure
     gain: GainRecord
     gain_in: str

@@ -1,0 +1,389 @@
+"""Cards and the files beside them: written back as they were read; no ill-typed part of them breaks a command."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from judges import FLAG, changed
+from small import cli
+
+from jurist.evaluation.proof import prove
+from jurist.evaluation.rows import Row
+from jurist.keeping.artifacts import Store
+from jurist.keeping.card import Card, CardContent
+from jurist.keeping.card_parts import DecisionCard, Part
+from jurist.keeping.records import (
+    CandidateRecord,
+    MeasuredByLabels,
+    MeasuredRobustness,
+    ProofRecord,
+)
+from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, PROOF, added, canonical, lines, seal
+from jurist.programs.state import PromptState
+from jurist.report.scores import disagreement_words, metric_cell, robustness_table
+
+OTHER_TYPES: tuple[Any, ...] = (None, 7, 10**400, "x", [1], {"x": 1})
+"""Values that stand where a part of a card was."""
+
+
+def score(value: float) -> dict[str, Any]:
+    return {"value": value, "low": value - 0.1, "high": value + 0.1, "worst": value, "best": value}
+
+
+def answer(label: str) -> dict[str, Any]:
+    told = {"status": "verdict", "values": [label], "votes": [{label: 1}], "agreement": [1.0]}
+    return {**told, "probability": [0.75], "drawn": 1, "reasoning": "", "error": ""}
+
+
+def proven_rows(right: int) -> list[Row]:
+    rows = []
+    for number in range(20):
+        gold = "true" if number % 2 else "false"
+        wrong = "false" if number % 2 else "true"
+        said = gold if number < right else wrong
+        rows.append(Row(id=f"c{number}", group=f"g{number}", gold=(gold,), predicted=(said,)))
+    return rows
+
+
+def whole_card() -> dict[str, Any]:
+    """Return a card with every part that a compilation, a cascade or a version made of a version writes."""
+    proof = prove(
+        proven_rows(8),
+        proven_rows(18),
+        FLAG.metric,
+        FLAG.comparison,
+        constant=('always "true"', proven_rows(10)),
+    ).to_card()
+    criterion = {"metric": "f1", "basic": 0.4, "compiled": 0.6, "difference": 0.2, "low": 0.0, "high": 0.4}
+    model = {"name": "offline", "api_base": None, "temperature": 0.0, "max_tokens": None, "seed": 0}
+    spend = {"calls": 9, "input_tokens": 90, "output_tokens": 9, "cost": 0.5, "unpriced": 1, "replayed": 0}
+    step = {"level": 0.9, "by": [5, 5], "right": [5, 4], "bound": 0.8, "answered": 10, "agreement": 0.9}
+    reference = {
+        "answer": "regression",
+        "score": 0.6,
+        "low": 0.5,
+        "high": 0.7,
+        "judge_is": "worse",
+        "p": 0.01,
+    }
+    found = {
+        "gold": "g",
+        "cases": 10,
+        "left_out": 1,
+        "agree": 0.9,
+        "chosen": step,
+        "steps": [step],
+        "words": "answers",
+    }
+    judges = [{"judge": "flag:basic", "model": "offline", "alone": 0.5, "answered": 5, "right": 4}]
+    prices = {"tokens": {"cascade": 5.0, "last": 9.0}, "dollars": {"cascade": 1.0, "last": 2.0}}
+    member = {
+        "judge": "flag:basic",
+        "reference": "flag",
+        "prompt": PromptState.of(FLAG.basic()).to_json(),
+        "model": model,
+        "verifier": None,
+        "adapter": "chat",
+        "thresholds": {"samples": 1, "threshold": 1},
+        "trust": {"intercept": 0.1, "slope": 1.5, "labels": {"true": 0.2}},
+    }
+    return {
+        **proof,
+        "decision": {**proof["decision"], "criteria": {"tone": {**criterion, "shown": "better", "units": 9}}},
+        "parent": None,
+        "created": "2026-01-01T00:00:00Z",
+        "model": model,
+        "prompt_model": model,
+        "adapter": "chat",
+        "structure": "",
+        "setting": {"threshold": 0.5},
+        "thresholds": {"samples": 3, "threshold": 2, "weights": {"true": 1.5}},
+        "job": {"model": model, "adapter": "chat", "samples": 3, "threshold": None},
+        "gold": {
+            "name": "g",
+            "source": "g.csv",
+            "sha256": "ab",
+            "mapping": {"columns": {"text": "message"}},
+            "train": 9,
+            "dev": 6,
+            "test": 20,
+            "shares": [0.3, 0.2, 0.5],
+            "common": [],
+            "parts": {"train": ["a"]},
+            "seen": ["a", "b"],
+            "holdout": {"name": "h", "source": "h.csv", "sha256": "cd", "left_out": 2},
+        },
+        "optimizer": {
+            "name": "race",
+            "params": {"steps": "3"},
+            "settings": {"race": {}},
+            "seed": 0,
+            "candidates": 4,
+        },
+        "guidelines": [{"rule": "Be strict.", "cases": ["a"]}],
+        "references": {"constant": reference, "words": reference, "people": None},
+        "warnings": ["few groups"],
+        "calibration": {
+            "compiled": {"units": 20, "ece": 0.1, "brier": 0.2, "auc": None, "bins": [{"low": 0.0}]}
+        },
+        "inconsistent": {"basic": 0, "compiled": 1},
+        "against": {
+            "second": "flag@1",
+            "words": "same",
+            "not_worse": {"outcome": "holds", "margin": 0.05, "words": "w"},
+        },
+        "test_openings": 1,
+        "test_rows": {"sealed": 20, "opened_before": 0, "used": 20},
+        "spend": {
+            "calls": 9,
+            "tokens": 99,
+            "cost": 0.5,
+            "lost": 1,
+            "by_purpose": {"total": spend, "judge": spend},
+        },
+        "tokens_per_row": {
+            "basic": {"input": 9.0, "output": 1.0},
+            "compiled": {"input": 90.0, "output": 1.0},
+        },
+        "dollars_per_1000_rows": {"basic": 0.1, "compiled": 0.2},
+        "seconds_per_row": {"compiled": 0.5},
+        "cascade": {"level": 0.9, "members": [member], "found": {**found, "judges": judges, **prices}},
+        "versions": {"jurist": "0.1.0"},
+    }
+
+
+HISTORY_LINE: dict[str, Any] = {
+    "candidate": "abc",
+    "parent": None,
+    "source": "basic",
+    "step": 0,
+    "calls": 3,
+    "demo_ids": ["a"],
+    "setting": {},
+    "params": {"seed": 1},
+    "prompt": PromptState.of(FLAG.basic()).brief(),
+    "train": {"cases": 9, "failed": 0, "value": 0.5},
+    "dev": {"cases": 0, "failed": 0, "value": None},
+    "gain": 0.1,
+    "estimate": {"value": 0.5, "error": 0.1},
+    "tokens": 12.5,
+    "cost": None,
+}
+PROOF_LINE: dict[str, Any] = {
+    "case": "c",
+    "group": "g",
+    "gold": ["true"],
+    "basic": answer("true"),
+    "compiled": answer("false"),
+}
+ATTACK: dict[str, Any] = {
+    **{"kind": "attack", "cases": 9, "flipped": 2, "silenced": 1, "failed": 0},
+    **{"rate": 0.2, "low": 0.1, "high": 0.3, "shift": 0.1, "answers": {"true": [2, 9]}},
+}
+ROBUSTNESS: dict[str, Any] = {
+    "model": "m",
+    "gold": "g",
+    "field": "message",
+    "cases": 9,
+    "flips": {"order": ATTACK},
+}
+LABEL_PROOF: dict[str, Any] = {
+    **{"verdict": "better", "decided": "2026", "model": "m", "rows": {"name": "new", "sha256": "ab"}},
+    **{"opening": 1, "level": 0.025, "surveyed": {"rate": 0.2, "units": 50, "groups": 20, "rows": 50}},
+    **{"wins": 9, "losses": 2, "ties": 1, "untold": 1, "p": 0.01, "gain_in": "f1"},
+    "gain": {"value": 0.1, "low": 0.0, "high": 0.2, "groups": 9},
+}
+RECORDS: dict[type[Part], dict[str, Any]] = {
+    Card: {**whole_card(), "judge": "flag", "version": 1},
+    CandidateRecord: HISTORY_LINE,
+    ProofRecord: PROOF_LINE,
+    MeasuredRobustness: {"measured": [ROBUSTNESS]},
+    MeasuredByLabels: {"measured": [LABEL_PROOF]},
+}
+
+
+def places_in(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every value in JSON values, from the outermost on."""
+    if place:
+        yield place
+    entries: Any = ()
+    if isinstance(value, dict):
+        entries = value.items()
+    elif isinstance(value, list):
+        entries = enumerate(value)
+    for name, part in entries:
+        yield from places_in(part, (*place, name))
+
+
+def changed_at(value: Any, place: tuple[Any, ...], other: Any) -> Any:
+    """Return JSON values with another value at one place."""
+    copy = json.loads(json.dumps(value))
+    part = copy
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = other
+    return copy
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_part_is_written_as_it_was_read(kind: type[Part]) -> None:
+    written = kind.model_validate(RECORDS[kind]).to_json()
+    assert canonical(written) == canonical(RECORDS[kind])
+
+
+def show(record: Part) -> None:
+    """Use what commands show of a record."""
+    if isinstance(record, MeasuredRobustness):
+        for measured in record.measured:
+            robustness_table(measured, "")
+    if isinstance(record, MeasuredByLabels):
+        for proof in record.measured:
+            disagreement_words(proof)
+    if isinstance(record, Card):
+        for scores in record.proven_scores.values():
+            for one in scores.values():
+                metric_cell(one)
+        assert isinstance(record.price_words, str)
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_every_value_of_another_type_is_read_or_is_one_fault(kind: type[Part]) -> None:
+    for place in places_in(RECORDS[kind]):
+        for other in OTHER_TYPES:
+            data = changed_at(RECORDS[kind], place, other)
+            fault = kind.fault(data)
+            assert "\n" not in fault
+            if not fault:
+                show(kind.model_validate(data))
+
+
+@pytest.mark.parametrize(
+    ("place", "other", "fault"),
+    [
+        (("decision", "warnings"), "x", "decision.warnings: Input should be a valid list, not 'x'"),
+        (("scores", "basic", "f1"), {"value": 0.5}, "scores.basic.f1.low: it is missing"),
+        (("scores", "basic", "f1", "low"), "x", "scores.basic.f1.low: it must be a number, not 'x'"),
+        (("gold", "mapping"), {"rows": {}}, "gold.mapping: it maps rows"),
+        (("cascade", "members"), [], "cascade.members: "),
+        (("spend", "calls"), "many", "spend.calls: "),
+    ],
+)
+def test_a_fault_says_where_it_is(place: tuple[Any, ...], other: Any, fault: str) -> None:
+    assert Card.fault(changed_at(RECORDS[Card], place, other)).startswith(fault)
+
+
+def test_a_decision_without_all_of_its_figures_is_no_proof() -> None:
+    decision = RECORDS[Card]["decision"]
+    assert DecisionCard.model_validate(decision).tested_figures is not None
+    for name in ("metric", "verdict", "basic", "compiled", "difference", "low", "high", "cases"):
+        part = {key: value for key, value in decision.items() if key != name}
+        assert DecisionCard.model_validate(part).tested_figures is None
+
+
+def test_names_that_others_set_count_last() -> None:
+    first = CardContent(adapter="chat", warnings=["a"])
+    joined = first.joined(CardContent(adapter=None), CardContent(structure="schema"))
+    assert joined.to_json() == {"adapter": None, "warnings": ["a"], "structure": "schema"}
+    assert joined.only("structure", "parent").to_json() == {"structure": "schema"}
+
+
+COMMANDS = (
+    ("artifacts", "list"),
+    ("artifacts", "show", "flag@1"),
+    ("artifacts", "show", "flag@1", "--history"),
+    ("artifacts", "diff", "flag@1", "flag:basic"),
+    ("artifacts", "verify"),
+    ("report", "flag@1", "-o", "page.html"),
+    ("export", "flag@1", "--to", "markdown"),
+    ("export", "flag@1", "--to", "python"),
+)
+
+
+def write_version(card: dict[str, Any], history: dict[str, Any], proof: dict[str, Any]) -> None:
+    """Write ``flag@1`` with these files, sealed as a stranger would."""
+    artifact = Store("compiled").save(FLAG, changed(FLAG), {}, [], make_latest=True)
+    program = (artifact.path / PROGRAM).read_bytes()
+    content = {**artifact.card, **card, "judge": "flag", "version": 1}
+    records = {PROOF: lines([proof])}
+    sealed = seal(program, lines([history]), content, records)
+    files = {CARD: canonical(sealed), HISTORY: lines([history]), **records}
+    files["robustness.json"] = added({"measured": [ROBUSTNESS]}, program)
+    files["disagreements.json"] = added({"measured": [LABEL_PROOF]}, program)
+    for name, data in files.items():
+        (artifact.path / name).write_bytes(data)
+
+
+def single_card() -> dict[str, Any]:
+    """Return the card of a version with one prompt."""
+    card = whole_card()
+    del card["cascade"]
+    card["thresholds"] = {"samples": 1, "threshold": 1}
+    return card
+
+
+def run_all(commands: tuple[tuple[str, ...], ...] = COMMANDS) -> list[str]:
+    """Run commands; return the last line of each that fails, which is an error in one line."""
+    failures = []
+    for argv in commands:
+        done = cli(*argv)
+        if done.code:
+            assert done.lines[-1].startswith("error: "), (argv, done.err)
+            failures.append(done.lines[-1])
+    return failures
+
+
+def test_a_whole_version_passes_every_command() -> None:
+    write_version(single_card(), HISTORY_LINE, PROOF_LINE)
+    assert run_all() == []
+
+
+def test_a_whole_cascade_is_shown_and_reported() -> None:
+    write_version(whole_card(), HISTORY_LINE, PROOF_LINE)
+    assert run_all(COMMANDS[:6]) == []
+
+
+CARD_PLACES = list(places_in(single_card()))
+FILE_PLACES = [
+    (name, place)
+    for name, line in (("history", HISTORY_LINE), ("proof", PROOF_LINE))
+    for place in places_in(line)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", CARD_PLACES, ids=lambda place: ".".join(map(str, place)))
+def test_no_ill_typed_card_breaks_a_command(place: tuple[Any, ...], tmp_path: Path) -> None:
+    for other in ("x", 7, [], {"x": 1}):
+        write_version(changed_at(single_card(), place, other), HISTORY_LINE, PROOF_LINE)
+        run_all()
+        for file in (tmp_path / "compiled" / "flag").rglob("*"):
+            if file.is_file():
+                file.unlink()
+
+
+@given(
+    st.sampled_from(CARD_PLACES), st.sampled_from(FILE_PLACES), st.sampled_from(OTHER_TYPES), st.booleans()
+)
+@settings(max_examples=6, deadline=None)
+@example(("decision", "warnings"), FILE_PLACES[0], "x", True)
+@example(("scores", "basic", "f1", "low"), FILE_PLACES[0], None, True)
+@example(CARD_PLACES[0], ("history", ("prompt", "self", "instructions")), [1], False)
+def test_no_mutant_breaks_a_command(
+    card_place: tuple[Any, ...], file_place: tuple[str, tuple[Any, ...]], other: Any, in_card: bool
+) -> None:
+    card, history, proof = single_card(), HISTORY_LINE, PROOF_LINE
+    name, place = file_place
+    if in_card:
+        card = changed_at(card, card_place, other)
+    elif name == "history":
+        history = changed_at(history, place, other)
+    else:
+        proof = changed_at(proof, place, other)
+    shutil.rmtree("compiled", ignore_errors=True)
+    write_version(card, history, proof)
+    run_all()
