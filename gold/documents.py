@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 _PLAIN = {".txt", ".md"}
-_OWN = ("id", "group", "title", "topic", "language", "source")
+_SHOWN_FILES = 8
+_DOCUMENT_FIELDS = ("id", "group", "title", "topic", "language", "source")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +29,11 @@ class Document:
     """One text."""
 
     id: str  # unique among the documents of a job; stable when others are added
-    text: str  # what is written from
-    title: str = ""  # what it is about; empty if nobody says so
-    topic: str = ""  # its subject area; empty if nobody says so
-    source: str = ""  # where it stands, for messages
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)  # what else its row says, by name
+    text: str
+    title: str = ""  # its subject; empty if its file names none
+    topic: str = ""  # its subject area; empty if its file names none
+    source: str = ""  # its file and line, for messages
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)  # the other fields of its row
 
     @property
     def language(self) -> str:
@@ -41,19 +42,25 @@ class Document:
 
 
 def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
-    """Read rows for a judge: documents where it takes documents, else whatever the source holds."""
+    """Return the rows of a source for a judge; for a judge that takes documents a row of each document."""
     if not judge.document:
         return read(source, on_bad)
     rows = []
     for number, document in enumerate(read_documents(source, judge.document), 1):
-        about = {key: getattr(document, key) for key in ("id", "title", "topic", "language", "source")}
-        row = {**document.extra, **about, "group": document.id, judge.document: document.text}
+        row = dict(document.extra)
+        row["id"] = document.id
+        row["title"] = document.title
+        row["topic"] = document.topic
+        row["language"] = document.language
+        row["source"] = document.source
+        row["group"] = document.id
+        row[judge.document] = document.text
         rows.append((Place(str(source), number), row))
     return Reading(name=Path(source).stem or "documents", path=str(source), rows=rows)
 
 
 def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
-    """Return the error of a source without rows, or in which none holds anything for the judge, or the generator."""
+    """Return the error of a source without rows, or without a row that the judge or the generator can use."""
     if not rows:
         return GoldError("there are no rows", path=path, hint="give at least one row")
     if judge.document:
@@ -67,27 +74,48 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
 
 def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
     """Read documents, in the order of the file or by file name; equal texts are one, as references of gold are."""
-    documents: dict[str, Document] = {}
+    document_of_text: dict[str, Document] = {}
     ids: set[str] = set()
-    path, keys = Path(source), ("text", "reference", *filter(None, [name]))
-    texts = {file: text_of(file, str(file)).strip() for file in _texts(path)}
-    if empty := [str(file) for file, text in texts.items() if not text]:
-        message = f"documents that hold nothing: {len(empty)} of {len(texts)}"
-        more = f" and {len(empty) - 8} more" if len(empty) > 8 else ""
-        raise GoldError(message, path=str(path), hint=f"remove {', '.join(empty[:8])}{more}")
-    root = path if path not in texts else path.parent
-    plain_texts = [_plain(file, text, root) for file, text in texts.items()]
-    for document in plain_texts or (_document(row, keys, place) for place, row in read(path).rows):
-        if document.text not in documents:
-            if document.id in ids:  # conversations may be on several references
-                document = replace(document, id=f"{document.id}-{text_hash(document.text)[:8]}")
-            documents[document.text] = document
-            ids.add(document.id)
-    return tuple(documents.values())
+    for document in _all_documents(Path(source), name):
+        if document.text in document_of_text:
+            continue
+        if document.id in ids:  # conversations may be on several references
+            document = replace(document, id=f"{document.id}-{text_hash(document.text)[:8]}")
+        document_of_text[document.text] = document
+        ids.add(document.id)
+    return tuple(document_of_text.values())
 
 
-def _texts(path: Path) -> list[Path]:
-    """Return the texts that a folder holds, or the file if it is one; none where rows are to be read."""
+def _all_documents(path: Path, name: str) -> Iterator[Document]:
+    """Yield the document of each text file, else of each row; ``name`` is one more field that may hold its text."""
+    files = _text_files(path)
+    if files:
+        yield from _file_documents(path, files)
+        return
+    text_fields = ["text", "reference"]
+    if name:
+        text_fields.append(name)
+    for place, row in read(path).rows:
+        yield _row_document(row, text_fields, place)
+
+
+def _file_documents(path: Path, files: Sequence[Path]) -> Iterator[Document]:
+    """Yield the document of each text file; refuse empty files, all of them in one message."""
+    text_of_file = {file: text_of(file, str(file)).strip() for file in files}
+    empty_files = [str(file) for file, text in text_of_file.items() if not text]
+    if empty_files:
+        message = f"documents that hold nothing: {len(empty_files)} of {len(files)}"
+        names = ", ".join(empty_files[:_SHOWN_FILES])
+        if len(empty_files) > _SHOWN_FILES:
+            names += f" and {len(empty_files) - _SHOWN_FILES} more"
+        raise GoldError(message, path=str(path), hint=f"remove {names}")
+    root = path.parent if path in text_of_file else path
+    for file, text in text_of_file.items():
+        yield _file_document(file, text, root)
+
+
+def _text_files(path: Path) -> list[Path]:
+    """Return the text files of a folder, or the file if it is one; none where rows are to be read."""
     files = [path]
     with suppress(OSError):  # a name that no file can have: reading rows says so
         if path.is_dir() and not _is_gold(path):
@@ -97,35 +125,48 @@ def _texts(path: Path) -> list[Path]:
 
 
 def _is_gold(folder: Path) -> bool:
-    """Return whether a folder is gold, whatever texts lie beside its rows, such as a guideline."""
+    """Say whether a folder is a gold set; it may hold texts beside its rows, such as a guideline."""
     return (folder / "gold.jsonl").is_file() or published_file(folder) is not None
 
 
-def _plain(path: Path, text: str, root: Path) -> Document:
-    title, (first, _, rest) = path.stem.replace("-", " ").replace("_", " "), text.partition("\n")
-    if first.startswith("#") and rest.strip():
-        title, text = first.strip("# "), rest.strip()
+def _file_document(path: Path, text: str, root: Path) -> Document:
+    """Return the document of a text file; its title is a heading in the first line, else the file's name."""
+    title = path.stem.replace("-", " ").replace("_", " ")
+    first_line, _, body = text.partition("\n")
+    if first_line.startswith("#") and body.strip():
+        title = first_line.strip("# ")
+        text = body.strip()
     name = path.relative_to(root).with_suffix("").as_posix()
     return Document(id=name, text=text, title=title, source=str(path))
 
 
-def _document(row: Mapping[str, Any], keys: Sequence[str], place: Place) -> Document:
-    name = next((name for name in keys if row.get(name) not in (None, "")), "text")
-    text = row.get(name)
+def _row_document(row: Mapping[str, Any], text_fields: Sequence[str], place: Place) -> Document:
+    """Return the document of a row, whose text is in the first of the fields that is not empty."""
+    text_field = _first_filled(row, text_fields) or "text"
+    text = row.get(text_field)
     if not isinstance(text, str) or not text.strip():
-        have = ", ".join(map(repr, list(row)[:8])) or "nothing"
-        hint = f"the row has {have}; give it a field 'text'"
-        raise place.wrong("the document has no text", name, hint=hint)
+        names = ", ".join(map(repr, list(row)[:8])) or "nothing"
+        hint = f"the row has {names}; give it a field 'text'"
+        raise place.wrong("the document has no text", text_field, hint=hint)
     for key, value in row.items():
         if isinstance(value, str) and value != well_formed(value):
             raise place.wrong("it holds half a character", key, hint="correct it, or remove the row")
-    # rows of gold on one reference are called by their group
-    named = ("group", "id") if name == "reference" else ("id", "group")
+    # gold has several rows on one reference, and their group names it
+    id_fields = ("group", "id") if text_field == "reference" else ("id", "group")
+    id_field = _first_filled(row, id_fields)
     return Document(
-        id=next((str(row[key]) for key in named if row.get(key) not in (None, "")), text_hash(text)[:12]),
+        id=str(row[id_field]) if id_field else text_hash(text)[:12],
         text=text.strip(),
         title=str(row.get("title") or ""),
         topic=str(row.get("topic") or ""),
         source=f"{place.path}:{place.line}",
-        extra={key: value for key, value in row.items() if key not in (*_OWN, name)},
+        extra={key: value for key, value in row.items() if key not in (*_DOCUMENT_FIELDS, text_field)},
     )
+
+
+def _first_filled(row: Mapping[str, Any], fields: Sequence[str]) -> str:
+    """Return the first of the fields that the row has a value for; empty if it has none."""
+    for name in fields:
+        if row.get(name) not in (None, ""):
+            return name
+    return ""

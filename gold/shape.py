@@ -1,4 +1,4 @@
-"""What the columns of somebody's file are to a judge that is made for it: its inputs, the label, the group."""
+"""The roles of a file's columns for a judge that is made for it: inputs, label, group."""
 
 import re
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ _SIDE = re.compile(
 )
 _CHOICE = Preference.columns
 _SIDE_WORDS = {"a": "b", "1": "2", "first": "second", "left": "right"}
-"""What tells the two inputs of a pair apart."""
+"""The words by which the names of the two inputs of a pair differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +43,8 @@ class Shape:
     labels: Sequence[str]  # as most rows spell each
     silent: Sequence[str]  # labels that say nothing
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
-    rated: bool = (
-        False  # whether the labels are ratings of several people, which are no gold before they are merged
-    )
+    # whether the labels are ratings of several people, which are no gold before they are merged
+    rated: bool = False
 
 
 def shape_of(
@@ -77,32 +76,20 @@ def shape_of(
     rows = [dict(flat(item)) for item in items]
     names = list(dict.fromkeys(name for row in rows for name in row))
     pair = _pair_of(inputs, named, names)
-    wanted = (*inputs, "label", "group")
+    roles = [*inputs, "label", "group"]
     if pair:
-        wanted = (*(name for name in inputs if name not in pair), *_CHOICE, "group")
-    _check_named(named, wanted, items, names, reading.path)
+        roles = [name for name in inputs if name not in pair]
+        roles += [*_CHOICE, "group"]
+    _check_named(named, roles, items, names, reading.path)
 
-    columns = dict(named)
-    unclear: list[str] = []
-    free = [name for name in names if name not in columns]
-    columns |= find_columns(free, [name for name in wanted if name not in columns.values()])
-    columns |= {name: name for name in wanted if name in free and name not in columns.values()}
-    for name in wanted:
-        if name in columns.values() or name == "label":
-            continue
-        if name == "group":
-            for path in free:
-                if path not in columns and _GROUP.fullmatch(plain(path.rpartition(".")[2])):
-                    columns[path] = name
-                    break
-        else:
-            unclear.append(name)
+    columns = _columns_of_roles(roles, named, names)
     ratings = [name for name in (*named, *names) if _is_of_rater(named.get(name, name))]
+    unclear = [role for role in roles if role not in columns.values() and role not in ("label", "group")]
     candidates = None
-    if "label" in wanted and "label" not in named.values():
-        columns = {column: name for column, name in columns.items() if name != "label"}
+    if "label" in roles and "label" not in named.values():
+        columns = {column: role for column, role in columns.items() if role != "label"}
         candidates = label_candidates(rows, names, (*columns, *ratings))
-        if ratings:  # what raters said is there: a model's column raises no question
+        if ratings:  # the raters' labels are there: a model's column raises no question
             candidates = [candidate for candidate in candidates if candidate.giver != "model"]
         if not candidates and not ratings:
             unclear.append("label")
@@ -111,50 +98,72 @@ def shape_of(
     if candidates:
         columns[choose_label_column(candidates, reading.path, fits)] = "label"
 
-    labels = [column for column, name in columns.items() if name == "label"][:1]
+    label_columns = [column for column, role in columns.items() if role == "label"][:1]
     values = Counter[str]()
     for item in items:
-        for label in labels or dict.fromkeys(ratings):
-            values[label_text(read_path(item, label))] += 1
-    silent = sorted(text for text in values if text and is_silent(text))
-    rated = "rater" in columns.values() or (not labels and bool(ratings))
-    return Shape(columns=columns, labels=label_spellings(values), silent=silent, pair=pair, rated=rated)
+        for column in label_columns or dict.fromkeys(ratings):
+            values[label_text(read_path(item, column))] += 1
+    return Shape(
+        columns=columns,
+        labels=label_spellings(values),
+        silent=sorted(text for text in values if text and is_silent(text)),
+        pair=pair,
+        rated="rater" in columns.values() or (not label_columns and bool(ratings)),
+    )
+
+
+def _columns_of_roles(roles: Sequence[str], named: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Return column -> role: as the user names it, then by its name, and the group by the end of a path."""
+    columns = dict(named)
+    free_columns = [name for name in names if name not in columns]
+    columns |= find_columns(free_columns, [role for role in roles if role not in columns.values()])
+    for role in roles:
+        if role in free_columns and role not in columns.values():
+            columns[role] = role
+    if "group" not in columns.values():
+        for path in free_columns:
+            if path not in columns and _GROUP.fullmatch(plain(path.rpartition(".")[2])):
+                columns[path] = "group"
+                break
+    return columns
 
 
 def _is_of_rater(name: str) -> bool:
-    """Whether a column, or a path, holds what one rater said."""
+    """Say whether a column, or a path, holds the labels of one rater."""
     return is_rating(name) or name.startswith("ratings.")
 
 
 def _pair_of(inputs: Sequence[str], named: Mapping[str, str], names: Sequence[str]) -> list[str]:
-    """Return the two inputs that ``chosen`` and ``rejected`` are, where those are columns and the inputs are none."""
-    have = {*named.values(), *map(plain, names)}
-    if not have.issuperset(_CHOICE):
+    """Return the two inputs that ``chosen`` and ``rejected`` are: columns have these names, and no input's."""
+    available = {*named.values(), *map(plain, names)}
+    if not available.issuperset(_CHOICE):
         return []
-    pair = [name for name in inputs if name not in have and plain(name) not in have]
-    return pair if len(pair) == len(_CHOICE) else []
+    pair = [name for name in inputs if name not in available and plain(name) not in available]
+    if len(pair) != len(_CHOICE):
+        return []
+    return pair
 
 
 def _check_named(
-    named: Mapping[str, str], wanted: Sequence[str], items: Sequence[Row], names: Sequence[str], path: str
+    named: Mapping[str, str], roles: Sequence[str], items: Sequence[Row], names: Sequence[str], path: str
 ) -> None:
     """Refuse columns that the user names for nothing of the judge, and those that no row has."""
-    for column, name in named.items():
-        of_rater = name == "rater" or is_rating(name)
-        hint = choices(column, names) if name in wanted or of_rater else choices(name, wanted)
-        if name not in wanted and not of_rater:
-            raise UsageError(f"--column {column}={name}: {name!r} is nothing of this judge", hint=hint)
+    for column, role in named.items():
+        if role not in roles and role != "rater" and not is_rating(role):
+            message = f"--column {column}={role}: {role!r} is nothing of this judge"
+            raise UsageError(message, hint=choices(role, roles))
         if not any(has_column(item, column) for item in items):
+            hint = choices(column, names)
             raise GoldError("no row has this column", path=path, field=column, hint=hint)
 
 
 def _no_clear_columns(
     unclear: Sequence[str], columns: Mapping[str, str], names: Sequence[str], path: str
 ) -> GoldError:
-    """Return the error for fields of which no column is called so."""
-    missing = " ".join(f"--column COLUMN={name}" for name in unclear)
-    others = ", ".join(name for name in names if name not in columns) or "no others"
-    hint = f"say which: {missing}; there are {others}"
+    """Return the error for roles that no column's name fits."""
+    options = " ".join(f"--column COLUMN={role}" for role in unclear)
+    free_columns = ", ".join(name for name in names if name not in columns) or "no others"
+    hint = f"say which: {options}; there are {free_columns}"
     if "label" in unclear and {*columns.values(), *map(plain, names)}.issuperset(_CHOICE):
         hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
     return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=path, hint=hint)
@@ -187,9 +196,12 @@ def scale_of(labels: Sequence[str]) -> str:
         return ""
     numbers = [float(label.replace(",", ".")) for label in labels]
     low, high = min(numbers), max(numbers)
+    are_whole = all(number.is_integer() for number in numbers)
     if low < 0:
-        return f"{low:g}-{high:g}" if all(number.is_integer() for number in numbers) else f"{low}-{high}"
-    if not all(number.is_integer() for number in numbers):
+        if are_whole:
+            return f"{low:g}-{high:g}"
+        return f"{low}-{high}"
+    if not are_whole:
         if high <= 1:
             return "0.0-1.0"
         return f"{_low_end(low):.1f}-{_high_end(low, high):.1f}"
@@ -203,8 +215,13 @@ def _low_end(low: float) -> float:
 
 def _high_end(low: float, high: float) -> float:
     """Return where a scale ends that has these lowest and highest values: at the next usual end."""
-    ends = (3, 5, 7, 10, 100) if low >= 1 else (2, 3, 4, 5, 7, 10, 100)
-    return next((float(end) for end in ends if end >= high), high)
+    usual_ends = (3, 5, 7, 10, 100)
+    if low < 1:
+        usual_ends = (2, 3, 4, 5, 7, 10, 100)
+    for end in usual_ends:
+        if end >= high:
+            return float(end)
+    return high
 
 
 def sides_by_number(labels: Sequence[str], inputs: Sequence[str]) -> list[str]:
@@ -212,22 +229,26 @@ def sides_by_number(labels: Sequence[str], inputs: Sequence[str]) -> list[str]:
     if not labels or not set(labels) <= {"0", "1", "2"}:
         return []
     for first, second in pairwise(inputs):
-        if any(_differ_by(first, second, one, other) for one, other in _SIDE_WORDS.items()):
-            return [first, second]
+        for first_word, second_word in _SIDE_WORDS.items():
+            if _differ_by(first, second, first_word, second_word):
+                return [first, second]
     return []
 
 
-def _differ_by(first: str, second: str, one: str, other: str) -> bool:
-    """Whether two names are the same but for a word: ``answer_a`` and ``answer_b``."""
-    parts, others = first.casefold().split("_"), second.casefold().split("_")
-    differing = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
-    if len(parts) == len(others) and differing == [(one, other)]:
-        return True
-    return plain(first).removesuffix(one) == plain(second).removesuffix(other) != plain(first)
+def _differ_by(first: str, second: str, first_word: str, second_word: str) -> bool:
+    """Say whether two names are the same but for a word: ``answer_a`` and ``answer_b``."""
+    first_parts = first.casefold().split("_")
+    second_parts = second.casefold().split("_")
+    if len(first_parts) == len(second_parts):
+        differing = [pair for pair in zip(first_parts, second_parts, strict=True) if pair[0] != pair[1]]
+        if differing == [(first_word, second_word)]:
+            return True
+    stem = plain(first).removesuffix(first_word)
+    return stem != plain(first) and stem == plain(second).removesuffix(second_word)
 
 
 def sides(shape: Shape, pair: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
-    """Return what labels of a file say of a pair: its inputs' names, A and B, or both; ``named`` goes before."""
+    """Return label -> ``first``, ``second`` or ``tie`` for the labels of a file, without those in ``named``."""
     named_labels = {*map(str.casefold, named), "first", "second", "tie"}
     meanings: dict[str, str] = {}
     unread: list[str] = []

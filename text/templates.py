@@ -70,7 +70,7 @@ class Template:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        """What a variable looks like."""
+        """The pattern of a variable: double braces where the prompt has any, else single ones."""
         has_double = any(_DOUBLE.search(message.text) for message in self.messages)
         return _DOUBLE if has_double else _SINGLE
 
