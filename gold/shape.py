@@ -215,7 +215,7 @@ def _low_end(low: float) -> float:
 
 def _high_end(low: float, high: float) -> float:
     """Return where a scale ends that has these lowest and highest values: at the next usual end."""
-    usual_ends = (3, 5, 7, 10, 100)
+    usual_ends: tuple[int, ...] = (3, 5, 7, 10, 100)
     if low < 1:
         usual_ends = (2, 3, 4, 5, 7, 10, 100)
     for end in usual_ends:
