@@ -14,7 +14,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import UsageError
-from jurist.keeping.card import ModelCard, described
+from jurist.keeping.card_parts import ModelCard, described
 
 SECRET = "gateway-secret-0123456789"
 OPENAI = openai_reply(prompt_tokens=1000, completion_tokens=100, total_tokens=1100)

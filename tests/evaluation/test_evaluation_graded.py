@@ -11,6 +11,7 @@ from jurist.evaluation.scale import choosable
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
 from jurist.evaluation.units import encode
+from jurist.keeping.card_parts import ScoreCard
 from jurist.report.scores import metric_cell
 
 FIVE, UNIT = Scores(1, 5, whole=True), Scores(0.0, 1.0)
@@ -130,7 +131,7 @@ def test_a_constant_answer_has_no_interval_where_its_value_cannot_vary() -> None
     units = encode(FIVE, rows)
     kappa = score_constant(units, FIVE.metrics["quadratic_kappa"])
     assert (kappa.value, kappa.interval.low, kappa.interval.high) == (0.0, 0.0, 0.0)
-    assert metric_cell(kappa.to_json()) == "0.000"
+    assert metric_cell(ScoreCard.model_validate(kappa.to_json())) == "0.000"
     error = score_constant(units, FIVE.metrics["mae"])
     assert error.interval.low < error.value < error.interval.high
     alike = encode(
