@@ -15,7 +15,7 @@ from ..errors import CheckpointError, GoldError, JuristError, StoppedError, Usag
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
-from ..jobs.estimate import Estimate, ask_of, embedding, free
+from ..jobs.estimate import Estimate, ask_of, embedding, free, redraw_calls
 from ..jobs.sharing import label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
@@ -260,7 +260,8 @@ def foreseen(
         number = len(plan.canary) * least, len(plan.canary) * most
         parts.append(ask_of("canary", loaded.asker(), loaded.models, plan.canary, number))
         what += f" and a canary of {len(plan.canary)}"
-    seen = Estimate(what=what, asks=tuple(parts), budget=budget)
+    redraws = redraw_calls(loaded, plan.to_ask)
+    seen = Estimate(what=what, asks=tuple(parts), budget=budget, redraws=redraws)
     agree(seen, {}, yes=yes, spent=plan.spent.calls, notes=notes)
     return seen
 

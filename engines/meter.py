@@ -67,7 +67,7 @@ class Meter:
         self.may_fail = (
             False  # whether requests can fail, so that spare ones are kept back with those answers
         )
-        self._failed = 0  # requests that brought no answer
+        self._failed = 0  # requests that brought no answer, or none that could be read
         self.phase, self._prior, self.replays = 0, dict[int, Amount](), 0
         self._sent, self._warm = 0, 0.0
         self.signal: int | None = None
@@ -171,6 +171,11 @@ class Meter:
         with self._lock:
             self._replayed(phase, Amount(calls=calls))
             self.calls += calls
+            self._failed += calls
+
+    def count_unusable(self, calls: int) -> None:
+        """Take note of answers that could not be read and are asked for again: spare requests are kept for them too."""
+        with self._lock:
             self._failed += calls
 
     def _replayed(self, phase: int, prior: Amount) -> None:

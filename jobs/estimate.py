@@ -2,7 +2,7 @@
 
 What a call takes is measured on a few prompts that the program renders and the offline engine answers. Models that are
 known to reason are expected to write some hidden tokens more. After the first replies the forecast is made anew from
-what they took. Retries after failures are not in it.
+what they took. Retries after failures are not in it, and redraws of replies that cannot be read are said apart.
 """
 
 import math
@@ -172,6 +172,7 @@ class Estimate:
     budget: Budget = field(default_factory=Budget)  # limits, which bound the upper ends
     needed: int = 0  # the --max-calls that is enough to end with a result; 0 if any number will do
     spare: int = 0  # those of them that are for requests that fail
+    redraws: int = 0  # further calls at the most, where no reply can be read and each is drawn once more
 
     @property
     def calls(self) -> Span:
@@ -267,6 +268,8 @@ class Estimate:
         if self.needed:
             spare = f", of which {self.spare} are spare for requests that fail" if self.spare else ""
             details.append(f"set --max-calls to at least {self.needed}{spare}")
+        if self.redraws:
+            details.append(f"at most {self.redraws} more for replies that cannot be read")
         detail = f" ({', '.join(details)})" if details else ""
         expected = whole.expected
         if whole.tokens is None or expected.tokens is None:
@@ -300,6 +303,7 @@ class Estimate:
             "unpriced": plain(self.unpriced()),
             "needed": self.needed,
             "spare": self.spare,
+            "redraws": self.redraws,
         }
 
     def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
@@ -375,6 +379,13 @@ def ask_of(
     # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.
     expected = (calls.least + number[1] * asker.judge.calls) / 2
     return Ask(role=role, models=tuple(models), calls=calls, size=size, who=who, expected=expected)
+
+
+def redraw_calls(judge: LoadedJudge, rows: int) -> int:
+    """Return the calls at the most by which replies that cannot be read are drawn once more."""
+    if all(map(free, judge.models)) or judge.judge.role != "judge":
+        return 0
+    return rows * judge.redraws * judge.judge.calls
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:

@@ -1,7 +1,7 @@
 """An experiment: several judges on the same gold rows that none was compiled on, and every paid answer kept."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..programs.verdicts import FIRST, OnVerdict, Verdict, with_readable_adapter
-from .estimate import Ask, Estimate, Span, ask_of, embedding
+from .estimate import Ask, Estimate, Span, ask_of, embedding, redraw_calls
 from .references import References, references_beside
 from .sealed_rows import Look, look_at, unseen
 
@@ -139,15 +139,17 @@ class Experiment:
     def foresee(self) -> Estimate:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
         asks = []
+        redraws = 0
         for name, contender in zip(self.roles, self.contenders, strict=True):
             questions = self.questions(contender)
             if isinstance(contender, LoadedJudge):
                 asker = contender.asker()
                 asks.append(ask_of(name, asker, contender.models, self.cases, (questions, questions)))
                 asks += embedding(name, asker, len(self.cases), self.cases)
+                redraws += redraw_calls(contender, len(self.cases) * self.repeats)
             else:
                 asks.append(Ask(role=name, models=tuple(contender.models), calls=Span(questions, questions)))
-        return Estimate(what=self.size, asks=tuple(asks), budget=self.budget)
+        return Estimate(what=self.size, asks=tuple(asks), budget=self.budget, redraws=redraws)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender about every row, as often as there are repeats."""
@@ -162,7 +164,7 @@ class Experiment:
             contenders.append(contender.paid_by(job.contexts[name]))
         # What cannot be asked at all, or not read, is said before all the rows of another contender are paid.
         first_verdicts = [
-            contender.verdicts(self.cases[:1], on_verdict=on_verdict) for contender in contenders
+            _in_trial(contender).verdicts(self.cases[:1], on_verdict=on_verdict) for contender in contenders
         ]
         readable = []
         for contender, verdicts in zip(contenders, first_verdicts, strict=True):
@@ -183,11 +185,13 @@ class Experiment:
             if judge is not contender:  # the verdict of the first case is of the other prompt format
                 verdicts = []
             cases = self.cases[len(verdicts) : FIRST]
-            verdicts = [*verdicts, *judge.verdicts(cases, on_verdict=on_verdict)]
+            trial = replace(judge, redraws=0)
+            verdicts = [*verdicts, *trial.verdicts(cases, on_verdict=on_verdict)]
             return verdicts
 
         judge, why = with_readable_adapter((contender, contender.with_adapter("json")), ask)
-        return _Begun(judge, verdicts, why)
+        final = judge.asker().draw_unread_again(self.cases[:FIRST], verdicts)
+        return _Begun(judge, final, why)
 
     def _answers(self, name: str, begun: "_Begun", on_verdict: OnVerdict) -> "Answers":
         cases, contender = self.cases, begun.contender
@@ -239,6 +243,13 @@ class _Begun:
     contender: Contender
     verdicts: list[Verdict]
     other_adapter: str = ""  # why it is asked in another prompt format, in words
+
+
+def _in_trial(contender: Contender) -> Contender:
+    """Return a contender whose replies are drawn once, as long as it is not known whether they can be read."""
+    if isinstance(contender, LoadedJudge) and contender.finds_adapter:
+        return replace(contender, redraws=0)
+    return contender
 
 
 def _option_that_sets(setting: str, judges: Sequence[Judge]) -> str:

@@ -16,7 +16,7 @@ from ..engines.models import Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..evaluation.votes import Probabilities, Sampling, Stopping
-from ..programs.asking import Asker
+from ..programs.asking import DEFAULT_REDRAWS, Asker
 from ..programs.judge import Judge
 from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
@@ -100,7 +100,7 @@ class LoadedJudge(Prompt):
     context: CallContext
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
     verifier: Model | None = None
-    redraws: int = 1
+    redraws: int = DEFAULT_REDRAWS
     stopping: Stopping = "settled"
     probabilities: Probabilities = "votes"
     reach: Reach = reached

@@ -17,7 +17,7 @@ from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested
 from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
-from ..programs.asking import Asker
+from ..programs.asking import DEFAULT_REDRAWS, Asker
 from ..programs.judge import Judge
 from ..programs.verdicts import FIRST, Verdict, with_readable_adapter
 from ..text.templates import CHAT
@@ -108,6 +108,8 @@ class Job(SearchOptions):
             sampling=self.sampling_under(setting),
             adapter=setting.form or self.basic_adapter,
             concurrency=self.concurrency,
+            # What is selected and proven is what `run` will do: a reply that cannot be read is drawn once more.
+            redraws=DEFAULT_REDRAWS if self.judge.role == "judge" else 0,
             probabilities="tokens",
             apart=self._groups,
         )
@@ -303,13 +305,22 @@ def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:
     cases = job.dev[:FIRST]
     json_job = replace(job, adapter="json")
     json_board = Board(json_job.judge, json_job.asker, json_job.context)
+    verdicts: list[Verdict] = []
+
+    def asker_of(trial: tuple[Job, Board]) -> Asker:
+        trial_job, trial_board = trial
+        return trial_job.asker(trial_job.judge.basic(), trial_board.basic.setting.asking)
 
     def ask(trial: tuple[Job, Board]) -> list[Verdict]:
-        _, trial_board = trial
-        trial_board.score(trial_board.basic, cases)
-        return trial_board.verdicts(trial_board.basic, cases)
+        nonlocal verdicts
+        verdicts = replace(asker_of(trial), redraws=0).ask_all(cases)
+        return verdicts
 
     readable, reason = with_readable_adapter([(job, board), (json_job, json_board)], ask)
+    _, readable_board = readable
+    final_verdicts = asker_of(readable).draw_unread_again(cases, verdicts)
+    for case, verdict in zip(cases, final_verdicts, strict=True):
+        readable_board.record(readable_board.basic, case, verdict)
     if reason:
         job.note(reason)
     return readable

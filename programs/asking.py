@@ -40,6 +40,8 @@ _BUGS = (
     ValueError,
 )
 """What a user's own program may raise; what models and limits raise is none of these."""
+DEFAULT_REDRAWS = 1
+"""How often a case is drawn once more, at most, where a reply cannot be read: in a run, a search and a proof alike."""
 _PENDING = Reading(values=())
 """A sample whose answer comes with a later batch."""
 _AHEAD = 2_000  # cases that are embedded before the first of them is asked about, at most
@@ -168,15 +170,35 @@ class Asker:
             redrawn += 1
             if not reading.values:  # the reply said a field twice
                 contradictions += reading.duplicated
-            counted = Spend(redrawn=1)
-            if draw.spend is not None:
-                draw.spend.add(counted)
-            if self._context is not None:
-                self._context.ledger.add(self.judge.role, counted)
+            self._count_redraw(draw.spend)
             reading = again
         if not redrawn:
             return reading
         return replace(reading, redrawn=redrawn, duplicated=reading.duplicated + contradictions)
+
+    def draw_unread_again(self, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """Return the verdicts of cases that were asked without redraws, those that cannot be read drawn again."""
+        final = list(verdicts)
+        places = [place for place, verdict in enumerate(verdicts) if verdict.error_kind == UNREADABLE]
+        if not places or not self.redraws:
+            return final
+        asker = replace(self, redraws=self.redraws - 1)
+        for place, second in zip(places, asker.ask_all([cases[place] for place in places]), strict=True):
+            usage = Spend(redrawn=1)
+            self._count_redraw(None)
+            usage.add(verdicts[place].usage)
+            usage.add(second.usage)
+            final[place] = replace(second, usage=usage, redrawn=second.redrawn + 1)
+        return final
+
+    def _count_redraw(self, case_spend: Spend | None) -> None:
+        """Count a sample that is drawn once more, as its reply could not be read."""
+        counted = Spend(redrawn=1)
+        if case_spend is not None:
+            case_spend.add(counted)
+        if self._context is not None:
+            self._context.ledger.add(self.judge.role, counted)
+            self._context.meter.count_unusable(self.judge.calls)
 
     async def _draw_sample(self, case: Case, draw: Draw, gathered: Gathered) -> Reading | None:
         """Return one sample, ``None`` if its answer comes with a later batch. The second of a draw is another draw."""

@@ -55,14 +55,29 @@ def test_an_evaluation_asks_for_json_where_chat_cannot_be_read_and_pays_for_eigh
     ask = ("evaluate", "fect:basic", "--gold", "gold.jsonl", "--json", "--model", "openai/x")
     ask = (*ask, "--api-base", server.url)
     found = cli(*ask).json
-    assert (server.count, found["counts"]["units"]["answered"]) == (2 * 8 + found["cases"], found["cases"])
+    assert (server.count, found["counts"]["units"]["answered"]) == (8 + found["cases"], found["cases"])
     assert "8 of the first 8 replies to chat prompts cannot be read" in found["warnings"][0]
     given = cli(*ask, "--adapter", "chat", "--fresh")
     assert (given.code, given.json["counts"]["units"]["answered"]) == (3, 0)
     hopeless = serve(lambda messages: "It depends.")
     done = cli(*ask[:-1], hopeless.url)
-    assert (done.code, hopeless.count) == (1, 2 * 16)  # each reply that cannot be read is drawn once more
+    assert (done.code, hopeless.count) == (1, 16)  # no reply is drawn again before its form is found
     assert "try a larger --model" in done.err
+
+
+def test_the_few_unreadable_of_the_first_replies_are_drawn_again_once_the_form_is_found(
+    serve: Callable[..., Any],
+) -> None:
+    server = serve(improving, faults=lambda index, body: "garbage" if index in (2, 5) else None)
+    ask = ("evaluate", "fect:basic", "--gold", "gold.jsonl", "--json", "--model", "openai/x", "--yes")
+    found = cli(*ask, "--api-base", server.url).json
+    assert (server.count, found["counts"]["units"]["answered"]) == (found["cases"] + 2, found["cases"])
+    server = serve(improving, faults=lambda index, body: "garbage" if index in (2, 5) else None)
+    assert compiled(server).code == 0
+    spend = json.loads(Path("compiled/fect/1/card.json").read_text())["spend"]
+    assert spend["calls"] == server.count
+    bodies = [hit.body for hit in server.hits]
+    assert [bodies.count(hit.body) for hit in server.hits if hit.fault] == [2, 2]
 
 
 def test_a_run_stops_at_eight_replies_that_cannot_be_read_and_goes_on_where_the_form_is_given(
