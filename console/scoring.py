@@ -27,7 +27,7 @@ from ..engines.models import Model
 from ..evaluation.paired import wide
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
-from ..jobs.cascading import with_models
+from ..jobs.cascading import Cascade, with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening, suite
 from ..keeping.artifact_card import Artifact
@@ -39,6 +39,7 @@ from ..keeping.paying import PaidJob
 from ..keeping.records import RobustnessRecord
 from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
+from ..report.document import Tone
 from ..report.scores import (
     OFFLINE,
     ceiling_card,
@@ -50,7 +51,7 @@ from ..report.scores import (
     spend_in,
     spend_line,
 )
-from ..report.table import table
+from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
 from .inputs import gold_of, judge_of, models_of, store_of, store_option, verifier_model
@@ -67,46 +68,63 @@ class _Scoring(Terminal):
         self.rises: bool | None = None  # whether more of the first judge's metric is better
         self.line = ""  # the human ceiling, in words
         self.artifact: Artifact | None = None  # the one that was attacked
-        self._scoring, self._compares = options, compares
+        self._scoring = options
+        self._compares = compares
 
     def note(self, *notes: str) -> None:
-        """Leave it to :meth:`asking`, which says it below the estimate."""
+        """Say nothing yet: :meth:`asking` says the notes below the estimate."""
 
     def notes(self, work: Experiment) -> Sequence[str]:
-        """Return what a user should know before it is asked, and what the gold can show at all."""
-        notes = list(dict.fromkeys(contender.note for contender in work.contenders if contender.note))
+        """Return remarks on the judges, and on the smallest differences that the gold can show."""
+        notes: list[str] = []
+        for contender in work.contenders:
+            if contender.note and contender.note not in notes:
+                notes.append(contender.note)
         if isinstance(work, Hardening):
             return notes
-        many, groups = len(work.contenders), len({case.group for case in work.cases})
-        # of repeats, no unit is simply right or wrong
-        tests = many - 1 if self._compares and work.repeats == 1 else 0
-        limits = [wide(groups)] if many == 1 else work.look.limits(work.cases, work.scored.comparison, tests)
-        return [line for line in (*notes, work.look.words, *limits) if line]
+        if work.look.words:
+            notes.append(work.look.words)
+        if len(work.contenders) == 1:
+            limits: Sequence[str] = [wide(len({case.group for case in work.cases}))]
+        else:
+            # Of repeated answers, no unit is simply right or wrong, and nothing is tested.
+            is_tested = self._compares and work.repeats == 1
+            tests = len(work.contenders) - 1 if is_tested else 0
+            limits = work.look.limits(work.cases, work.scored.comparison, tests)
+        return notes + [limit for limit in limits if limit]
 
     def keep(self, job: PaidJob, work: Experiment, result: Any, answers: Sequence[Answers]) -> None:
-        """Write what ``--output`` asks for, with what is said beside the result."""
+        """Write the file of ``--output``: the result, its forecast, and the human ceiling of a comparison."""
         self.data = {**result.to_json(), "forecast": self.forecast}
         if isinstance(work, Hardening):
-            self.data["spend"], self.artifact = job.spend(), work.judge.artifact
+            self.data["spend"] = job.spend()
+            self.artifact = work.judge.artifact
         if self._compares:
-            ceiling = ceiling_of(work.gold, only=rated_in_test(work.gold, {case.id for case in work.cases}))
+            rated = rated_in_test(work.gold, {case.id for case in work.cases})
+            ceiling = ceiling_of(work.gold, only=rated)
             self.line = ceiling_line(ceiling)
-            self.data["ceiling"] = ceiling and ceiling_card(ceiling)
+            self.data["ceiling"] = None if ceiling is None else ceiling_card(ceiling)
         metric = answers[0].judge.judge.comparison.metrics.get(self.data.get("metric", ""))
-        self.rises = metric.higher_is_better if metric else None
+        self.rises = None if metric is None else metric.higher_is_better
         write_json(self.data, self._scoring.output)
 
 
 def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
-    """Return what every one of these functions of Python takes alike."""
-    names = ("gold", "samples", "threshold", "concurrency", *JUDGE_OPTIONS, "adapter")
-    return {
-        **{name: getattr(options, name) for name in names},
+    """Return the arguments that all functions of :mod:`jurist.api` take alike."""
+    arguments: dict[str, Any] = {
+        "gold": options.gold,
+        "samples": options.samples,
+        "threshold": options.threshold,
+        "concurrency": options.concurrency,
+        "adapter": options.adapter,
         "verifier": verifier_model(options, options.timeout, options.seed),
         "redraws": options.redraw,
         "budget": Budget.of(options),
         "surface": terminal,
     }
+    for name in JUDGE_OPTIONS:
+        arguments[name] = getattr(options, name)
+    return arguments
 
 
 def evaluate(options: EvaluateOptions) -> Result:
@@ -115,45 +133,50 @@ def evaluate(options: EvaluateOptions) -> Result:
     model = Model.of(options, name=options.model)
     evaluate_judge(options.judge, model=model, **_asking(options, terminal))
     data = terminal.data
-    detailed = evaluation_parts(data)
-    then = _after(options, data, terminal.rises)
-    card = evaluation_card(data, then=then, whole=options.whole)
-    short = [] if too_few(data) else detailed[:1]
-    return Result(
-        data=data,
-        body=[*(_above(card, detailed) if options.whole else short), card],
-        notes=[card.decision] if too_few(data) else [],
-        code=3 if too_few(data) else 0,
-    )
+    detailed_parts = evaluation_parts(data)
+    next_step = _next_step(options, data, terminal.rises)
+    card = evaluation_card(data, then=next_step, whole=options.whole)
+    if options.whole:
+        parts = _parts_beside(card, detailed_parts)
+    elif too_few(data):
+        parts = []
+    else:
+        parts = list(detailed_parts[:1])
+    if too_few(data):
+        return Result(data=data, body=[*parts, card], notes=[card.decision], code=3)
+    return Result(data=data, body=[*parts, card])
 
 
-def _above(card: VerdictCard, parts: Sequence[Part]) -> list[Part]:
+def _parts_beside(card: VerdictCard, parts: Sequence[Part]) -> list[Part]:
     """Return the parts that the card does not repeat."""
     return [part for part in parts if part not in card.plain]
 
 
-def _after(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None) -> str:
-    """Return the command that is mostly next: compile what is a basic prompt, and gate what is not."""
+def _next_step(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None) -> str:
+    """Return the command that is mostly next: a compilation of a basic prompt, a gate for a compiled judge."""
     if too_few(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
-    judge, same = shlex.quote(options.judge.removesuffix(":basic")), _same(options)
+    judge = shlex.quote(options.judge.removesuffix(":basic"))
+    row_options = _row_and_model_options(options)
     if data["judge"].endswith(":basic"):
-        return f"next: jurist compile {judge} {same}"
-    least = "min" if rises else "max"
-    return f"next: jurist gate {judge} {same} --{least} {data['metric']}=LIMIT"
+        return f"next: jurist compile {judge} {row_options}"
+    limit = "min" if rises else "max"
+    return f"next: jurist gate {judge} {row_options} --{limit} {data['metric']}=LIMIT"
 
 
-def _same(options: EvaluateOptions | GateOptions) -> str:
+def _row_and_model_options(options: EvaluateOptions | GateOptions) -> str:
     """Return the options by which another command reads the same rows, and asks the same model."""
-    model = None if options.model == OFFLINE_MODEL else options.model
-    options_given = [
-        *(("--gold", options.gold), ("--rejects", options.rejects)),
-        *(("--column", "=".join(pair)) for pair in options.columns),
-        *(("--map", "=".join(pair)) for pair in options.labels),
-        *(("--model", model), ("--api-base", options.api_base), ("--api-key-env", options.key_env)),
-        ("--store", options.store),
-    ]
-    return " ".join(f"{name} {shlex.quote(value)}" for name, value in options_given if value)
+    pairs: list[tuple[str, str | None]] = [("--gold", options.gold), ("--rejects", options.rejects)]
+    for column, field in options.columns:
+        pairs.append(("--column", f"{column}={field}"))
+    for label, meaning in options.labels:
+        pairs.append(("--map", f"{label}={meaning}"))
+    if options.model != OFFLINE_MODEL:
+        pairs.append(("--model", options.model))
+    pairs.append(("--api-base", options.api_base))
+    pairs.append(("--api-key-env", options.key_env))
+    pairs.append(("--store", options.store))
+    return " ".join(f"{name} {shlex.quote(value)}" for name, value in pairs if value)
 
 
 def compare(options: CompareOptions) -> Result:
@@ -167,10 +190,12 @@ def compare(options: CompareOptions) -> Result:
         **_asking(options, terminal),
     )
     notes = [terminal.line] if terminal.line else []
-    then = "" if options.whole else "next: --verbose has every metric and test; --output F.json keeps them"
-    card = comparison_card(terminal.data, [] if options.whole else notes, then)
-    detailed = comparison_parts(terminal.data, *notes) if options.whole else []
-    return Result(data=terminal.data, body=[*_above(card, detailed), card])
+    if options.whole:
+        card = comparison_card(terminal.data, [], "")
+        parts = _parts_beside(card, comparison_parts(terminal.data, *notes))
+        return Result(data=terminal.data, body=[*parts, card])
+    next_step = "next: --verbose has every metric and test; --output F.json keeps them"
+    return Result(data=terminal.data, body=[comparison_card(terminal.data, notes, next_step)])
 
 
 def cascade(options: CascadeOptions) -> Result:
@@ -197,42 +222,49 @@ def cascade(options: CascadeOptions) -> Result:
     )
     data = terminal.data
     found = CascadeFound.model_validate(data)
-    parts = cascade_parts(found)
-    gold, ref = shlex.quote(options.gold), cascaded.artifact.ref if cascaded.artifact else ""
-    logs = [name for name in options.judges if name.startswith("recorded:")]
-    then = ""
-    if ref:
-        then = f"next: jurist run {ref} --input new.csv --output judged.jsonl{store_option(options)}"
-    if logs and cascaded.chosen:
-        then = f"{logs[0]} answers no new row: name that judge in its place, and the cascade is kept"
-    elif not cascaded.chosen:
-        then = "next: label more rows, or ask for less: --agree, --risk"
-        if cascaded.opening:
-            then += f"; rows that nobody opened yet tell more than {gold}, whose test was opened before"
-    card = VerdictCard(
-        tone="good" if cascaded.chosen else "open",
-        decision=f"{ref}: {cascaded.words}" if ref else cascaded.words,
-        parts=[
-            *(parts if options.whole else [*parts[:1], cascade_price(found)]),
-            joint_spend_line(data["spends"]),
-            then,
-            OFFLINE if all(judge["model"] == OFFLINE_MODEL for judge in data["judges"]) else "",
-        ],
-    )
+    decision = cascaded.words
+    if cascaded.artifact is not None:
+        decision = f"{cascaded.artifact.ref}: {decision}"
+    parts: list[Table | str] = list(cascade_parts(found))
+    if not options.whole:
+        parts = [*parts[:1], cascade_price(found)]
+    parts.append(joint_spend_line(data["spends"]))
+    parts.append(_step_after_cascade(options, cascaded))
+    if all(judge["model"] == OFFLINE_MODEL for judge in data["judges"]):
+        parts.append(OFFLINE)
+    card = VerdictCard(tone="good" if cascaded.chosen else "open", decision=decision, parts=parts)
     return Result(data=data, body=[card], code=0 if cascaded.chosen else 3)
+
+
+def _step_after_cascade(options: CascadeOptions, cascaded: Cascade) -> str:
+    """Return the next step after a cascade was chosen, or none was; may be empty."""
+    if not cascaded.chosen:
+        step = "next: label more rows, or ask for less: --agree, --risk"
+        if cascaded.opening:
+            gold = shlex.quote(options.gold)
+            step += f"; rows that nobody opened yet tell more than {gold}, whose test was opened before"
+        return step
+    logs = [name for name in options.judges if is_log(name)]
+    if logs:
+        return f"{logs[0]} answers no new row: name that judge in its place, and the cascade is kept"
+    if cascaded.artifact is None:
+        return ""
+    store = store_option(options)
+    return f"next: jurist run {cascaded.artifact.ref} --input new.csv --output judged.jsonl{store}"
 
 
 def gate(options: GateOptions) -> Result:
     """Hold a judge against limits and another version: exit code 3 if it fails, 1 if the rows cannot tell."""
-    terminal, other = _Scoring(options), options.not_worse_than
-    if other is not None and other.startswith(("@", ":")):
-        other = options.judge.partition("@")[0].removesuffix(":basic") + other
+    terminal = _Scoring(options)
+    rival = options.not_worse_than
+    if rival is not None and rival.startswith(("@", ":")):
+        rival = options.judge.partition("@")[0].removesuffix(":basic") + rival
     gated = gate_judge(
         options.judge,
         model=Model.of(options, name=options.model),
         minimum=options.minimum,
         maximum=options.maximum,
-        not_worse_than=other,
+        not_worse_than=rival,
         margin=options.margin,
         sure=options.sure,
         max_unusable=options.max_unusable,
@@ -242,30 +274,39 @@ def gate(options: GateOptions) -> Result:
     )
     rows = []
     for check in gated.checks:
-        mark = "pass" if check.passed else "?" if check.undecided else "FAIL"
+        mark = "FAIL"
+        if check.passed:
+            mark = "pass"
+        elif check.undecided:
+            mark = "?"
         rows.append([mark, check.name, check.words])
-    code = 0
+    tone: Tone = "bad"
+    code = 3
+    if gated.passed:
+        tone = "good"
+        code = 0
+    elif gated.undecided:
+        tone = "open"
+        code = 1
+    parts: list[Table | str] = [
+        table("", ["", "check", "found"], rows),
+        rows_words(terminal.data["comparison"]),
+    ]
     if not gated.passed:
-        code = 1 if gated.undecided else 3
-    then = f"next: jurist evaluate {shlex.quote(options.judge)} {_same(options)} --verbose"
-    card = VerdictCard(
-        tone="good" if gated.passed else "open" if gated.undecided else "bad",
-        decision=gated.decision,
-        parts=[
-            table("", ["", "check", "found"], rows),
-            rows_words(terminal.data["comparison"]),
-            "" if gated.passed else f"{then} (what it gets wrong)",
-            OFFLINE if all(one.model == OFFLINE_MODEL for one in gated.comparison.contenders) else "",
-        ],
-    )
-    detailed = comparison_parts(terminal.data["comparison"]) if options.whole else []
-    return Result(data=terminal.data, body=[*detailed, card], code=code)
+        row_options = _row_and_model_options(options)
+        command = f"jurist evaluate {shlex.quote(options.judge)} {row_options} --verbose"
+        parts.append(f"next: {command} (what it gets wrong)")
+    if all(contender.model == OFFLINE_MODEL for contender in gated.comparison.contenders):
+        parts.append(OFFLINE)
+    card = VerdictCard(tone=tone, decision=gated.decision, parts=parts)
+    detailed_parts = comparison_parts(terminal.data["comparison"]) if options.whole else []
+    return Result(data=terminal.data, body=[*detailed_parts, card], code=code)
 
 
 def harden(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     terminal = _Scoring(options)
-    held = harden_judge(
+    hardened = harden_judge(
         options.judge,
         only=options.only,
         cases=options.cases,
@@ -273,20 +314,27 @@ def harden(options: HardenOptions) -> Result:
         model=Model.of(options, name=options.model),
         **_asking(options, terminal),
     )
-    kept, worst = terminal.artifact, held.worst
-    measured = RobustnessRecord.model_validate(held.to_json())
-    if kept is None:
-        remark(f"{held.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
+    if terminal.artifact is None:
+        remark(
+            f"{hardened.judge} is no artifact, so that the figures are kept nowhere; --output F writes them"
+        )
     else:
-        remark(f"kept beside the card of {kept.ref}")
-    finds = next(attack.finds for attack in suite() if attack.name == worst.name)
-    moved = f"; a judge that it moves {finds}" if worst.flips.flipped and finds else ""
+        remark(f"kept beside the card of {terminal.artifact.ref}")
+
+    worst = hardened.worst
+    worst_words = f"worst: {worst.words}"
+    for attack in suite():
+        if attack.name == worst.name and worst.flips.flipped and attack.finds:
+            worst_words += f"; a judge that it moves {attack.finds}"
+    control = hardened.found[0]
+    record = RobustnessRecord.model_validate(hardened.to_json())
     body: list[Part] = [
-        robustness_table(measured, f"{held.judge}, {robustness_about(measured)}"),
-        f"worst: {worst.words}{moved}; the control, which is no attack: {held.found[0].words}",
+        robustness_table(record, f"{hardened.judge}, {robustness_about(record)}"),
+        f"{worst_words}; the control, which is no attack: {control.words}",
         spend_line(spend_in(terminal.data["spend"])),
-        *([OFFLINE] if held.model == "offline" else []),
     ]
+    if hardened.model == OFFLINE_MODEL:
+        body.append(OFFLINE)
     return Result(data=terminal.data, body=body)
 
 
@@ -304,9 +352,11 @@ class _Below(Terminal):
 def three(options: DetectorOptions) -> Result:
     """Return CogniBench's Table 3."""
     gold = gold_of(options.gold, COGNIBENCH, options)
-    names = options.detectors or _DETECTORS
+    contenders: list[Contender] = []
+    for name in options.detectors or _DETECTORS:
+        contenders += _detector_contenders(options, name, gold)
     work = Detectors(
-        contenders=tuple(contender for name in names for contender in _contenders(options, name, gold)),
+        contenders=tuple(contenders),
         gold=gold,
         strictness=options.strictness or STRICTNESS,
         budget=Budget.of(options),
@@ -314,26 +364,30 @@ def three(options: DetectorOptions) -> Result:
     )
     terminal = _Below(options)
     with terminal.asking(work, "asking") as (job, step):
-        made = work.detection(job, step)
-        data = {**made.to_json(), "forecast": terminal.forecast, "spent": job.spend()}
+        detection = work.detection(job, step)
+        data = {**detection.to_json(), "forecast": terminal.forecast, "spent": job.spend()}
         write_json(data, options.output)
-    warnings = dict.fromkeys(text for test in made.tests for text in test.warnings)
-    body: list[Part] = [
-        *made.sheets(),
-        *made.notes,
-        *(test.words for test in made.tests),
-        *(f"warning: {warning}" for warning in warnings),
-        spend_line(spend_in(data["spent"])),
-        *([OFFLINE] if all(line.model == "offline" for line in made.lines) else []),
-    ]
+
+    body: list[Part] = [*detection.sheets(), *detection.notes]
+    warnings: list[str] = []
+    for test in detection.tests:
+        body.append(test.words)
+        for warning in test.warnings:
+            if warning not in warnings:
+                warnings.append(warning)
+    body += [f"warning: {warning}" for warning in warnings]
+    body.append(spend_line(spend_in(data["spent"])))
+    if all(line.model == OFFLINE_MODEL for line in detection.lines):
+        body.append(OFFLINE)
     return Result(data=data, body=body)
 
 
-def _contenders(options: DetectorOptions, reference: str, gold: Gold) -> Sequence[Contender]:
+def _detector_contenders(options: DetectorOptions, reference: str, gold: Gold) -> Sequence[Contender]:
     """Return a detector with each model, or the verdicts of a log; strictness goes to those that have it."""
     if is_log(reference):
         return [recorded_detector(reference, gold)]
-    store, model = store_of(options), options.names[0]
+    store = store_of(options)
+    model = options.names[0]
     judge = judge_of(reference, options, store, model, strictness=None)
     if "strictness" in judge.judge.options:
         judge = judge_of(reference, options, store, model, strictness=options.strictness or STRICTNESS)
