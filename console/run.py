@@ -102,8 +102,9 @@ def _on_ray(
         "--output -": options.output == "-",
         "--canary": options.canary,
     }
-    if name := next((name for name, is_given in wrong.items() if is_given), ""):
-        raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
+    for name, is_given in wrong.items():
+        if is_given:
+            raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
     output = Path(options.output)
     with (
         claimed(output, [options.input], going_on=options.resume, rival=checkpoint_of(output)),
@@ -179,7 +180,11 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
         if limit is not None and limit < shard.of:
             problem = f"--{name} {limit} is less than one for each of {shard.of} workers"
             raise UsageError(problem, hint=f"allow {shard.of} or more, or name fewer --workers")
-        return None if limit is None else limit // shard.of + (shard.number <= limit % shard.of)
+        if limit is None:
+            return None
+        # The first shards take one more each where the limit cannot be shared out evenly.
+        takes_one_more = shard.number <= limit % shard.of
+        return limit // shard.of + int(takes_one_more)
 
     output = Path(options.output)
     return replace(
@@ -214,11 +219,15 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
                 "its scores do not hold for that"
             )
     remark(loaded.note)
-    named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
+    columns: tuple[str, ...] | None = tuple(name.strip() for name in options.keep.split(",") if name.strip())
+    if columns == ("all",):
+        columns = None
+    elif columns == ("none",):
+        columns = ()
     settings = RunSettings(
         budget=Budget.of(options),
         rejects=None if options.rejects is None else Path(options.rejects),
-        keep=None if named == ("all",) else () if named == ("none",) else named,
+        keep=columns,
     )
     if isinstance(options, RunOptions):
         shard = Shard(*options.shard) if options.shard else WHOLE
@@ -261,28 +270,30 @@ def foreseen(
         parts.append(ask_of("canary", loaded.asker(), loaded.models, plan.canary, number))
         what += f" and a canary of {len(plan.canary)}"
     redraws = redraw_calls(loaded, plan.to_ask)
-    seen = Estimate(what=what, asks=tuple(parts), budget=budget, redraws=redraws)
-    agree(seen, {}, yes=yes, spent=plan.spent.calls, notes=notes)
-    return seen
+    estimate = Estimate(what=what, asks=tuple(parts), budget=budget, redraws=redraws)
+    agree(estimate, {}, yes=yes, spent=plan.spent.calls, notes=notes)
+    return estimate
 
 
 def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
-    """Return the exit code, and why it is not 0."""
+    """Return the exit code, and the lines that say why it is not 0."""
     if summary.stopped:
-        why = summary.stopped if summary.signal else f"stopped: {summary.stopped}"
-        left = "the input was not read to its end" if summary.unread else f"{summary.left} rows are left"
-        again = (
-            "start again with a new --output for them" if options.output == "-" else "--resume judges them"
-        )
-        return 128 + summary.signal if summary.signal else 1, [f"{why}; {left}, {again}"]
+        reason = summary.stopped if summary.signal else f"stopped: {summary.stopped}"
+        remaining = "the input was not read to its end" if summary.unread else f"{summary.left} rows are left"
+        next_step = "--resume judges them"
+        if options.output == "-":
+            next_step = "start again with a new --output for them"
+        code = 128 + summary.signal if summary.signal else 1
+        return code, [f"{reason}; {remaining}, {next_step}"]
     if summary.unusable <= options.max_unusable:
         return 0, []
-    failed = summary.verdicts.get("failed", 0) > 0 and options.output != "-"
-    share, allowed = f"{summary.unusable:.1%}", f"{options.max_unusable:.1%}"
-    return 3, [
-        f"{share} of the rows have no usable verdict; {allowed} are allowed (--max-unusable)"
-        + ("; jurist run --resume asks the failed ones again" if failed else "")
-    ]
+    line = (
+        f"{summary.unusable:.1%} of the rows have no usable verdict; {options.max_unusable:.1%} are allowed "
+        "(--max-unusable)"
+    )
+    if summary.verdicts.get("failed", 0) > 0 and options.output != "-":
+        line += "; jurist run --resume asks the failed ones again"
+    return 3, [line]
 
 
 def in_brackets(counts: Mapping[str, int]) -> str:
@@ -293,35 +304,46 @@ def in_brackets(counts: Mapping[str, int]) -> str:
 
 
 def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Result:
-    """Return what is said of a run that has ended."""
-    counts, spend = summary.to_json(), summary.spend
+    """Return the result of a run that has ended: its counts, shares of labels and price."""
+    counts = summary.to_json()
     output = Path(options.output)
     shares = label_shares(output, loaded) if output.is_file() and not summary.stopped else ()
-    abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
-    if abstained:
-        abstained += in_brackets(summary.error_kinds_before)
-    parts = (
-        f"{plural(counts['rows'], 'row')} ({counts['resumed']} done before{abstained})",
+
+    resumed_words = f"{counts['resumed']} done before"
+    if counts["abstained_before"]:
+        reasons = in_brackets(summary.error_kinds_before)
+        resumed_words += f", {counts['abstained_before']} of them abstained{reasons}"
+    verdict_words = (
         f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed"
-        + in_brackets(summary.error_kinds),
-        *summary.total_words,
-        *(share.words for share in shares[:1]),
-        *summary.lines,
-        taken_words(spend_in(spend)),
-        *([f"{summary.seconds_per_row:.2f} seconds a row"] if summary.seconds_per_row else []),
     )
-    line, (code, notes) = f"{loaded.name}: " + "; ".join(parts), _ended(options, summary)
+    parts = [
+        f"{plural(counts['rows'], 'row')} ({resumed_words})",
+        verdict_words + in_brackets(summary.error_kinds),
+    ]
+    parts += summary.total_words
+    if shares:
+        parts.append(shares[0].words)
+    parts += summary.lines
+    parts.append(taken_words(spend_in(summary.spend)))
+    if summary.seconds_per_row:
+        parts.append(f"{summary.seconds_per_row:.2f} seconds a row")
+    line = f"{loaded.name}: {'; '.join(parts)}"
+
+    code, notes = _ended(options, summary)
     if options.output == "-":  # standard output has the rows, and nothing else
         return Result(data={}, notes=[line, *notes], code=code)
-    about = {"judge": loaded.name, "output": options.output, "note": loaded.note}
-    shown = {"shares": [asdict(share) for share in shares]} if shares else {}
-    data = {**about, **counts, **shown, "rejects": summary.rejects, "spend": spend}
+    data = {"judge": loaded.name, "output": options.output, "note": loaded.note, **counts}
+    if shares:
+        data["shares"] = [asdict(share) for share in shares]
+    data["rejects"] = summary.rejects
+    data["spend"] = summary.spend
     return Result(data=data, body=[line], notes=notes, code=code)
 
 
 def joined(options: JoinOptions) -> Result:
     """Join the outputs of shards; exit code 3 if one of them is unfinished."""
-    shards, output = [Path(name) for name in options.shards], Path(options.output)
+    shards = [Path(name) for name in options.shards]
+    output = Path(options.output)
     with claimed(output, options.shards, going_on=False):
         rows = join(shards, output)
     unfinished = [str(path) for path in shards if checkpoint_of(path).exists()]
