@@ -1,11 +1,11 @@
 """Tables as text for a terminal or a file, as Markdown and as HTML.
 
-In text no word is ever broken. A table that is too wide has its cells folded at spaces; where that is not enough,
-every row becomes a record of ``column: cell`` lines.
+Text never breaks a word. A table that is too wide gets cells folded at spaces. If it still does not fit, each row
+becomes a record with a line ``column: cell`` for each cell.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from rich.cells import cell_len
@@ -14,109 +14,160 @@ from .table import Column, Table
 
 _GAP = "  "
 _INDENT = "  "
-_COMFORT = 16
-"""Letters that a column of text keeps when it is folded, if it has as many."""
-_TALL = 8
-"""Lines of one cell above which a folded table is harder to read than records."""
+_MIN_WIDTH = 16
+"""A column keeps this many letters when it is folded, if it has as many."""
+_MAX_LINES = 8
+"""A folded table with a taller cell is harder to read than records."""
 _WORD = re.compile(r"\[[^\[\]\s]+, [^\[\]\s]+\]\S*|\S+")
 """An interval such as ``[0.241, 0.354]`` stays together."""
 _MARKUP = re.compile(r"([\\|`*<&]|\](?=\())")
 
 
 def as_text(table: Table, width: int | None = None) -> str:
-    """Return a table as lines, with a line feed at the end."""
-    head = [*folded(table.title, width), ""] if table.title else []
-    widths = _widths(table, width) if table.layout != "records" else None
-    body = _records(table, width) if widths is None else _lines(table, widths)
-    return "\n".join([*(line for line in head if line), *body]) + "\n"
+    """Return a table as lines of at most ``width`` columns, with a line feed at the end."""
+    lines: list[str] = []
+    if table.title:
+        lines.extend(line for line in folded(table.title, width) if line)
+    widths = None if table.layout == "records" else _column_widths(table, width)
+    if widths is None:
+        lines.extend(_record_lines(table, width))
+    else:
+        lines.extend(_table_lines(table, widths))
+    return "\n".join(lines) + "\n"
 
 
 def as_markdown(table: Table) -> str:
-    """Return a table in GitHub's Markdown, its title in bold above it; no cell is taken for markup."""
-    rule = ["---:" if column.kind == "number" else "---" for column in table.columns]
-    lines = [[column.name for column in table.columns], *table.rows]
-    head, *rows = ["| " + " | ".join(map(escape_markdown, line)) + " |" for line in lines]
-    title = [f"**{escape_markdown(table.title)}**", ""] if table.title else []
-    return "\n".join([*title, head, "| " + " | ".join(rule) + " |", *rows, ""])
+    """Return a table in GitHub's Markdown, its title in bold above it; markup in cells is escaped."""
+    lines: list[str] = []
+    if table.title:
+        lines.extend([f"**{escape_markdown(table.title)}**", ""])
+    lines.append(_markdown_row([escape_markdown(column.name) for column in table.columns]))
+    lines.append(_markdown_row(["---:" if column.kind == "number" else "---" for column in table.columns]))
+    for row in table.rows:
+        lines.append(_markdown_row([escape_markdown(cell) for cell in row]))
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    """Return a line of a Markdown table."""
+    return "| " + " | ".join(cells) + " |"
 
 
 def as_html(table: Table) -> str:
-    """Return a table as an HTML element; numbers have the class ``number``."""
+    """Return a table as an HTML element; cells of numbers have the class ``number``."""
     title = f"<caption>{escape(table.title)}</caption>" if table.title else ""
-    head = "".join(_html_cell("th", column, column.name) for column in table.columns)
-    body = "\n".join(
-        "<tr>" + "".join(map(_html_cell, ["td"] * len(row), table.columns, row)) + "</tr>"
-        for row in table.rows
-    )
-    return f"<table>{title}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n"
+    header = "".join(_html_cell("th", column, column.name) for column in table.columns)
+    rows: list[str] = []
+    for row in table.rows:
+        cells = [_html_cell("td", column, cell) for column, cell in zip(table.columns, row, strict=True)]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    body = "\n".join(rows)
+    return f"<table>{title}\n<thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n"
 
 
 def folded(text: str, width: int | None, indent: str = "") -> list[str]:
-    """Return a text as lines of at most ``width`` columns, broken at spaces only; a longer word has its own line."""
-    lines = [""]
+    """Return a text as lines of at most ``width`` columns, broken at spaces; a longer word has its own line.
+
+    Args:
+        text: one paragraph.
+        width: ``None``: one line.
+        indent: the start of each line after the first.
+    """
+    lines: list[str] = []
+    line = ""
     for word in _WORD.findall(text):
-        longer = f"{lines[-1]} {word}" if lines[-1].strip() else lines[-1] + word
-        if width is not None and lines[-1].strip() and cell_len(longer) > width:
-            lines.append(indent + word)
+        is_first_word = not line.strip()
+        longer_line = line + word if is_first_word else f"{line} {word}"
+        if width is not None and not is_first_word and cell_len(longer_line) > width:
+            lines.append(line)
+            line = indent + word
         else:
-            lines[-1] = longer
+            line = longer_line
+    lines.append(line)
     return lines
 
 
-def _widths(table: Table, width: int | None) -> list[int] | None:
-    """Return the width of each column, or ``None`` where the table does not fit."""
-    places = range(len(table.columns))
-    wanted = [max(map(cell_len, table.column(place))) for place in places]
+def _column_widths(table: Table, width: int | None) -> list[int] | None:
+    """Return the width of each column, or ``None`` if the table does not fit into ``width``."""
+    widths: list[int] = []  # of unfolded cells at first
+    least_widths: list[int] = []
+    for position in range(len(table.columns)):
+        cells = table.column(position)
+        full_width = max(cell_len(cell) for cell in cells)
+        widths.append(full_width)
+        longest_word = max((cell_len(word) for cell in cells for word in _WORD.findall(cell)), default=0)
+        least_widths.append(max(longest_word, min(_MIN_WIDTH, full_width)))
     if width is None:
-        return wanted
-    room = width - len(_GAP) * (len(wanted) - 1)
-    longest = [
-        max((cell_len(word) for cell in table.column(place) for word in _WORD.findall(cell)), default=0)
-        for place in places
-    ]
-    least = [max(longest[place], min(_COMFORT, wanted[place])) for place in places]
-    if sum(least) > room:
+        return widths
+    room = width - len(_GAP) * (len(widths) - 1)
+    if sum(least_widths) > room:
         return None
-    widths = list(wanted)
-    while sum(widths) > room:  # the widest column that can still give way loses one
-        place = max((place for place in places if widths[place] > least[place]), key=widths.__getitem__)
-        widths[place] -= 1
-    tallest = max(len(folded(cell, widths[place])) for place in places for cell in table.column(place))
-    return None if tallest > _TALL else widths
+    while sum(widths) > room:
+        _narrow_widest(widths, least_widths)
+    for position, column_width in enumerate(widths):
+        for cell in table.column(position):
+            if len(folded(cell, column_width)) > _MAX_LINES:
+                return None
+    return widths
 
 
-def _lines(table: Table, widths: Sequence[int]) -> Iterator[str]:
-    for row in ([column.name for column in table.columns], *table.rows):
-        cells = [folded(cell, width) for cell, width in zip(row, widths, strict=True)]
-        for number in range(max(map(len, cells))):
-            parts = [
-                _aligned(cell[number] if number < len(cell) else "", column, width)
-                for cell, column, width in zip(cells, table.columns, widths, strict=True)
-            ]
-            yield _GAP.join(parts).rstrip()
+def _narrow_widest(widths: list[int], least_widths: Sequence[int]) -> None:
+    """Take one letter from the widest column that can be narrower, in place."""
+    narrowable = [position for position, width in enumerate(widths) if width > least_widths[position]]
+    widest = max(narrowable, key=lambda position: widths[position])
+    widths[widest] -= 1
+
+
+def _table_lines(table: Table, widths: Sequence[int]) -> list[str]:
+    """Return the header and the rows of a table, with cells folded to the width of their column."""
+    lines: list[str] = []
+    header = [column.name for column in table.columns]
+    for row in (header, *table.rows):
+        folded_cells = [folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        height = max(len(cell_lines) for cell_lines in folded_cells)
+        for number in range(height):
+            parts: list[str] = []
+            for cell_lines, column, width in zip(folded_cells, table.columns, widths, strict=True):
+                part = cell_lines[number] if number < len(cell_lines) else ""
+                parts.append(_aligned(part, column, width))
+            lines.append(_GAP.join(parts).rstrip())
+    return lines
 
 
 def _aligned(text: str, column: Column, width: int) -> str:
+    """Return a text with spaces to the width of its column: numbers at the right, text at the left."""
     space = " " * (width - cell_len(text))
     return space + text if column.kind == "number" else text + space
 
 
-def _records(table: Table, width: int | None) -> Iterator[str]:
-    for row in table.rows:
-        for place, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
-            before = _GAP if place else ""
-            lines = folded(f"{column.name}: {cell}", None if width is None else width - len(before), _INDENT)
-            yield from (before + line for line in lines)
+def _record_lines(table: Table, width: int | None) -> list[str]:
+    """Return each row as a record: a line ``column: cell`` for each cell, all but the first indented."""
     if not table.rows:
-        yield from folded(", ".join(column.name for column in table.columns), width)
+        return folded(", ".join(column.name for column in table.columns), width)
+    lines: list[str] = []
+    for row in table.rows:
+        for position, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
+            margin = _GAP if position else ""
+            text_width = None if width is None else width - len(margin)
+            for line in folded(f"{column.name}: {cell}", text_width, _INDENT):
+                lines.append(margin + line)
+    return lines
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text of one line that Markdown shows as it is, in a table too."""
-    return _MARKUP.sub(lambda mark: "&amp;" if mark[0] == "&" else "\\" + mark[0], text)
+    """Return a text of one line that Markdown shows unchanged, in a table too."""
+    return _MARKUP.sub(_escaped_mark, text)
+
+
+def _escaped_mark(mark: re.Match[str]) -> str:
+    """Return a mark of Markdown, escaped."""
+    if mark[0] == "&":
+        return "&amp;"
+    return "\\" + mark[0]
 
 
 def _html_cell(tag: str, column: Column, cell: str) -> str:
-    kind = ' class="number"' if column.kind == "number" else ""
+    """Return a cell of an HTML table, a header cell (``th``) with its scope."""
     scope = ' scope="col"' if tag == "th" else ""
+    kind = ' class="number"' if column.kind == "number" else ""
     return f"<{tag}{scope}{kind}>{escape(cell)}</{tag}>"

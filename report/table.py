@@ -1,7 +1,7 @@
-"""A table as a value: a title, columns and rows of cells. How it looks is a matter of its renderers."""
+"""A table as a value: a title, columns and rows of cells, for :mod:`~jurist.report.render` to show."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -32,10 +32,9 @@ class Table:
     layout: Layout = "columns"
     opens: str = ""  # of counts: who judged, if each cell of a page opens the cases that it counts
 
-    def column(self, place: int) -> Iterator[str]:
-        """Yield the name of a column and its cells."""
-        yield self.columns[place].name
-        yield from (row[place] for row in self.rows)
+    def column(self, position: int) -> list[str]:
+        """Return the name of a column, and its cells."""
+        return [self.columns[position].name] + [row[position] for row in self.rows]
 
 
 def table(
@@ -45,14 +44,18 @@ def table(
     layout: Layout = "columns",
     opens: str = "",
 ) -> Table:
-    """Return a table of any values; a column whose cells are all numbers is one of numbers."""
-    cells = tuple(tuple(_cell(value) for value in row) for row in rows)
-    names = [_cell(name) for name in columns]
-    kinds = [_kind([row[place] for row in cells]) for place in range(len(names))]
+    """Return a table of any values; a column whose cells are all numbers is a column of numbers."""
+    cell_rows: list[tuple[str, ...]] = []
+    for row in rows:
+        cell_rows.append(tuple(_cell(value) for value in row))
+    table_columns: list[Column] = []
+    for position, name in enumerate(columns):
+        kind = _kind([row[position] for row in cell_rows])
+        table_columns.append(Column(_cell(name), kind))
     return Table(
         title=_cell(title),
-        columns=tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True)),
-        rows=cells,
+        columns=tuple(table_columns),
+        rows=tuple(cell_rows),
         layout=layout,
         opens=opens,
     )
@@ -67,5 +70,8 @@ def _cell(value: Any) -> str:
 
 
 def _kind(cells: Sequence[str]) -> Kind:
+    """Return the kind of a column: of numbers if every cell that is not empty is a number."""
     filled = [cell for cell in cells if cell not in _EMPTY]
-    return "number" if filled and all(_NUMBER.fullmatch(cell) for cell in filled) else "text"
+    if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
+        return "number"
+    return "text"
