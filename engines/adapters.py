@@ -44,7 +44,7 @@ _MARKER = "CUSTOM-TYPE"  # DSPy makes other parts than text of what stands betwe
 
 @dataclass(frozen=True, kw_only=True)
 class _Prompt:
-    """What is sent for any case: DSPy renders it once, with marks in the place of the inputs."""
+    """The messages of a predictor with marks in the place of the inputs, rendered once by DSPy for all cases."""
 
     request: Request  # for some case
     pieces: tuple[str, ...]  # the text of its last message around the inputs: one more than there are inputs
@@ -145,7 +145,7 @@ def _beside(adapter: Any, signature: Any, demos: Any, inputs: Any) -> Iterator[N
 
 
 class _Typed:
-    """What our adapters add to DSPy's: the typed request, and one kind of error for every unusable reply."""
+    """The mixin of our adapters: typed requests, and one kind of error for every unusable reply."""
 
     def __call__(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
         with _beside(self, signature, demos, inputs):
@@ -165,7 +165,7 @@ class _Typed:
     def request(
         self, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Any, inputs: Any
     ) -> Request | None:
-        """Return what is sent to a channel for a case; ``None`` if it has to take DSPy's own path."""
+        """Return the request of a case for a channel; ``None`` if the case has to take DSPy's own path."""
         if (
             not isinstance(getattr(lm, "engine", None), Channel)
             or type(lm) is not dspy.LM
@@ -238,7 +238,7 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         self._has_variables = has_variables  # whether ``{{name}}`` in an instruction is an input
 
     def format_task_description(self, signature: Any) -> str:
-        """Return what the system message says of the task."""
+        """Return the part of the system message that describes the task."""
         described = _naming_inputs(signature) if self._has_variables else signature
         return str(super().format_task_description(described))
 
@@ -251,7 +251,7 @@ class JsonAdapter(_Typed, UnboundJSONAdapter):
         self._has_variables = has_variables  # whether ``{{name}}`` in an instruction is an input
 
     def format_task_description(self, signature: Any) -> str:
-        """Return what the system message says of the task."""
+        """Return the part of the system message that describes the task."""
         described = _naming_inputs(signature) if self._has_variables else signature
         return str(super().format_task_description(described))
 
@@ -348,7 +348,7 @@ def value_of(raw: Any, annotation: Any) -> Any:
 
 
 async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:
-    """Return what ``predictor.acall(**inputs)`` does, without what is done around it for those who watch."""
+    """Return the prediction of ``predictor.acall(**inputs)``, without DSPy's callbacks, usage and trace."""
     now, signature = dspy.settings, predictor.signature
     own = predictor.lm or predictor.config or predictor.fields or predictor.callbacks
     watched = (

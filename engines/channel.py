@@ -49,7 +49,7 @@ _POLL = 0.002  # seconds between two looks whether the calls in flight have left
 
 
 class Inner(Protocol):
-    """What really answers.
+    """The endpoint or engine behind a channel.
 
     Some have more: ``check(request)`` refuses what cannot be answered, ``settings`` are further values that decide the
     answers, and ``has_price`` says whether a call's cost is known beforehand.
@@ -60,13 +60,13 @@ class Inner(Protocol):
         ...
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        """Do the same without blocking."""
+        """Complete a request inside a running event loop."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallContext:
-    """What all the channels of one job share."""
+    """The state that all channels of a job share: limits, journal, ledger, pace."""
 
     ledger: Ledger
     meter: Meter
@@ -87,7 +87,7 @@ class CallContext:
 
     @property
     def trouble(self) -> str:
-        """What is waited for and what went wrong, in a line; empty while all goes well."""
+        """A line about the current wait and its cause; empty without trouble."""
         spend = self.ledger.spend()
         if not (spend.retries or spend.failures):
             return ""
@@ -169,7 +169,7 @@ class Channel:
         raise AssertionError("what blocks never waits")
 
     async def acomplete(self, request: Request) -> Response:
-        """Do the same without blocking."""
+        """Complete a request inside a running event loop."""
         return await self._answered(request, _Way(self.inner.acomplete, asyncio.sleep))
 
     async def _answered(self, request: Request, way: _Way) -> Response:
@@ -371,7 +371,7 @@ class Channel:
 
 
 class _Awaited:
-    """What DSPy calls where it awaits: :meth:`Channel.acomplete`, under the name that it looks for."""
+    """A callable for DSPy's asynchronous path: :meth:`Channel.acomplete`, under the name that DSPy looks for."""
 
     def __init__(self, channel: Channel) -> None:
         self.complete = channel.acomplete
@@ -392,7 +392,7 @@ def says_something(response: Response) -> bool:
 
 
 def _taken(answer: Answer) -> Spend:
-    """Return what one answered call takes."""
+    """Return the calls, tokens and cost of one answered call."""
     return Spend(
         calls=1,
         input_tokens=answer.input_tokens,

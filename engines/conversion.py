@@ -23,7 +23,7 @@ settled: Final[Kept[Config]] = Kept(
 
 
 def content_of(request: Request) -> dict[str, Any]:
-    """Return what makes a request this one, as JSON values."""
+    """Return the content of a request that identifies it, as JSON values."""
     config = request.config
     system = (
         request.system if isinstance(request.system, str | None) else "".join(p.text for p in request.system)
@@ -44,7 +44,7 @@ def content_of(request: Request) -> dict[str, Any]:
 def answer_of(
     response: Response, cost: float | None, probabilities: Mapping[str, Sequence[Mapping[str, float]]]
 ) -> Answer:
-    """Return what was answered, without what the model thought before, which is no part of it."""
+    """Return the answer in a response, without the model's thinking."""
     usage = response.usage
     return Answer(
         text=well_formed(text_of(response)),
@@ -97,7 +97,7 @@ def text_of(response: Response) -> str:
 
 
 def _text_of_tool_call(response: Response) -> str:
-    """Return what the one tool call of a reply holds, in which some servers put an answer; empty if it is not one."""
+    """Return the text of a reply's only tool call, where some servers put an answer; empty without exactly one call."""
     calls = response.message.parts_of(ToolCallPart)
     if len(calls) != 1:
         return ""
@@ -116,7 +116,7 @@ def as_ended(response: Response) -> Response:
 
 
 def _of_choice(response: Response, *names: str | int) -> Any:
-    """Return what an OpenAI-compatible endpoint has said in its first choice; ``None`` if it has not, or is another."""
+    """Return the first choice of an OpenAI-compatible response; ``None`` for responses of another kind."""
     try:
         value = (response.provider_data or {})["choices"][0]
         for name in names:

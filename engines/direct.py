@@ -56,7 +56,7 @@ async def opened() -> AsyncGenerator[Transport, None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back for a request, as DSPy's providers read it."""
+    """A response in the shape that DSPy's providers read."""
 
     status: int
     body: bytes = field(repr=False)
@@ -74,7 +74,7 @@ class Reply:
         return self.body
 
     def json(self) -> Any:
-        """Return what the body holds. Raises ``ValueError`` where that is no JSON."""
+        """Return the JSON value of the body, or raise ``ValueError``."""
         try:
             return orjson.loads(self.body)
         except ValueError:  # what Python takes for JSON, as NaN
@@ -190,7 +190,7 @@ def _host(url: str) -> str:
 
 
 class Direct:
-    """What answers as ``lm.acall(request)`` does, with one connection a request in flight."""
+    """A client that answers like ``lm.acall(request)``, with one connection for each request in flight."""
 
     def __init__(
         self, lm: dspy.LM, *, headers: Sequence[tuple[str, str]] = (), fields: Mapping[str, Any] | None = None
@@ -212,7 +212,7 @@ class Direct:
 
     @cached_property
     def _client(self) -> Any:
-        """What writes requests and reads replies; the wire carries nothing."""
+        """The DSPy client that writes requests and reads responses; it sends nothing itself."""
         config, name = RouterConfig(transport=self._wire, **self._options), f"{self.provider}:{self.name}"
         client = LMRouter(config).lm(name)
         key = client.api_key
@@ -227,7 +227,7 @@ class Direct:
 
     @property
     def key(self) -> str:
-        """What is sent as the key; empty if that is not known beforehand."""
+        """The key that is sent; empty if it is not known beforehand."""
         try:
             with self._errors():
                 key = self._client.api_key
@@ -253,7 +253,7 @@ class Direct:
         return self.read(request, reply)
 
     async def embedded(self, texts: Sequence[str]) -> Any:
-        """Return what the address beside that of chat, OpenAI's ``/embeddings``, says of texts."""
+        """Return the response of OpenAI's ``/embeddings``, the address beside that of chat, for some texts."""
         request = Request(model=self.name, messages=(Message.user("-"),))
         to = replace(self.written(request), url=f"{self.base}/embeddings")
         with self._errors():
@@ -348,7 +348,7 @@ class Direct:
 
 @dataclass(frozen=True, kw_only=True)
 class _Form:
-    """What is sent whatever the last text is, which alone differs from case to case."""
+    """A request without its last text, the only part that differs between cases."""
 
     request: Request  # for some text
     sent: Any  # what DSPy writes for it

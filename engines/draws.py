@@ -44,7 +44,7 @@ typed_request: ContextVar[TypedRequest | None] = ContextVar("jurist_typed_reques
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    """What the calls made in a context belong to. Whoever asks sets it, so that no program has to pass it on."""
+    """The draw that calls of a context belong to. The asker sets it, so that no program has to pass it on."""
 
     sample: int | None = None  # the number of the sample in hand, for requests that carry none themselves
     asked: Counter[str] | None = None  # how often this sample has asked each thing, by request key
@@ -107,7 +107,7 @@ def heard(answer: Answer) -> None:
 
 
 def cut() -> list[Answer]:
-    """Return what the draw in hand was answered and lacks its end."""
+    """Return the replies of the current draw that were cut off."""
     answers = current_draw.get().answers or ()
     return [answer for answer in answers if answer.finish_reason in WITHOUT_END]
 

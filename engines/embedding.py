@@ -33,7 +33,7 @@ def requests_for(texts: int) -> int:
 
 
 class EmbeddingEndpoint(Endpoint):
-    """What answers the texts of a request with their vectors: an endpoint that has OpenAI's ``/embeddings``."""
+    """An endpoint with OpenAI's ``/embeddings``, which answers texts with their vectors."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -113,7 +113,7 @@ def _no_draw() -> Iterator[None]:
 
 
 def embedding_model(judge: Model, name: str) -> Model:
-    """Return what embeds beside a judge's model: at its own address, with its key, where it is of the same provider."""
+    """Return the embedding model beside a judge's model, with its address and key if the provider is the same."""
     own = {field: getattr(judge, field) for field in ("timeout", "patience", "rpm")}
     if judge.name.partition("/")[0] == name.partition("/")[0]:
         own |= {"api_base": judge.api_base, "key_env": judge.key_env, "headers": judge.headers}
@@ -121,7 +121,7 @@ def embedding_model(judge: Model, name: str) -> Model:
 
 
 def embedder_beside(lm: dspy.LM | None, name: str) -> Embedder | None:
-    """Return what embeds for whoever asks a language model, counted and limited with its calls."""
+    """Return the embedder beside a language model, counted and limited with its calls; ``None`` if nothing is sent."""
     # ``None`` beside what answers here, such as the offline engine that prices work beforehand: nothing is sent then.
     channel = getattr(lm, "engine", None)  # DSPy says itself that there is no model
     if not isinstance(channel, Channel) or not isinstance(channel.inner, Endpoint):

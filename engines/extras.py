@@ -20,7 +20,7 @@ _WRITTEN_BY_US: Final = frozenset({"messages", "contents", "model", "stream", "n
 
 
 class Extended(Protocol):
-    """What has further headers and fields: a model."""
+    """A holder of further headers and body fields, such as a model."""
 
     @property
     def headers(self) -> Pairs:

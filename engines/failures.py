@@ -35,7 +35,7 @@ from .journal import Answer
 
 
 class FailureKind(StrEnum):
-    """What was wrong with a request, in the words in which users read it."""
+    """The kinds of failures of a request, in words for users."""
 
     SETTINGS = "request refused"
     """The endpoint takes no such request; a setting may be the reason, or something in this row."""
@@ -354,7 +354,7 @@ _NO_PROVIDER: Final = "LLM Provider NOT provided"
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """What a failed request was."""
+    """A failed request: its kind, the provider's words, and what to do next."""
 
     kind: FailureKind
     words: str
@@ -416,7 +416,7 @@ _PUT_IN_FRONT: Final = re.compile(r"(?:litellm\.\w+: |\w+Error: |\w+Exception(?:
 
 
 def provider_words(error: LMError) -> str:
-    """Return what the provider has said of a failed request, without what DSPy's client and LiteLLM add to it."""
+    """Return the provider's words about a failed request, without the additions of DSPy's client and LiteLLM."""
     words = _APPENDED.sub("", error.message)
     in_front = _PUT_IN_FRONT.match(words) if "litellm." in words else None
     return (words[in_front.end() :] if in_front else words).strip()

@@ -27,7 +27,7 @@ is never sent again; its answer was no longer waited for."""
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What came back for one request: all that a later replay needs."""
+    """The response to one request, with all that a later replay needs."""
 
     text: str
     finish_reason: str = "stop"
@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What earlier processes made of one call."""
+    """The outcome of one call in earlier processes."""
 
     occurrence: int  # how often this process has come to ask it
     answer: Answer | None = None
@@ -166,7 +166,7 @@ class Journal:
         return Past(occurrence=occurrence, **kept)
 
     def taken(self) -> Iterator[tuple[int, Amount]]:
-        """Return what earlier processes took of the budget, by the phase of each call's latest attempt."""
+        """Yield the amounts that earlier processes took of the budget, by the phase of each call's latest attempt."""
         for phase, calls, tokens, cost in self._data.all(_TAKEN) if self._data else ():
             yield phase, Amount(calls=calls, tokens=tokens, cost=cost)
 

@@ -14,7 +14,7 @@ class Kept(Generic[Made]):
         self._make, self._known = make, dict[tuple[int, ...], tuple[tuple[Any, ...], Made]]()
 
     def __call__(self, *things: Any) -> Made:
-        """Return what ``make`` gives for these things."""
+        """Return the result of ``make`` for these arguments, made once."""
         key = tuple(map(id, things))
         kept = self._known.get(key)
         if kept is None:

@@ -39,7 +39,7 @@ class Budget(AllLimits):
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """What is taken of a budget, or what a call will take at most as far as that can be known; cost in US dollars."""
+    """An amount of a budget: calls, tokens and US dollars that were taken, or that a call may take at most."""
 
     calls: int = 0
     tokens: float = 0
@@ -83,7 +83,7 @@ class Meter:
 
     @property
     def outstanding(self) -> Amount:
-        """What earlier processes took of the budget, and this one has not come to."""
+        """The amounts that earlier processes took of the budget and that this process has not replayed yet."""
         with self._lock:
             return self._outstanding()
 
@@ -187,7 +187,7 @@ class Meter:
             self._prior.pop(phase, None)
 
     def _outstanding(self, until: float = math.inf) -> Amount:
-        """Return what is outstanding, of phases up to ``until``."""
+        """Return the outstanding amount of phases up to ``until``."""
         return sum((prior for phase, prior in self._prior.items() if phase <= until), Amount())
 
     def _check_begun(self, prior: int = 0, calls: int = 1) -> None:
@@ -228,7 +228,7 @@ class Meter:
 
     @property
     def taken(self) -> int:
-        """What has been taken as one number: tokens, and calls where an endpoint tells no tokens."""
+        """The amount taken so far as one number: tokens, or calls where an endpoint reports no tokens."""
         return self.tokens + self.calls
 
     @property
@@ -268,14 +268,14 @@ def spare_in_turn(first: int, later: int) -> int:
 
 
 class Estimate:
-    """What a request takes at most, by the most of all answers: a byte, a reply, a token. Thread-safe."""
+    """An upper estimate of a request's amount, from the largest ratios seen so far. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock, self._known = threading.Lock(), False
         self._density, self._longest, self._dearest = 0.0, 0, 0.0
 
     def of(self, request: Request) -> Amount | None:
-        """Return what a request will take at most; ``None`` as long as nothing is known."""
+        """Return the largest amount that a request may take; ``None`` before the first answer."""
         with self._lock:
             if not self._known:
                 return None

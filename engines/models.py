@@ -178,7 +178,7 @@ class Model(EndpointSettings):
 
     @property
     def further_settings(self) -> dict[str, Any]:
-        """What decides its answers beside name, temperature and limits, as JSON values; empty where nothing is set."""
+        """The settings that decide its answers beside name, temperature and limits, as JSON; empty by default."""
         settings: dict[str, Any] = {}
         if self.reasoning_effort is not None:
             settings["reasoning_effort"] = self.reasoning_effort
@@ -210,7 +210,7 @@ def same_model(first: str, other: str) -> bool:
 
 
 def reached(model: Model) -> Inner:
-    """Return what answers at once: the offline engine, or the endpoint."""
+    """Return the offline engine, or the endpoint, which answer at once."""
     return _Offline(model.seed) if model.offline else Endpoint(model)
 
 
@@ -264,20 +264,22 @@ def address_of(model: Model) -> str | None:
 
 
 def held_by(model: Model, context: CallContext) -> str:
-    """Return what held a model's answers in JSON to their form in a job: ``schema``, ``object_schema`` (an object with
-    a schema), ``object`` or ``prompt``; empty if it has not answered there."""
+    """Return how a model's JSON answers were held to their form in a job; empty if it has not answered there.
+
+    It is ``schema``, ``object_schema`` (an object with a schema), ``object`` or ``prompt``.
+    """
     terms = context.terms.get(_endpoint_of(model))
     return terms.held_by if terms else ""
 
 
 def terms_known(model: Model, context: CallContext) -> str:
-    """Return what a job has found out about an endpoint, as kept for others; empty if it was not asked there."""
+    """Return the terms of an endpoint that a job has found, for other jobs; empty if the job did not ask there."""
     terms = context.terms.get(_endpoint_of(model))
     return terms.known if terms else ""
 
 
 def _endpoint_of(model: Model) -> str:
-    """Return what tells an endpoint from others in a job, and in what is kept for the next."""
+    """Return the identity of an endpoint, in a job and in the terms that are stored for the next one."""
     return f"{model.name} {model.api_base}"
 
 
@@ -354,7 +356,7 @@ class Endpoint:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What decides the answers beside the request itself; empty where nothing is set."""
+        """The settings that decide the answers beside the request itself; empty by default."""
         return self.model.further_settings
 
     def share(self, context: CallContext) -> None:
@@ -378,7 +380,7 @@ class Endpoint:
         return self._priced(request, sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        """Do the same without blocking."""
+        """Complete a request inside a running event loop."""
         request = self._as_set(request)
         sent = self._terms.apply(request)
         with self._in_time(request, sent):
@@ -440,7 +442,7 @@ class Endpoint:
             raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
 
     def _priced(self, request: Request, sent: Request, response: Response) -> tuple[Response, float | None]:
-        """Return what was answered and its cost. Raises an error for a reply that can be no answer."""
+        """Return the answer and its cost. Raises an error for a reply that cannot be an answer."""
         cost = self._cost(sent, response)
         response = replace(as_ended(response), usage=with_all_tokens(response.usage, self._counts_as))
         for secret in self._secrets:
@@ -463,7 +465,7 @@ class Endpoint:
         return response, cost
 
     def _cut_prompt(self, sent: Request, response: Response) -> str:
-        """Return what to say of a reply to a part of the prompt; empty where the server has read all of it."""
+        """Return a warning if the server read only a part of the prompt; empty if it read all of it."""
         tokens = response.usage.input_tokens or 0
         missing = self._window.missing_from(size_of(sent), tokens) if self._window else 0
         if not missing:

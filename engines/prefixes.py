@@ -33,7 +33,7 @@ class _Sent:
 
 
 class SharedPrefixes:
-    """What the requests of late to one endpoint begin with: the system's text, and that with messages after it."""
+    """The common beginnings of recent requests to one endpoint: the system text, alone and with messages after it."""
 
     def __init__(self) -> None:
         self._recent: dict[tuple[bytes, int], deque[_Sent]] = {}

@@ -85,7 +85,7 @@ def schema_name(signature: Any) -> str:
 
 
 class Terms:
-    """What one endpoint takes, as far as its refusals have shown."""
+    """The settings that one endpoint accepts, as far as its refusals have shown."""
 
     def __init__(self, model: str, *, foreign: bool) -> None:
         self._model = model
@@ -109,14 +109,14 @@ class Terms:
 
     @property
     def known(self) -> str:
-        """What refusals and replies have shown so far, as JSON."""
+        """The terms that refusals and replies have shown so far, as JSON."""
         return json.dumps(
             [self._forms, self._refused, self._both_limits, self._limit_refused_from, self._takes_system]
         )
 
     @property
     def learnt(self) -> str:
-        """The same; empty if it is what every endpoint is taken for."""
+        """The terms as JSON; empty if this job has found nothing new."""
         return "" if self.known == self._at_first else self.known
 
     @property
@@ -330,7 +330,7 @@ def _fewer(sent: Request, text: str) -> int | None:
 
 
 def _held_to(signature: Any, form: _Form) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what of a request's settings holds its answer to a form: settings that DSPy knows, and others."""
+    """Return the settings of a request that fix the form of its answer: those that DSPy knows, and others."""
     schema = schema_of(signature)
     if form == "schema":
         named = {"name": schema_name(signature), "schema": schema, "strict": True}

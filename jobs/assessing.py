@@ -61,7 +61,7 @@ class Assessment(ABC):
     @property
     @abstractmethod
     def asked(self) -> list[Case]:
-        """What every model is asked."""
+        """The questions for every model."""
 
     @abstractmethod
     def judged(
@@ -71,7 +71,7 @@ class Assessment(ABC):
 
     @abstractmethod
     def view(self, results: list[Any]) -> View:
-        """Return what is told of all models."""
+        """Return the results of all models as tables and JSON."""
 
     @property
     def to_judge(self) -> int:
@@ -90,7 +90,7 @@ class Assessment(ABC):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
+        """Notes for the user before the first call."""
         return (self.judge.note,)
 
     @property
@@ -103,7 +103,7 @@ class Assessment(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What else makes this the same job when it is started again, as JSON values."""
+        """Further settings that identify this job when it is started again, as JSON values."""
         return {"calibration": self.calibration and self.calibration.sha256, "seed": self.seed}
 
     @property
@@ -112,12 +112,12 @@ class Assessment(ABC):
         return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
 
     def judge_ask(self, replies: Replies) -> Ask:
-        """Return what judging takes."""
+        """Return the calls and tokens of judging."""
         questions = len(self.held_out) + self.to_judge * len(self.targets)
         return judging(self.judge, questions, some(self.held_out))
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same job when it is started again, as JSON values."""
+        """Return the settings that identify this job when it is started again, as JSON values."""
         return {
             "job": "assess",
             "asked": job_id({"asked": [[dict(one.inputs), one.group, one.draw] for one in self.asked]}),
@@ -146,7 +146,7 @@ class Assessment(ABC):
 def verdicts(
     judge: LoadedJudge, cases: Sequence[Case | None], on_step: Callable[[], None] = lambda: None
 ) -> list[Verdict | None]:
-    """Return what a judge says of each case; ``None`` where there is none to be judged."""
+    """Return the verdict of a judge on each case; ``None`` where there is no case to judge."""
     asked = iter(
         judge.verdicts([case for case in cases if case], on_verdict=lambda index, verdict: on_step())
     )

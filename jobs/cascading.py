@@ -93,7 +93,7 @@ class Cascade:
 
     @property
     def words(self) -> str:
-        """What was decided, in one sentence."""
+        """The decision in one sentence."""
         if self.chosen is None:
             few = fewest(self.agree, self.level)
             best = max((step.bound for step in self.steps), default=0.0)
@@ -210,7 +210,7 @@ class Cascading(Experiment):
         probable: Sequence[Sequence[float]],
         best: Step | None,
     ) -> dict[str, Spent]:
-        """Return what a row takes, of the cascade and of the last judge alone; empty where a log does not tell."""
+        """Return the price of a row for the cascade and for its last judge alone; empty where a log has no price."""
         if best is None or any(isinstance(own.judge, Log) for own in answers):
             return {}
         taken = []

@@ -47,7 +47,7 @@ from .surface import Asking, GoldLike, MappingLike, ModelLike, Surface, holdout_
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Compiled(Concluded):
-    """What a compilation leaves. It can be called like the judge: with what was compiled, better or not.
+    """The result of a compilation. It can be called like the judge, with the compiled prompt, better or not.
 
     Attributes:
         artifact: the kept version.

@@ -62,12 +62,12 @@ class Contest:
 
     @cached_property
     def basic(self) -> Asker:
-        """What asks the basic prompt."""
+        """The asker of the basic prompt."""
         return self.job.asker(self.plan.judge.basic())
 
     @cached_property
     def chosen(self) -> Asker:
-        """What asks the candidate."""
+        """The asker of the candidate."""
         program = self.candidate.state.apply(self.plan.judge.basic())
         return self.job.asker(program, self.candidate.setting)
 
@@ -127,7 +127,7 @@ class Concluded:
 
     @property
     def verdict(self) -> str:
-        """What was decided, as the card has it."""
+        """The decision in the words of the card."""
         return str(self.artifact.about.decision.verdict)
 
     @property
@@ -143,7 +143,7 @@ class Concluded:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What the sealed test has shown of a candidate."""
+    """The evidence of the sealed test about a candidate."""
 
     proof: Proof
     content: CardContent  # of the card
@@ -200,7 +200,7 @@ def conclude(
 
 
 def _asked_content(contest: Contest, work: PaidJob) -> CardContent:
-    """Return what the card says of how the candidate was asked, and what the job took."""
+    """Return the part of the card with the candidate's settings and the spend of the job."""
     model, chosen = contest.plan.model, contest.chosen
     content = CardContent(
         model=ModelCard.of(model),
@@ -324,7 +324,7 @@ def _calibration_content(judge: Judge, test: Sequence[Case], verdicts: _Verdicts
 
 
 def _counted_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, Any]]:
-    """Return what is counted of both besides, by its name: contradictions, and what the kind of answer counts."""
+    """Return further counts of both prompts by name: contradictions, and the counts of the kind of answer."""
     counted: dict[str, dict[str, Any]] = {"inconsistent": {}}
     for system, answered in verdicts.items():
         counted["inconsistent"][system] = sum(verdict.inconsistent for verdict in answered)
@@ -337,7 +337,7 @@ def _counted_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, Any
 
 
 def _ask_both(contest: Contest, tick: Callable[[], None]) -> _Verdicts:
-    """Return what both say of each case; one prompt under two thresholds is asked once, and voted on twice."""
+    """Return the verdicts of both prompts; one prompt under two thresholds is asked once, and voted on twice."""
     test = contest.plan.split.test
     votes_twice = contest.same and contest.basic.sampling.rule != contest.chosen.sampling.rule
     # Samples that cannot change an outcome are not drawn, except where both thresholds vote on them.

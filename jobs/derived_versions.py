@@ -146,7 +146,7 @@ def _outside_the_test(split: Split, cases: Sequence[Case]) -> list[Case]:
 
 
 def _remembering_content(artifact: Artifact, candidate: Candidate, cases: Sequence[Case]) -> CardContent:
-    """Return what the card says of a version that remembers further cases."""
+    """Return the content of the card of a version that remembers further cases."""
     about = artifact.about
     optimizer = OptimizerCard.model_validate(
         {**about.optimizer.to_json(), "candidate": candidate.id, "chosen_from": artifact.ref}
@@ -321,7 +321,7 @@ def _prompt_without(
 def _forgetting_content(
     artifact: Artifact, state: PromptState, ids: Set[str], rules: Sequence[Guideline]
 ) -> CardContent:
-    """Return what the card says of a version that forgets rows."""
+    """Return the content of the card of a version that forgets rows."""
     about = artifact.about
     optimizer = OptimizerCard(
         name=about.optimizer.name,

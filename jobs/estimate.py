@@ -73,7 +73,7 @@ class Expected(NamedTuple):
 
 
 class Size(NamedTuple):
-    """What one question takes: calls, and tokens of each, which are 0 if the program could not be tried offline."""
+    """The size of one question: calls, and tokens of each; tokens are 0 if the program cannot be tried offline."""
 
     calls: float = 1.0
     input: float = 0.0
@@ -95,7 +95,7 @@ class Size(NamedTuple):
         return self._replace(output=self.output + tokens)
 
     def price(self, model: Model) -> float | None:
-        """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
+        """Return the price of one call in US dollars; ``None`` if the model's price is not known."""
         if free(model):
             return 0.0
         return foreseen_cost(model.name, Prices.of(model), round(self.input), round(self.output))
@@ -126,7 +126,7 @@ class Ask:
 
     @property
     def expected_size(self) -> Size:
-        """What one call is expected to take of the model that is named first, who answers most."""
+        """The expected size of one call to the first model, which answers most calls."""
         longest = self.longest or self.size
         reasoning = self.models[0].expected_reasoning if self.models else 0
         return self.size._replace(
@@ -214,7 +214,7 @@ class Estimate:
         )
 
     def anew(self, spend: Spend) -> "Expected":
-        """Return what to expect by what the first replies took: all calls are longer or shorter as these are."""
+        """Return the expected spend of the whole job, scaled by the spend of its first replies."""
         before = self.expected
         # The first requests have the prompt that was measured; later ones may be longer, as was foreseen.
         first = replace(self, asks=tuple(replace(ask, longest=None) for ask in self.asks)).expected
@@ -256,7 +256,7 @@ class Estimate:
 
     @property
     def whole(self) -> "Estimate":
-        """The same without limits; what is made for its limits, as it needs some to begin, stays as it is."""
+        """The estimate without limits; a job that was planned for its limits keeps them."""
         return self if self.needed else replace(self, budget=Budget())
 
     @property
@@ -327,7 +327,7 @@ class Estimate:
     def _priced(
         self, each: Callable[[Ask], tuple[float, float]], limit: float | None, digits: int | None = None
     ) -> Span:
-        """Return what asks come to, by what one call of each takes at the least and at the most, within the limits."""
+        """Return the smallest and largest total of some asks within the limits."""
         room = math.inf if self.budget.calls is None else self.budget.calls
         least = sum(ask.calls.least for ask in self.asks)
         low = sum(ask.calls.least * each(ask)[0] for ask in self.asks) * min(1.0, room / max(1, least))
@@ -373,7 +373,7 @@ def ask_of(
     *,
     who: str = "",
 ) -> Ask:
-    """Return what asking takes: at the least a call a question, at the most every prompt and a quarter more."""
+    """Return the range of calls for some questions: from a call each to every prompt and a quarter more."""
     calls = Span(number[0] * asker.judge.answer.presentations, room_for(asker.judge, number[1], 1))
     size = size_of(asker, cases) if cases else Size()
     # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.
@@ -389,14 +389,14 @@ def redraw_calls(judge: LoadedJudge, rows: int) -> int:
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
-    """Return what labelling takes: from votes that are settled at once to incomplete replies in every fourth sample."""
+    """Return the calls of a judge for some questions: from settled votes to incomplete replies in every fourth sample."""
     number = questions * judge.questions[0], questions * judge.questions[1]
     who = f"of the judge ({judge.model.name})"
     return ask_of("judge", judge.asker(), judge.models, shown, number, who=who)
 
 
 def embedding(role: str, asker: Asker, rows: int, shown: Sequence[Case]) -> list[Ask]:
-    """Return what it takes to embed rows, many at once or one by one, and what is remembered beside them."""
+    """Return the requests for embedding rows, many at once or one by one, and remembered rows beside them."""
     asks = []
     for at, (member, kept) in enumerate(asker.embedded, 1):
         if embedder := embedder_beside(member.lm, kept.embedder):
@@ -418,7 +418,7 @@ def embedding(role: str, asker: Asker, rows: int, shown: Sequence[Case]) -> list
 
 
 def size_of(asker: Asker, cases: Sequence[Case]) -> Size:
-    """Return what one question takes on the mean of all cases (at least one): a few are asked of the offline engine."""
+    """Return the mean size of a question over all cases (at least one); the offline engine answers a few of them."""
     context, few = CallContext.fresh(), some(cases)
     if not tried(asker, few, context):
         return Size()
@@ -433,7 +433,7 @@ def length(cases: Sequence[Case]) -> float:
 
 
 def tried(asker: Asker, cases: Sequence[Case], context: CallContext) -> list[Verdict]:
-    """Return what is said if the offline engine answers once; nothing where the program cannot take its answers."""
+    """Return the verdicts of the offline engine on some cases; none where the program cannot take its answers."""
     lm = connect(Model(temperature=0.0), context, asker.judge.role)
     try:
         return asker.tried_by(lm, connect(Model(temperature=0.0), context)).ask_all(cases)

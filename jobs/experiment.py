@@ -26,7 +26,7 @@ from .sealed_rows import Look, look_at, unseen
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What is asked of whom."""
+    """The contenders and the rows of an experiment."""
 
     kind: ClassVar[str] = "compare"
     """What it is called in fingerprints and in the ledger of openings."""
@@ -118,12 +118,12 @@ class Experiment:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
+        """Notes for the user before the first call."""
         return (*(contender.note for contender in self.contenders), self.left_out_words, self.look.words)
 
     @property
     def size(self) -> str:
-        """What is asked about, in words."""
+        """The size of the experiment, in words."""
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
         return " x ".join(plural(size, name) for name, size in sizes.items())
 
@@ -209,12 +209,12 @@ class Experiment:
         )
 
     def references(self, seed: int = 0) -> References:
-        """Return what needs no language model, on the same rows, and how good people are on them."""
+        """Return the references on the same rows: answers without a language model, and people."""
         rated = rated_in_test(self.gold, {case.id for case in self.cases})
         return references_beside(self.scored, self.gold, self.cases, seed=seed, rated=rated)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same experiment when it is started again, as JSON values."""
+        """Return the settings that identify this experiment when it is started again, as JSON values."""
         return {
             "experiment": self.kind,
             "gold": self.gold.sha256,
@@ -225,7 +225,7 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What one contender said."""
+    """The verdicts of one contender."""
 
     name: str  # its name in the experiment
     judge: Contender

@@ -74,7 +74,7 @@ def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> st
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
-    """Return what an export target is given."""
+    """Return the judge and prompt for an export target."""
     if isinstance(source, Artifact):
         source.check_single()
         return Subject(

@@ -18,7 +18,7 @@ from .experiment import Answers
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What a metric must reach, or must not exceed."""
+    """A limit of a metric: the least or the largest value that passes."""
 
     metric: str  # its name
     value: float  # the limit
@@ -59,7 +59,7 @@ LEAST_GROUPS = 6
 
 
 class Criteria(CriteriaOptions):
-    """What a judge must meet."""
+    """The criteria of a gate."""
 
     limits: tuple[Limit, ...] = ()  # of metrics
 
@@ -209,7 +209,7 @@ class Gating(Comparing):
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """What a gate says."""
+    """The result of a gate."""
 
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     gold: str  # the gold's name

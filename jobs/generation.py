@@ -30,7 +30,7 @@ _BATCH = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What is to be written, by whom."""
+    """A generation: the documents, the generator and its models."""
 
     loaded: LoadedJudge  # the generator with its models; its samples are the attempts at one document
     cases: tuple[Case, ...]  # the documents, in the order in which their items are written
@@ -56,7 +56,7 @@ class Generation:
         return ("generator", "judge") if self.generator.frozen else ("generator",)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same job when it is started again, as JSON values."""
+        """Return the settings that identify this job when it is started again, as JSON values."""
         texts = "\n".join(f"{case.group} {case.id}" for case in self.cases)
         return {
             "generate": self.loaded.fingerprint(),
@@ -71,7 +71,7 @@ class Generation:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
+        """Notes for the user before the first call."""
         return (self.loaded.note,)
 
     def foresee(self) -> Estimate:
@@ -99,7 +99,7 @@ class Generation:
         return Estimate(what=plural(len(self.cases), "document"), asks=asks, budget=self.budget)
 
     def row_stamp(self) -> dict[str, Any]:
-        """Return what every row says about the job."""
+        """Return the part of every row that identifies the job."""
         loaded = self.loaded
         return {
             "generator": loaded.name,

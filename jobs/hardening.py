@@ -123,7 +123,7 @@ class Hardening(Experiment):
 
     @cached_property
     def attacks(self) -> tuple[Attack, ...]:
-        """What is done to the text."""
+        """The attacks, probes and control that change the judged text."""
         return suite(self.only)
 
     @cached_property
@@ -200,7 +200,7 @@ class Hardening(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class AttackResult:
-    """What one attack, one probe or the control has changed; ``kind`` is ``attack``, ``probe`` or ``control``."""
+    """The changes that one attack, probe or control made; ``kind`` is ``attack``, ``probe`` or ``control``."""
 
     name: str
     kind: str
@@ -275,7 +275,7 @@ def _with(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _row(judge: Judge, case: Case, before: Verdict, changed: Case, after: Verdict) -> Row:
-    """Return what was said of the units of a case before and after; a unit that is gone does not count."""
+    """Return the values of a case's units before and after an attack; a unit that is gone does not count."""
     texts, now = judge.answer.units(case.inputs), judge.answer.units(changed.inputs)
     places = range(len(texts)) if len(texts) == len(now) else _places(texts, now)
     kept: Values = tuple(

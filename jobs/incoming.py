@@ -86,7 +86,7 @@ judge = jurist.Judge(
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a judge answers, as its file says it."""
+    """The answer of a judge to be written, as Python of its file."""
 
     names: Sequence[str]  # for the output field; the first that is no input is taken
     annotation: str  # its type, and its default

@@ -114,7 +114,7 @@ class LabelPlan:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was found and planned, for people, a line each."""
+        """The findings and the plan for people, a line each."""
         surveyed = self.surveyed
         share = win_share_shown(len(self.units), self.level) or 1.0
         if self.confirms is None:
@@ -177,7 +177,7 @@ def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
 
 
 def unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
-    """Return what a unit counts in the judge's metric, by the sealed test of a version or of the one it is made of."""
+    """Return the gains of units in the judge's metric, from the sealed test of a version or of its parent."""
     proven = artifact
     while not proven.proof_records() and proven.about.parent:
         proven = store.load(f"{artifact.judge}@{proven.about.parent}")
@@ -192,7 +192,7 @@ def unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
 
 
 def decide(plan: LabelPlan, judge: Judge, labels: Labels, worth: UnitGains) -> dict[str, Any]:
-    """Return what the labels of a plan show, as JSON values."""
+    """Return the decision that the labels of a plan allow, as JSON values."""
     if missing := plan.missing(labels):
         raise JuristError(
             f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled; nothing is decided "
@@ -249,7 +249,7 @@ def settle(
 
 
 def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:
-    """Return what a version that is better than basic lacks to be the latest; empty if nothing."""
+    """Return the reason why a version that is better than basic does not become the latest; empty without one."""
     if decision["conditions"]:
         return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"
     if artifact.about.decision.verdict == "worse":

@@ -77,7 +77,7 @@ class Plan(SearchOptions):
         return self.configured_optimizer.shows_nearest_rows
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same job when it is started again, as JSON values."""
+        """Return the settings that identify this job when it is started again, as JSON values."""
         return {
             "judge": f"{self.judge.name}:{self.judge.variant}",
             "prompt": PromptState.of(self.judge.basic()).id,
@@ -161,7 +161,7 @@ class Plan(SearchOptions):
         return self.prompt_model or self.model
 
     def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
-        """Return what an optimizer works on, and what asks candidates."""
+        """Return the job of an optimizer: its cases, and the askers of its candidates."""
         role = self.judge.role
         return Job.of(
             self,

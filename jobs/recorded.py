@@ -410,7 +410,7 @@ def _rows_of(
 
 
 def _together(judge: Judge, orders: Sequence[Sequence[Reading]]) -> Reading:
-    """Return what the first readings of each order say of a pair in its own one; of no pair there is one order."""
+    """Return the reading of a pair from its first readings in either order, in the order of the case."""
     own, exchanged = orders[0], [one for order in orders[1:] for one in order]
     if not exchanged:
         return own[0]
@@ -456,7 +456,7 @@ def _key(value: Any) -> str:
 def _reading(
     judge: Judge, mapping: RowMapping, case: Case, row: Row, columns: Sequence[str]
 ) -> Reading | None:
-    """Return what a row of the log says of a case; ``None`` if it says no answer of the judge."""
+    """Return the reading of a log's row for a case; ``None`` if the row holds no answer of the judge."""
     if columns == ("units",):
         return Reading(values=unit_values(judge, row))
     if judge.answer.criteria:

@@ -49,7 +49,7 @@ _SAME = 0.5  # of the information in one labelling, the share that another of th
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """What is known of one row."""
+    """The openings of one row."""
 
     before: int  # how often it has been opened; 0 if it is not sealed
     # which opening scoring it with certain prompts is: the one in which the last of them was tried on it,
@@ -58,7 +58,7 @@ class Opened:
 
 
 class _Mark(NamedTuple):
-    """What is kept of a row: hashes of what identifies it, and its labels by their numbers in its set."""
+    """The marks of a row in the ledger: hashes of its identity, and its labels by their numbers in its set."""
 
     texts: Sequence[str]
     labels: Sequence[int]  # -1 where nobody labelled
@@ -79,7 +79,7 @@ class Openings:
     path: Path = field(default_factory=lambda: data_file("openings.jsonl"))
 
     def of(self, cases: Sequence[Case], prompts: Collection[str] = ()) -> tuple[Opened, ...]:
-        """Return what is known of each row."""
+        """Return the openings of each row."""
         lines = self._lines()
         if not lines or not cases:
             return (Opened(before=0, number=1),) * len(cases)
@@ -153,7 +153,7 @@ def _counted(lines: Sequence[frozenset[str]], wanted: frozenset[str]) -> Opened:
 
 
 def _marks_of(cases: Sequence[Case]) -> list[_Mark]:
-    """Return what is kept of some rows."""
+    """Return the marks of some rows."""
     rows = [
         [text for value in case.inputs.values() if (text := folded(" ".join(strings(value))))]
         for case in cases
@@ -204,7 +204,7 @@ def _same_question(rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What is looked at."""
+    """A look at sealed rows: the cases, the prompts, and the number of the opening."""
 
     cases: tuple[Case, ...]  # the sealed rows among those that are scored
     opening: int  # which opening of them this is, the highest of all; 0 if none is sealed
@@ -219,7 +219,7 @@ class Look:
 
     @property
     def words(self) -> str:
-        """What is said before anything is spent; empty where nothing is sealed."""
+        """A line about the opening before anything is spent; empty without sealed rows."""
         if not self.opening:
             return ""
         sealed = f"{len(self.cases)} of these rows are of a sealed test"
@@ -229,7 +229,7 @@ class Look:
         return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.opening}"
 
     def limits(self, cases: Sequence[Case], comparison: Scale, tests: int = 1) -> tuple[str, ...]:
-        """What so few units and groups can and cannot show, in words, said before anything is spent."""
+        """Lines about what so few units and groups can show, before anything is spent."""
         level, units = self.level / max(1, tests), Counter(case.group for case in cases for _ in case.known)
         labelled = np.array(list(units.values()), dtype=np.int64)
         few = limits(len({case.group for case in cases}), level)
@@ -260,13 +260,13 @@ class Proving(Look):
         )
 
     def to_card(self) -> dict[str, Any]:
-        """Return what a card says of it: the number of the opening, and how many rows were used."""
+        """Return the number of the opening and of the rows that were used, for a card."""
         rows = {"sealed": len(self.cases), "opened_before": self.before, "used": len(self.cases)}
         return {"test_openings": self.opening, "test_rows": rows}
 
 
 def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, sampling: Sampling) -> str:
-    """Return what names a prompt in the ledger: all that is sent, to whom and how, and a threshold of its own."""
+    """Return the identity of a prompt in the ledger: its messages, model, settings and threshold."""
     fields = [
         (name, kind, str(field.annotation), str((field.json_schema_extra or {}).get("desc")))
         for predictor in judge.basic().predictors()

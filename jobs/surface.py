@@ -67,7 +67,7 @@ class Asked(Work, Protocol):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before it is asked."""
+        """Notes for the user before the first call."""
 
     def foresee(self) -> Estimate:
         """Estimate it. Sends nothing."""

@@ -253,7 +253,7 @@ def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[st
 
 
 def _marker(artifact: Artifact) -> Case:
-    """Return what stands for a version in the ledger of openings, so that each plan on it counts."""
+    """Return a case that represents a version in the ledger of openings, so that each plan on it counts."""
     return Case(inputs={"version": artifact.sha256})
 
 

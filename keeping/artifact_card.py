@@ -76,12 +76,12 @@ class Artifact:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is called besides its number: ``latest`` and its tags."""
+        """Its names beside its number: ``latest`` and its tags."""
         return (*["latest"] * self.latest, *self.tags)
 
     @property
     def problem(self) -> str:
-        """What is wrong with it, or with what lies beside it, in a line; empty if nothing."""
+        """A line about the first fault of the artifact or of a file beside it; empty without one."""
         return next(iter((*self.extras, *self.faults)), "")
 
     @property
@@ -113,7 +113,7 @@ class Artifact:
 
     @property
     def disagreements(self) -> tuple[Mapping[str, Any], ...]:
-        """What labels have shown where it differs from basic: see :func:`~jurist.jobs.label_plan.decide`."""
+        """The decisions of labels where it differs from basic: see :func:`~jurist.jobs.label_plan.decide`."""
         return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
     @cached_property
@@ -129,12 +129,12 @@ class Artifact:
 
     @cached_property
     def label_proofs(self) -> list[LabelProofRecord]:
-        """What labels have shown where it differs from the basic prompt, one record a plan."""
+        """The decisions of labels where it differs from the basic prompt, one record for each plan."""
         content = self.added.get(DISAGREEMENTS)
         return MeasuredByLabels.model_validate(content).measured if content else []
 
     def proof(self) -> tuple[dict[str, Any], ...]:
-        """Return what both programs said on the sealed test, for people to read: nothing is chosen by it.
+        """Return the answers of both programs on the sealed test, for people to read; nothing is chosen by them.
 
         Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled`` each
         ``status``, ``values``, ``votes``, ``agreement``, ``probability`` (of being positive), ``drawn``,
@@ -221,7 +221,7 @@ class Artifact:
 
 
 def rows_of(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[Row]:
-    """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation.
+    """Return the answers of ``basic`` or ``compiled`` on the sealed test as rows of the evaluation.
 
     Raises:
         ArtifactError: the proof holds a value that the judge does not give.

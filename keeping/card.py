@@ -50,7 +50,7 @@ _ALWAYS_WRITTEN = (
 
 
 class CardContent(Part):
-    """What the job that makes a version says of it; the store adds the judge, the number and the seal."""
+    """The content of a card that the job provides; the store adds the judge, the number and the seal."""
 
     # Where it comes from.
     parent: Count | None = None
@@ -141,7 +141,7 @@ class CardContent(Part):
 
     @property
     def price_words(self) -> str:
-        """What a row takes, before and after compiling, in one line; empty where the card does not tell."""
+        """The price of a row before and after compiling, in one line; empty if the card has none."""
         tokens = self.tokens_words
         if not tokens:
             return ""

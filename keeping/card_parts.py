@@ -217,7 +217,7 @@ def described(model: Model) -> dict[str, Any]:
 
 
 class SettingCard(Part):
-    """What the search chose beside the words of the prompt."""
+    """The setting that the search chose beside the words of the prompt."""
 
     threshold: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     weights: Weights | None = None
@@ -347,7 +347,7 @@ class CountsCard(Part):
 
 
 class ReferenceCard(Part):
-    """What a reference scores, and what the paired test says of the judge beside it."""
+    """The score of a reference, and the paired test of the judge against it."""
 
     answer: str
     score: Figure
@@ -414,7 +414,7 @@ class ProofFigures(Part):
 
 
 class DecisionCard(Part):
-    """What was decided on basic against compiled."""
+    """The decision between basic and compiled."""
 
     verdict: str | None = None
     words: str = ""
@@ -502,7 +502,7 @@ class TokensCard(Part):
 
 
 class PurposeSpend(Part):
-    """What calls for one purpose took."""
+    """The spend of calls for one purpose."""
 
     calls: Count = 0
     replayed: Count = 0
@@ -526,13 +526,13 @@ class PurposeSpend(Part):
 
     @classmethod
     def sum_of(cls, spends: Sequence[PurposeSpend]) -> PurposeSpend:
-        """Return what several have spent together."""
+        """Return the sum of several spends."""
         names = cls.model_fields
         return cls(**{name: sum(getattr(spend, name) for spend in spends) for name in names})
 
 
 class SpendCard(PurposeSpend):
-    """What a job took: all of its calls, and the calls by purpose."""
+    """The spend of a job: all of its calls, and the calls by purpose."""
 
     tokens: Count | None = None
     by_purpose: dict[str, PurposeSpend] = {}
@@ -579,7 +579,7 @@ class MemberCard(JudgePart):
 
 
 class AnsweringCard(Part):
-    """What one judge of a cascade answered on the gold that the level was chosen on."""
+    """The answers of one judge of a cascade on the gold that the level was chosen on."""
 
     name: str = ""
     judge: str
@@ -601,7 +601,7 @@ class StepCard(Part):
 
 
 class CascadeFound(Part):
-    """What was found when the level of a cascade was chosen."""
+    """The findings behind the chosen level of a cascade."""
 
     gold: str
     cases: Annotated[Count, Field(ge=1)]

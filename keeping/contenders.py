@@ -51,14 +51,14 @@ class Contender(VerdictSource, Protocol):
 
     @property
     def note(self) -> str:
-        """What a user should know before it is asked, in one line; empty if nothing."""
+        """A note for the user before the first call, in one line; empty without one."""
 
     @property
     def spend(self) -> Spend:
         """The calls, tokens and cost of all its verdicts so far."""
 
     def paid_by(self, context: CallContext) -> Self:
-        """Return the same contender whose calls are counted in a context."""
+        """Return a copy of the contender whose calls are counted in a context."""
 
     def check(self) -> None:
         """Refuse what cannot be asked, before anything is paid."""
@@ -67,4 +67,4 @@ class Contender(VerdictSource, Protocol):
         """Say whether another one is asked the same in the same way."""
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes its verdicts those of this contender, as JSON values."""
+        """Return the settings that identify this contender's verdicts, as JSON values."""

@@ -42,7 +42,7 @@ def settle(judge: Judge, state: PromptState) -> PromptState:
 
 
 def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
-    """Return what DSPy's ``save`` writes, keys sorted; a demonstration's values keep their order, as in the prompt."""
+    """Return the state that DSPy's ``save`` writes, keys sorted; values of a demonstration keep the prompt's order."""
     state = settle(judge, state)
     program = state.apply(judge.basic())
     for _, predictor in program.named_predictors():
@@ -105,7 +105,7 @@ def _ordered(value: Any, *, values_of_demo: bool = False) -> Any:
 
 
 def _entries(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return what a state file says of each predictor, by its name."""
+    """Return predictor name -> entry of a state file."""
     if isinstance(data.get("demos"), list):
         return {_BARE: {key: value for key, value in data.items() if key != "metadata"}}
     return {name: entry for name, entry in data.items() if name != "metadata"}

@@ -31,7 +31,7 @@ class KeyTransfer:
 
     @property
     def words(self) -> str:
-        """What happens, in one clause."""
+        """The use of the key, in one clause."""
         way = ", unencrypted (http)" if self.plain else ""
         return f"{self.variable} goes to {self.host}{way}"
 

@@ -58,12 +58,12 @@ class CascadeAsker(Asker):
     level: float  # how probable it must be that a judge agrees with people
 
     def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> Asker:
-        """Return what asks its last judge alone, whose prompt is mostly the longest."""
+        """Return the asker of its last judge, whose prompt is usually the longest."""
         return self.members[-1].asker.tried_by(lm, frozen_lm)
 
     @cached_property
     def embedded(self) -> list[tuple[Asker, Remembered]]:
-        """What its judges remember and have embedded."""
+        """The embedded rows that its judges remember."""
         return [pair for member in self.members for pair in member.asker.embedded]
 
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
@@ -124,7 +124,7 @@ class CascadeJudge(LoadedJudge):
         return replace(self, members=tuple(members), model=members[-1].model)
 
     def asker(self) -> Asker:
-        """Return what asks its judges."""
+        """Return the asker of its judges."""
         kept = self.artifact.about.cascade if self.artifact else None
         assert kept is not None
         shared = {
@@ -139,11 +139,11 @@ class CascadeJudge(LoadedJudge):
         return CascadeAsker(**last, members=members, level=kept.level)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes its answers those of this cascade, as JSON values."""
+        """Return the settings that identify this cascade's answers, as JSON values."""
         return {**super().fingerprint(), "members": [member.fingerprint() for member in self.members]}
 
     def stamp(self) -> dict[str, Any]:
-        """Return what identifies it in its output."""
+        """Return the fields that identify the cascade in its output."""
         return {**super().stamp(), "model": self.names}
 
 

@@ -45,7 +45,7 @@ def default_temperature(model: Model, samples: int, own: float | None = None) ->
 
 
 def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:
-    """Return what is really asked: the temperature that suits the samples, and one sample where all are the same."""
+    """Return the effective sampling: a temperature that suits the samples, and one sample where all would be equal."""
     # Under any threshold from 1 to k the one verdict at temperature 0 is the one that k equal votes would give.
     model = default_temperature(model, sampling.samples, own)
     if sampling.samples == 1 or model.temperature != 0:
@@ -142,7 +142,7 @@ class LoadedJudge(Prompt):
 
     @property
     def note(self) -> str:
-        """What a user should know before it is asked, in one line; empty if nothing."""
+        """A note for the user before the first call, in one line; empty without one."""
         return "; ".join(part for part in (self.standing, self.other_model, self._fit.note) if part)
 
     @property
@@ -153,7 +153,7 @@ class LoadedJudge(Prompt):
 
     @property
     def other_model(self) -> str:
-        """That its version was proven with another model than the one that is asked, in one line; empty if not."""
+        """A note that the version was proven with another model, in one line; empty if it was not."""
         proven = self.artifact.about.model.name if self.artifact else ""
         if not proven or same_model(proven, self.model.name):
             return ""
@@ -192,7 +192,7 @@ class LoadedJudge(Prompt):
         return self.verdicts(self._cases(rows))
 
     async def abatch(self, rows: Any) -> list[Verdict]:
-        """Do the same inside a running event loop."""
+        """Judge many rows, as :meth:`batch` does, inside a running event loop."""
         return await self.asker().ask_async(self._cases(rows))
 
     def as_module(self) -> "JudgeModule":
@@ -216,7 +216,7 @@ class LoadedJudge(Prompt):
         self.asker()
 
     def paid_by(self, context: CallContext) -> Self:
-        """Return the same judge whose calls are counted in a context."""
+        """Return a copy of the judge whose calls are counted in a context."""
         return replace(self, context=context)
 
     @property
@@ -225,7 +225,7 @@ class LoadedJudge(Prompt):
         return self.context.ledger.spend()
 
     def asker(self) -> Asker:
-        """Return what asks this judge."""
+        """Return the asker of this judge."""
         program = self.artifact.program(self.judge) if self.artifact else self.state.apply(self.judge.basic())
         frozen, role = self.frozen_model, self.judge.role
         verifying = self.contexts.get("judge", self.context)
@@ -258,7 +258,7 @@ class LoadedJudge(Prompt):
         return (self.model,) if self.frozen_model is None else (self.model, self.frozen_model)
 
     def with_model(self, model: Model, *, draws: int = 1) -> "LoadedJudge":
-        """Return the same judge for another model, with as many samples as can differ there."""
+        """Return a copy of the judge for another model, with as many samples as can differ there."""
         # A judge that was named without a version is what its name stands for with that model. A temperature that
         # ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each sample
         # ``draws`` times.
@@ -266,7 +266,7 @@ class LoadedJudge(Prompt):
         return meant._asking(model, meant.wanted.samples * max(1, draws))
 
     def _asking(self, model: Model, draws: int) -> "LoadedJudge":
-        """Return the same prompt for a model, at the temperature that suits it."""
+        """Return a copy of the prompt for a model, at the temperature that suits it."""
         model = default_temperature(model, draws, self.judge.temperature)
         proven = self.artifact.about.model if self.artifact else None
         if proven and model.reasoning_effort is None and same_model(proven.name, model.name):
@@ -274,7 +274,7 @@ class LoadedJudge(Prompt):
         return replace(self, model=model)
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
-        """Return the same judge with another adapter of its prompt; ``None`` leaves it as it is."""
+        """Return a copy of the judge with another adapter of its prompt; ``None`` changes nothing."""
         if adapter is None:
             return self
         self.judge.adapter(adapter)  # which refuses one that there is not
@@ -292,13 +292,13 @@ class LoadedJudge(Prompt):
         return not fixed and self.adapter == ADAPTER and self.judge.role == "judge"
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
-        """Return the same judge for each model."""
+        """Return a copy of the judge for each model."""
         # Everything is asked ``draws`` times: repeats need a temperature at which draws differ, as samples do. A 0 that
         # the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         return [self.with_model(model, draws=draws) for model in models]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes its answers those of this judge, as JSON values."""
+        """Return the settings that identify this judge's answers, as JSON values."""
         known = {
             **self.stamp(),
             "prompt": self.state.id,
@@ -337,7 +337,7 @@ class LoadedJudge(Prompt):
         return asked == other
 
     def stamp(self) -> dict[str, Any]:
-        """Return what identifies the judge in its output."""
+        """Return the fields that identify the judge in its output."""
         return {
             "judge": self.name,
             "artifact": self.artifact.sha256 if self.artifact else None,
@@ -379,7 +379,7 @@ class JudgeModule(dspy.Module):
 
 
 def proven_rows(judge: LoadedJudge) -> list[Row]:
-    """Return what a judge's version said on its sealed test, but for rows that the machinery failed at."""
+    """Return the answers of a judge's version on its sealed test, without failed rows."""
     proof = judge.artifact.proof_records() if judge.artifact else []
     return [row for row in rows_of(judge.judge.answer, proof, "compiled") if not row.failed]
 

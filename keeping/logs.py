@@ -90,7 +90,7 @@ class Log:
 
     @property
     def named(self) -> str:
-        """The same: it is no judge with a version."""
+        """Its name: a log is no judge with a version."""
         return self.reference.name
 
     @property
@@ -146,7 +146,7 @@ class Log:
         return verdicts
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes these verdicts those of this log, as JSON values."""
+        """Return the content that identifies this log's verdicts, as JSON values."""
         return {
             "judge": self.name,
             "artifact": None,

@@ -58,7 +58,7 @@ class Name:
 
     @classmethod
     def of(cls, reference: str | Judge, version: str, store: Store, **asked: Any) -> "Name":
-        """Return what a reference names."""
+        """Return the judge and version that a reference names."""
         if isinstance(reference, Judge):
             return cls(judge=reference, store=store, version=version, **asked)
         if reference.endswith(BASIC):
@@ -70,7 +70,7 @@ class Name:
         return cls(judge=judge, store=store, version=version, file=file, kept=source != named, **asked)
 
     def prompt(self, model: str | None) -> Prompt:
-        """Return what it stands for with a model; with none, whichever it is, the latest."""
+        """Return the prompt that the name stands for with a model; without a model the latest."""
         version, standing = (self.version, "") if self.version else self._meaning(model)
         if version == "basic":
             return self._prompt(self.judge, None, standing)

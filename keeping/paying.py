@@ -49,7 +49,7 @@ class Start:
 
 
 class Work(Protocol):
-    """What can be paid for and continued."""
+    """Work that is paid for and can be continued."""
 
     @property
     def budget(self) -> Budget:
@@ -60,7 +60,7 @@ class Work(Protocol):
         """Who is called: each has a ledger and a journal of its own. All different."""
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same work when it is started again, as JSON values."""
+        """Return the settings that identify this work when it is started again, as JSON values."""
 
 
 _LOCK = "lock"
@@ -162,7 +162,7 @@ class PaidJob:
 
     @property
     def ledger(self) -> Ledger:
-        """What this start has spent, over all roles."""
+        """The spend of this start, over all roles."""
         return Ledger.merged([context.ledger for context in self.contexts.values()])
 
     @property
@@ -171,7 +171,7 @@ class PaidJob:
         return sum(len(context.journal) for context in self.contexts.values())
 
     def spend(self) -> dict[str, Any]:
-        """Return what all starts have spent, as JSON values; ``lost`` are calls that this one had no use for."""
+        """Return the spend of all starts, as JSON values; ``lost`` counts calls that this start did not use."""
         return {
             "calls": self.meter.calls,
             "tokens": self.meter.tokens,
@@ -182,7 +182,7 @@ class PaidJob:
 
     @property
     def silence(self) -> str:
-        """What the last call failed of, where a limit came before any answer; else empty."""
+        """The failure of the last call, if a limit came before any answer; else empty."""
         last = next((context.breaker.last for context in self.contexts.values() if context.breaker.last), "")
         return f"no call was answered: {last}" if last and not (self.kept or self.meter.signal) else ""
 
@@ -222,7 +222,7 @@ _REMEMBERED = 7 * 86400
 
 
 def _learnt() -> dict[str, tuple[str, float]]:
-    """Return what jobs have learnt of endpoints not long ago, and when; nothing where that cannot be read."""
+    """Return the terms of endpoints that jobs found recently, and when; nothing where the file cannot be read."""
     with suppress(AttributeError, OSError, TypeError, ValueError):
         kept = orjson.loads(data_file(_ENDPOINTS).read_bytes()).items()
         since = time.time() - _REMEMBERED

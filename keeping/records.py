@@ -10,7 +10,7 @@ from .card_parts import Count, Figure, Part, SettingCard
 
 
 class PartScore(Part):
-    """What a candidate scored on train or dev; ``value`` is ``None`` where it met no case."""
+    """The score of a candidate on train or dev; ``value`` is ``None`` if it met no case."""
 
     value: Figure | None = None
     cases: Count = 0
@@ -18,7 +18,7 @@ class PartScore(Part):
 
 
 class EstimateRecord(Part):
-    """What a candidate is estimated to score on dev, with the standard error."""
+    """The estimated score of a candidate on dev, with its standard error."""
 
     value: Figure
     error: Figure
@@ -45,7 +45,7 @@ class CandidateRecord(Part):
 
 
 class AnswerRecord(Part):
-    """What one prompt answered to a case of the proof, a value a unit."""
+    """The answer of one prompt to a case of the proof, a value for each unit."""
 
     status: Literal["verdict", "abstained", "failed"]
     values: list[Any]
@@ -81,7 +81,7 @@ class ProofRecord(Part):
         return self
 
     def answer_of(self, system: str) -> AnswerRecord:
-        """Return what ``basic`` or ``compiled`` answered."""
+        """Return the answer of ``basic`` or ``compiled``."""
         return self.basic if system == "basic" else self.compiled
 
 
@@ -144,7 +144,7 @@ class GainRecord(Part):
 
 
 class LabelProofRecord(Part):
-    """What labels have shown where a version differs from the basic prompt."""
+    """The decision of labels where a version differs from the basic prompt."""
 
     verdict: str
     decided: str

@@ -91,13 +91,13 @@ class Shelf:
         return version
 
     def names(self) -> dict[str, int]:
-        """Return what ``latest`` and each tag means; nothing where that is damaged."""
+        """Return name -> version for ``latest`` and each tag; nothing where the file is damaged."""
         with suppress(ArtifactError):
             return {name: versions[0] for name, versions in self._meant().items()}
         return {}
 
     def faults(self) -> list[str]:
-        """Return what is wrong with the names."""
+        """Return the faults of the names, a line each."""
         try:
             meant, have = self._meant(), self.versions()
         except ArtifactError as error:

@@ -27,7 +27,7 @@ def to_stderr(line: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Trust:
-    """What the user trusts."""
+    """The user's trust in the code of judges."""
 
     given: bool = False  # whether the user has said ``--trust``
     # the file of remembered hashes, one a line with its file

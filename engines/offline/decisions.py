@@ -54,7 +54,7 @@ class Manner:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """What an output field is learned from. It can be hashed: what was learned is found again."""
+    """The examples that an output field is learned from. It can be hashed, so that a learned model is found again."""
 
     field: Field
     instruction: str
@@ -78,7 +78,7 @@ class Task:
     manner: Manner
 
     def lesson(self, field: Field) -> Lesson:
-        """Return what a field is learned from."""
+        """Return the examples that a field is learned from."""
         return Lesson(field=field, instruction=self.ask.instruction, demos=self.ask.demos, roles=self.roles)
 
 

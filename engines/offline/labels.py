@@ -51,7 +51,7 @@ def meaning_of(name: str) -> Meaning:
 
 
 def definition_of(label: str, instruction: str) -> str:
-    """Return what an instruction says after ``label:`` (or =, means, if, when), to the end of its sentence."""
+    """Return the definition of a label in an instruction: its sentence after ``label:`` (or =, means, if, when)."""
     defined = re.search(
         rf"(?<!\w){re.escape(label)}(?!\w)[`'\"*]*\s*(?:[:：=(]|means|if|when|where|表示|指)\s*([^.;。；\n]*)",
         instruction,
@@ -61,7 +61,7 @@ def definition_of(label: str, instruction: str) -> str:
 
 
 def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Meaning:
-    """Return what the definition of a label means, up to the next label."""
+    """Return the meaning of a label by the cues in its definition, up to the next label."""
     text = definition_of(label, instruction).lower()
     for other in labels:
         if other != label:

@@ -177,7 +177,7 @@ class Demo:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What is declared, what is shown, and what is asked."""
+    """A request as the engine reads it: declared fields, demonstrations, and the case to answer."""
 
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]
