@@ -266,7 +266,7 @@ _KEYS = (
 
 
 def settings() -> Mapping[str, Any]:
-    """Return what the file of the current folder says, by option without its dashes; nothing without a file."""
+    """Return option (without dashes) -> value in the file of the current folder; nothing without a file."""
     try:
         kept = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
     except (OSError, ValueError) as error:

@@ -34,7 +34,7 @@ class SearchOptions(
         "better; else chat, or json where a model's replies to it cannot be read)"
     },
 ):
-    """What reaches the optimizer as it was given: in a compilation's plan, and in the optimizer's job."""
+    """The options that a compilation's plan passes on to the optimizer's job."""
 
     embedder: str | None = option(
         "M",

@@ -17,7 +17,7 @@ def name(text: str) -> str:
 
 
 def _within(read: Callable[[str], float], low: float, high: float, problem: str) -> Callable[[str], Any]:
-    """Return what reads a number between two ends, and says of any other text what its ``problem`` is."""
+    """Return a reader of numbers between two ends, which names the ``problem`` of any other text."""
 
     def number(text: str) -> float:
         try:
@@ -86,11 +86,11 @@ class Details(Form):
 
 
 class Printed(StoreOptions, Form):
-    """What every command has that prints what it finds in a store."""
+    """Options of every command that prints the content of a store."""
 
 
 class Common(SeedOptions, Printed):
-    """What every command has that prints what it finds in a store, and draws at random."""
+    """Options of every command that prints the content of a store and draws at random."""
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -175,7 +175,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
 class Prices(Options):
-    """What a model's tokens cost, where no table knows it or another price was agreed."""
+    """Prices of a model's tokens, where no table has them or another price was agreed."""
 
     price_in: float | None = option(
         "USD", "price of a million input tokens (default: that of the price table)", type=_price, rare=True
@@ -307,7 +307,7 @@ class Limits(HardLimits):
 
 
 class Resume(Options):
-    """What becomes of an unfinished run."""
+    """Options for an unfinished run."""
 
     resume: bool = flag(
         "after Ctrl-C, a limit or a crash: continue, and pay for nothing twice", exclusive="unfinished"
@@ -316,11 +316,11 @@ class Resume(Options):
 
 
 class PaidOptions(Limits, Resume, Common):
-    """What every job takes that asks models and can be continued."""
+    """Options of every job that asks models and can be continued."""
 
 
 class Checkpoints(Resume):
-    """What becomes of an unfinished run, and where the result goes as JSON."""
+    """Options for an unfinished run, and for the result as JSON."""
 
     output: str | None = option("FILE.json", "write the JSON object to a file too")
 
@@ -352,4 +352,4 @@ class AskedOptions(ModelOptions, JudgingOptions):
 
 
 class ScoringOptions(GoldOptions, Limits, JudgingOptions, Checkpoints):
-    """What every command takes that scores judges on gold, but for who answers."""
+    """Options of every command that scores judges on gold, except for the model."""

@@ -132,7 +132,7 @@ def _annotated(cls: type) -> Mapping[str, Any]:
 
 
 def _typed(cls: type[Options], item: Field[Any]) -> dict[str, Any]:
-    """Return what a field's type says: the choices of a ``Literal``, how a number is read, and if it is needed."""
+    """Return the arguments of a field's type: choices of a ``Literal``, the reader of a number, and if it is needed."""
     annotated = _annotated(cls.__mro__[_depth(cls, item.name)])[item.name]
     needed = item.default is None and type(None) not in get_args(annotated)
     settings: dict[str, Any] = {"required": True} if needed and not item.metadata.get("positional") else {}

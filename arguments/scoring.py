@@ -103,7 +103,7 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 class CriteriaOptions(Options):
-    """What a judge must meet, beside the limits of its metrics."""
+    """The criteria of a gate beside the limits of metrics."""
 
     sure: bool = flag("hold the worse end of the 95 %% interval against --min and --max")
     margin: float | None = option(

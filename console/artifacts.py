@@ -77,13 +77,13 @@ def show(options: ShowOptions) -> Result:
 
 
 def _cascade_of(artifact: Artifact) -> CascadeFound | None:
-    """Return what was found when a cascade was chosen; ``None`` of other versions."""
+    """Return the findings behind a cascade; ``None`` for other versions."""
     cascade = artifact.about.cascade
     return cascade.found if cascade else None
 
 
 def diff(options: DiffOptions) -> Result:
-    """Return what differs from one judge to another."""
+    """Return the differences between two prompts."""
     store = store_named(options)
     first, second = _sides(store, options.first, options.second)
     changed, settings = prompt_difference(first, second), setting_rows(first, second)

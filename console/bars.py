@@ -189,7 +189,7 @@ class SearchBar(Bar):
             remark(line)
 
     def _trouble_words(self) -> str:
-        """Return what goes wrong, and where no bar shows it what is spent."""
+        """Return a line about failures, and, where no bar shows it, the spend."""
         parts = []
         if not self.live and self._spent_words:
             parts.append(self._spent_words)

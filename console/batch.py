@@ -94,7 +94,7 @@ def collect(options: CollectOptions) -> Result:
 
 
 def _complete(output: Path) -> Result | None:
-    """Return what is said of an output whose batches have all been collected; ``None`` if it is none."""
+    """Return the result for an output whose batches have all been collected; ``None`` for another output."""
     if batches_of(output).exists() or not output.is_file():
         return None
     judge = next((line.get("judge") for _, line in lines_in(output) if isinstance(line, dict)), None)

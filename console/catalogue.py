@@ -101,7 +101,7 @@ def new(options: NewOptions) -> Result:
 
 
 def _shape(options: NewOptions, prompt: Template) -> Shape | None:
-    """Return what the columns of the gold are."""
+    """Return the shape of the gold: its columns and labels."""
     if options.gold is None:
         if options.columns or options.names:
             raise UsageError("--column and --map say how --gold is read", hint="add --gold labels.csv")
@@ -133,7 +133,7 @@ def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
 
 
 def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
-    """Return what is answered, as the options say it or the labels of the gold, and what those labels mean."""
+    """Return the answer of the judge, from the options or the labels of the gold, and the meaning of these labels."""
     labels, positive = _listed(options.labels), _listed(options.positive)
     values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
     if options.prefer is not None or (shape and shape.pair):
@@ -161,7 +161,7 @@ def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[
 
 
 def _listed(text: str | None) -> list[str]:
-    """Return what stands between commas."""
+    """Return the parts of a text between commas."""
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 

@@ -179,7 +179,7 @@ def assess_(options: AssessOptions) -> Result:
 
 
 def _work(options: AssessOptions) -> Assessment:
-    """Return what is asked of whom, by what the first row of the benchmark holds."""
+    """Return the assessment for a benchmark; its first row decides the kind."""
     source = options.benchmark
     rows = [] if source == DIALOGUES else read(source).rows[:1]
     keys = rows[0][1].keys() if rows else {}
@@ -209,7 +209,7 @@ def _shared(
     temperature: float | None = None,
     top_p: float | None = None,
 ) -> dict[str, Any]:
-    """Return what every assessment is given; ``bundled`` is the gold that the judge is measured on by default."""
+    """Return the arguments of every assessment; ``bundled`` is the default gold for measuring the judge."""
     return {
         "benchmark": options.benchmark,
         "targets": tuple(target_of(options, name, temperature, top_p) for name in options.models),

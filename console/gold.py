@@ -68,7 +68,7 @@ def check(options: CheckOptions) -> Result:
 
 
 def _check_remarks(gold: Gold, rejects: Rejects) -> list[str]:
-    """Return what a user should know about the rows of a gold set, each in some words."""
+    """Return remarks for the user on the rows of a gold set."""
     remarks: list[str] = []
     if rejects.count:
         remarks.append(f"{plural(rejects.count, 'row')} set aside in {rejects.path}")

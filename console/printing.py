@@ -34,7 +34,7 @@ _COLOURS = {"good": "green", "bad": "red", "open": "yellow"}
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a command found."""
+    """The result of a command: parts to print, JSON, and the exit code."""
 
     data: Mapping[str, Any]  # for ``--json``; empty if standard output has what the command wrote there
     body: Sequence[Part] = ()  # for people, in the order in which it is read

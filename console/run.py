@@ -174,7 +174,7 @@ def _folder(options: RunOptions, cpus: int) -> Path:
 
 
 def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
-    """Return what one worker is told: limits on all are shared out."""
+    """Return the options of one worker, with its share of the limits on all."""
 
     def share(name: str, limit: int | None) -> int | None:
         if limit is not None and limit < shard.of:

@@ -51,7 +51,7 @@ class Terminal(Surface):
         remark(self._estimate.anew_words(spend))
 
     def notes(self, work: Any) -> Sequence[str]:
-        """Return what a user should know before it is asked."""
+        """Return notes for the user before the first call."""
         return tuple(work.remarks)
 
     def note(self, *notes: str) -> None:

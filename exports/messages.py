@@ -108,7 +108,7 @@ def inputs_of(judge: Judge) -> list[dict[str, Any]]:
 
 
 def response_format(prompt: Prompt) -> dict[str, Any]:
-    """Return what an OpenAI-compatible endpoint takes that can hold replies to a schema; nothing but for JSON."""
+    """Return the ``response_format`` of an OpenAI-compatible endpoint with schemas; nothing unless replies are JSON."""
     if prompt.adapter != "json":
         return {}
     from ..engines.structure import schema_of
@@ -140,7 +140,7 @@ class MessagesExporter:
 
 
 def variables(judge: Judge, inputs: Mapping[str, Any]) -> dict[str, str]:
-    """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt."""
+    """Return variable -> value of an export for one row: each input as it stands in the judge's prompt."""
     from ..engines.dspy_internals import format_field_value
 
     fields = {**judge.signature.input_fields, **judge.basic().predictors()[0].signature.input_fields}

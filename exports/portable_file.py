@@ -123,7 +123,7 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
 
 
 def _step(prompt: Prompt) -> dict[str, Any]:
-    """Return what is asked in one step, and the types of what it gives."""
+    """Return the description of one step: its messages, and the types of its outputs."""
     from pydantic import TypeAdapter
 
     from ..engines.adapters import bounded_schema

@@ -30,7 +30,7 @@ _ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What is exported: a judge with one prompt, and, if it comes from an artifact, its card."""
+    """The subject of an export: a judge with one prompt, and, if it comes from an artifact, its card."""
 
     judge: Judge  # the judge
     program: dspy.Module  # its program with the prompt
@@ -65,12 +65,12 @@ class Subject:
 
     @property
     def decision(self) -> DecisionCard:
-        """What its sealed test decided; without a verdict where nothing was tested."""
+        """The decision of its sealed test; without a verdict where nothing was tested."""
         return self.card.decision if self.card else DecisionCard()
 
     @property
     def proof(self) -> str:
-        """What its sealed test decided, with the model and the day; or that nothing was proven."""
+        """A sentence with the decision of its sealed test, the model and the day, or that nothing was proven."""
         if self.card is None:
             return "Not proven: the basic prompt, which nobody tuned"
         words = self.decision.words
@@ -97,7 +97,7 @@ class Subject:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What no target holds of this judge, in words."""
+        """The parts of this judge that no target holds, a sentence each."""
         limits = []
         if self.model_of_proof:
             limits.append(
@@ -110,7 +110,7 @@ class Subject:
         return tuple(limits)
 
     def _limits_of_code(self) -> list[str]:
-        """Return that an export leaves out the code of a program; nothing where it has none of its own."""
+        """Return the limit that an export leaves out a program's code; nothing for a judge without code."""
         from dspy import ChainOfThought, Predict
 
         has_steps = getattr(self.program, "plan", None) is not None
@@ -122,7 +122,7 @@ class Subject:
         ]
 
     def _limits_of_probabilities(self) -> list[str]:
-        """Return what decides where probabilities are known; nothing where votes decide."""
+        """Return the limit about probabilities, where they decide; nothing where votes decide."""
         threshold = self.thresholds.threshold or 1
         rule = f"the judge is positive from a probability of {threshold:.3g} on"
         if self.thresholds.weights:
@@ -149,7 +149,7 @@ class Exporter(Protocol):
 
     @property
     def limits(self) -> Sequence[str]:
-        """What a file of this target cannot hold, a sentence each; may be empty."""
+        """The parts of a judge that a file of this target cannot hold, a sentence each; may be empty."""
 
     def render(self, subject: Subject) -> str:
         """Return the text of the file."""

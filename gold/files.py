@@ -61,7 +61,7 @@ Rows: TypeAlias = Iterator[tuple[Place, Row | GoldError]]
 
 
 def validated(kind: pydantic.TypeAdapter[T], row: Row, place: Place, *, hint: str) -> T:
-    """Return what a row is as a value of a type."""
+    """Return a row as a value of a type."""
     try:
         return kind.validate_python(row)
     except pydantic.ValidationError as error:
@@ -123,7 +123,7 @@ def _lines(stream: BinaryIO, path: str) -> Numbered:
 
 
 def unreadable(text: str, place: Place) -> GoldError | None:
-    """Return what is wrong with the characters of a text that was decoded with ``surrogateescape``."""
+    """Return the fault of a text's characters, after decoding with ``surrogateescape``."""
     wrong, message = text.find("\0"), "the file holds a NUL character: it is not text"
     if wrong < 0:
         try:

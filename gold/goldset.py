@@ -30,7 +30,7 @@ from .writing import write_jsonl, write_whole
 
 
 class GoldOrigin(Protocol):
-    """What a card says of the gold that a version was made of."""
+    """The part of a card about the gold of a version, from which it is read again."""
 
     @property
     def place(self) -> str:

@@ -20,7 +20,7 @@ from .writing import json_text
 
 
 class Label(pydantic.BaseModel, frozen=True, extra="forbid"):
-    """What one rater said of one unit: a line of the journal."""
+    """One rater's label of one unit: a line of the journal."""
 
     case: str  # the id of its case
     unit: int  # its place in the case, from 1
@@ -125,12 +125,12 @@ class LabelJournal:
                 self.add(stands.model_copy(update={"request": request, "undo": True}), {}, "")
 
     def history(self, rater: str) -> Sequence[Label]:
-        """Return what a rater said and did not undo, in order; the last of each unit counts."""
+        """Return the labels that a rater gave and did not undo, in order; the last of each unit counts."""
         with self._guard:
             return list(self._histories.get(rater, ()))
 
     def labels(self) -> Sequence[Label]:
-        """Return what counts: the last of each rater on each unit, unless it was taken back."""
+        """Return the valid labels: the last of each rater on each unit, unless it was taken back."""
         with self._guard:
             last = {label.key: label for history in self._histories.values() for label in history}
         return [label for label in last.values() if label.label or label.ambiguity]

@@ -40,7 +40,7 @@ class RowMapping:
     labels: Mapping[str, Label] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, dict[str, str]]:
-        """Return what is renamed, as plain JSON types; empty if nothing is."""
+        """Return the renamed columns and labels as JSON values, without empty parts."""
         parts = {"columns": dict(self.columns), "labels": dict(self.labels)}
         return {name: names for name, names in parts.items() if names}
 

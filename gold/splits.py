@@ -227,7 +227,7 @@ class Split:
 
 
 def group_hash(name: str) -> str:
-    """Return what names a group on a card without its name."""
+    """Return the hash that identifies a group on a card without its name."""
     return text_hash(name)[:12]
 
 

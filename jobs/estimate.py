@@ -389,7 +389,7 @@ def redraw_calls(judge: LoadedJudge, rows: int) -> int:
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
-    """Return the calls of a judge for some questions: from settled votes to incomplete replies in every fourth sample."""
+    """Return the calls of a judge for some questions, from settled votes to incomplete replies in 1 of 4 samples."""
     number = questions * judge.questions[0], questions * judge.questions[1]
     who = f"of the judge ({judge.model.name})"
     return ask_of("judge", judge.asker(), judge.models, shown, number, who=who)

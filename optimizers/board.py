@@ -44,7 +44,7 @@ class Board:
         self.basic = self.add(PromptState.of(self._basic), parent=None, source="basic")
 
     def name(self, candidate: Candidate) -> str:
-        """What people call a candidate that was entered, such as ``opro-3``."""
+        """The name of an entered candidate for people, such as ``opro-3``."""
         entered = self.candidates.copy().values()  # others may enter more meanwhile
         return candidate_names((one.id, one.source) for one in entered)[candidate.id]
 
@@ -137,7 +137,7 @@ class Board:
         return [self._verdicts[candidate.asked_id, case.id] for case in cases]
 
     def spent(self, candidate: Candidate, cases: Sequence[Case]) -> Spent | None:
-        """Return what asking the candidate took, per case of those it was scored on; ``None`` without any."""
+        """Return the mean spend of a case that the candidate was scored on; ``None`` without any."""
         known = self._on(candidate, cases)
         usages = [self._verdicts[candidate.asked_id, outcome.row.id].usage for outcome in known]
         return spent(usages) if usages else None

@@ -39,7 +39,7 @@ class Setting:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what differs from the job's own, by name; empty for the job's own."""
+        """Return setting -> value where it differs from the job's; empty if nothing differs."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -82,7 +82,7 @@ OUTPUT_PRICE = 4.0
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """What one case takes on average, whether its answers were paid in this run or replayed from the journal."""
+    """The mean spend of one case, whether its answers were paid in this run or replayed from the journal."""
 
     input_tokens: float  # of the prompt
     output_tokens: float  # of the reply

@@ -145,7 +145,7 @@ def with_cases(judge: Judge, state: PromptState, cases: Sequence[Case]) -> Promp
 
 
 def demos_of(judge: Judge, names: Iterable[str], cases: Sequence[Case]) -> dict[str, tuple[Demo, ...]]:
-    """Return what gold says about ``cases`` as demonstrations, in their order, of those predictors that get any."""
+    """Return predictor -> demonstrations from the gold of ``cases``, in their order; only predictors that get any."""
     by_case: list[Mapping[str, Any]] = [judge.demos(case) for case in cases]
     by_name = {name: tuple(demos[name] for demos in by_case if name in demos) for name in names}
     return {name: demos for name, demos in by_name.items() if demos}

@@ -93,7 +93,7 @@ def given_up(job: Job, kind: str, asked: int = 0, used: int = 0) -> bool:
 
 
 def task(job: Job, *names: str) -> str:
-    """Return what the judge is given and must answer, in words."""
+    """Return a description of the judge's inputs and answer."""
     judge = job.judge
     inputs = "\n".join(
         f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
@@ -134,7 +134,7 @@ def exemplar(case: Case, about: str) -> str:
 
 
 def truths(case: Case, answer: Answer) -> str:
-    """Return what people said of a case, unit by unit, in words."""
+    """Return the gold of a case, unit by unit, in words."""
     units = zip(answer.units(case.inputs), case.gold or (), strict=True)
     return "\n".join(answer.scale.truth(text, gold) for text, gold in units if gold is not None)
 

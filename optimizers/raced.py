@@ -107,7 +107,7 @@ class Track:
             self.run(chosen)
 
     def _tokens(self, candidate: Candidate) -> float:
-        """Return what a row of a prompt takes, from 1."""
+        """Return the tokens of a row under a prompt, at least 1."""
         taken = self.board.spent(candidate, self.order)
         return max(1.0, taken.tokens) if taken else 1.0
 
@@ -123,7 +123,7 @@ class Track:
         return [(case, outcomes[case.id]) for case in met if case.id not in candidate.demo_ids]
 
     def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
-        """Return those of them that it got wrong."""
+        """Return the cases that a candidate got wrong."""
         return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
 
     def fresh(self, state: PromptState, **about: Any) -> list[Candidate]:
@@ -199,7 +199,7 @@ class Turns:
         return [arm for arm in self._row if not self._taken[arm.name]]
 
     def propose(self, track: Track, *, late: bool, first: Collection[str] = ()) -> list[Candidate]:
-        """Return what the first arm with an idea makes; ``late`` one without a turn has its first beside it."""
+        """Return the candidates of the first arm that has some; ``late``, an arm without a turn adds its first."""
         # Beside it too have arms named ``first`` theirs. All these are met before it: the budget may end at any case.
         self._made = []
         self._ask(track, list(self._row))
@@ -250,7 +250,7 @@ class Finalists:
         self._job.context.meter.hold(self._before + min(self._most, wanted))
 
     def _first(self) -> list[Candidate]:
-        """Return what could be best, by gain and error together, then the never scored; DSPy's own choice first."""
+        """Return the candidates that could be best, by gain and error, then unscored ones; DSPy's choice first."""
         board, source = self._board, self._source
         able = [one for one in board.candidates.values() if one.id != board.basic.id]
         able = [one for one in able if not source or one.source == source]

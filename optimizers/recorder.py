@@ -67,7 +67,7 @@ class _Judged(dspy.Prediction):
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """What asking about one case gave; without an outcome it failed."""
+    """The result of asking about one case; without an outcome it failed."""
 
     outcome: Outcome | None
     answer: Mapping[str, Any]  # its fields, as they came
@@ -271,5 +271,5 @@ class Recorder:
 
 
 def _key(inputs: Mapping[str, Any]) -> str:
-    """Return what tells inputs apart."""
+    """Return the key of some inputs, equal for equal inputs."""
     return json.dumps(dict(inputs), sort_keys=True, ensure_ascii=False, default=str)

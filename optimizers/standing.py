@@ -30,7 +30,7 @@ _ROUNDS = 8  # of fitting prompts and cases in turn
 
 
 class Credit:
-    """What one outcome adds to the judge's metric, so that the mean over cases says what a set would.
+    """The contribution of one outcome to the judge's metric; its mean over cases estimates the metric of a set.
 
     To first order around reference prompts: the change of their metric when it is added, times their number.
     """

@@ -122,7 +122,7 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Kept:
-    """What a candidate's kept samples say of cases, to be decided under other settings."""
+    """A candidate's stored samples, to be decided under other settings."""
 
     job: Job
     cases: Sequence[Case]
@@ -130,7 +130,7 @@ class _Kept:
     now: float  # the threshold under which they are decided
 
     def under(self, setting: Setting) -> Asker:
-        """Return what decides under a setting."""
+        """Return the samples as decided under a setting."""
         return self.job.asker(self.job.judge.basic(), setting)
 
     def outcomes(self, setting: Setting) -> list[Outcome]:
@@ -154,7 +154,7 @@ def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
 
 
 def _threshold(kept: _Kept) -> Best | None:
-    """Return what fits a threshold; ``None`` if no labelled unit's probability is known."""
+    """Return the fit of a threshold; ``None`` if no labelled unit's probability is known."""
     judge = kept.job.judge
     if not judge.answer.scale.uses_threshold:
         return None
@@ -165,7 +165,7 @@ def _threshold(kept: _Kept) -> Best | None:
 
 
 def _by_votes(kept: _Kept) -> Best:
-    """Return what fits a number of votes; of equally good ones the nearest to that of now."""
+    """Return the fit of a number of votes; among equally good ones the nearest to the current one."""
     numbers = range(1, kept.job.sampling.samples + 1)
     under = {votes: kept.outcomes(Setting(threshold=votes)) for votes in numbers}
 
@@ -177,7 +177,7 @@ def _by_votes(kept: _Kept) -> Best:
 
 
 def _by_probability(kept: _Kept) -> Best | None:
-    """Return what fits the probability from which on a unit is positive."""
+    """Return the fit of the probability from which on a unit is positive."""
     judge, probability = kept.job.judge, kept.job.judge.answer.scale.probability
     always, never = (kept.under(Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
     # of each labelled unit its case, the probability, gold, and the values if it is positive, and if not
@@ -232,7 +232,7 @@ def _deviation(odds: Floats) -> float:
 
 
 def _weights(kept: _Kept) -> Best | None:
-    """Return what fits weights of several labels to people's labels; ``None`` if no probability is known."""
+    """Return the fit of the weights of several labels; ``None`` if no probability is known."""
     scale = kept.job.judge.answer.scale
     units = [
         (at, shares, gold)
@@ -266,7 +266,7 @@ def _weights(kept: _Kept) -> Best | None:
 
 
 def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
-    """Return what is added to each label's logarithm: a logistic model of these alone and one scale of all."""
+    """Return the offset of each label's log probability, from a logistic model of offsets and one common scale."""
     # A label with n units counts as much as n to the power of 1 - ``power``
     logs, count = np.log(np.maximum(shares, _LEAST_SHARE)), shares.shape[1]
     each = np.bincount(gold, minlength=count)[gold] ** -power

@@ -102,7 +102,7 @@ class Asker:
             return await together(list(enumerate(cases)), ask_one, concurrency=self.concurrency)
 
     def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> "Asker":
-        """Return what asks another model once in place of its own: to see what is sent, and what that takes."""
+        """Return an asker of another model that asks once, to measure its prompts."""
         return replace(self, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
 
     @asynccontextmanager
@@ -116,7 +116,7 @@ class Asker:
 
     @cached_property
     def embedded(self) -> "list[tuple[Asker, Remembered]]":
-        """What is remembered and has what embeds it, and rows that are asked about, with who asks about them."""
+        """The askers that embed rows, each with its remembered rows."""
         kept = [one.remembered for one in self.program.predictors() if isinstance(one, Remembering)]
         return [(self, one) for one in kept if one.embedder]
 
@@ -304,12 +304,12 @@ class Asker:
         return prediction
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
-        """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
+        """Return the verdict of stored samples under this asker's threshold, without a call."""
         return revote(self.judge.answer, self.sampling, verdict)
 
     @property
     def _context(self) -> CallContext | None:
-        """What the channels of this job share; ``None`` for a model that was not connected by us."""
+        """The call context of this job; ``None`` for a model that jurist did not connect."""
         context: CallContext | None = getattr(getattr(self.lm, "engine", None), "context", None)
         return context
 
@@ -337,7 +337,7 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
 
 
 def _token_shares() -> Mapping[str, Sequence[Mapping[str, float]]]:
-    """Return what the tokens of the answer say; nothing where several calls of the program have its fields."""
+    """Return the label probabilities in the answer's tokens; nothing where several calls have the answer's fields."""
     answers = current_draw.get().answers or ()
     calls = [answer.probabilities for answer in answers if answer.probabilities]
     return calls[0] if len(calls) == 1 else {}

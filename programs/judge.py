@@ -254,7 +254,7 @@ class Judge:
         return self.answer.scale
 
     def with_metric(self, metric: Metric) -> "Judge":
-        """Return the same judge, compiled for another metric."""
+        """Return a copy of the judge with another metric."""
         return replace(self, metric=metric)
 
     @property
@@ -312,7 +312,7 @@ class Judge:
         return compiled
 
     def prompt_values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
-        """Return what the program is called with: rendered, and defused of headers of prompt formats."""
+        """Return the program's inputs: rendered, and defused of headers of prompt formats."""
         rendered = self.answer.render(defuse(dict(inputs)), places)
         return {name: rendered[name] for name in self.input_fields}
 
@@ -323,7 +323,7 @@ class Judge:
         tokens: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
         places: Sequence[int] | None = None,
     ) -> Reading:
-        """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why."""
+        """Return the reading of a prediction: values, ``None`` for each unusable unit, and the reason."""
         # ``tokens`` is output field -> label -> probability, for each label that the field gives, where that is known.
         answer, reply, shown = self.answer, dict(prediction.items()), defuse(dict(inputs))
         reading = answer.read(reply, shown, places)
@@ -369,7 +369,7 @@ class Judge:
 
     @cached_property
     def frozen(self) -> str:
-        """What tells its frozen predictors from others: a hash of their prompts, empty without any."""
+        """A hash of the prompts of its frozen predictors; empty without any."""
         return frozen_id(self.basic())
 
     def expanded(

@@ -53,7 +53,7 @@ class JudgeFile:
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
-        """What a card keeps of file and modules: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
+        """The hashes of file and modules for a card: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
         parts = {"": self.content, **{name: content for name, (_, content) in self.modules.items()}}
         return {
             "judge_sha256": _hash(parts),

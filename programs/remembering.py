@@ -81,7 +81,7 @@ class Remembered:
         return [self._ranking.text_of(row) for row in rows]
 
     async def opened(self, lm: dspy.LM | None) -> Embedder | None:
-        """Return what embeds for whoever asks ``lm``, with the vectors of all rows; ``None`` where words rank alone."""
+        """Return the embedder beside ``lm``, with the vectors of all rows; ``None`` where words rank alone."""
         embedder = embedder_beside(lm, self.embedder) if self.embedder else None
         if embedder is not None and embedder not in self._vectors:
             self._vectors[embedder] = await embedder.embed(self.texts(self.compared))
@@ -92,7 +92,7 @@ class Remembered:
         return replace(self, rows={id_: demo for id_, demo in self.rows.items() if id_ not in ids})
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is remembered as JSON values."""
+        """Return the remembered rows as JSON values."""
         return {
             "demos": [dict(demo) for demo in self.rows.values()],
             "rows": list(self.rows),

@@ -69,7 +69,7 @@ def asking_of(lm: dspy.LM, adapter: dspy.Adapter | str) -> AbstractContextManage
 async def together(
     items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], *, concurrency: int
 ) -> list[Result]:
-    """Return what ``work`` gives for each item, in their order, with at most ``concurrency`` at work."""
+    """Return the results of ``work`` in the order of the items, with at most ``concurrency`` at once."""
     results: dict[int, Result] = {}
     left = iter(enumerate(items))
 

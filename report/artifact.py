@@ -149,11 +149,11 @@ class ArtifactReport:
         )
 
     def _cost_lines(self) -> list[str]:
-        """Return what compiling took; nothing where the card does not tell."""
+        """Return the spend of compiling; nothing if the card has none."""
         return [spend_line(self._card.spend)] if self._card.spend else []
 
     def _open(self, before: PromptState) -> tuple[Section, ...]:
-        """Return what is read after the first screen: errors, cases, prompt."""
+        """Return the parts after the first screen: errors, cases, prompt."""
         errors: list[Part] = []
         for name, rows in self._systems.items():
             if not self._generates:
@@ -328,7 +328,7 @@ class ArtifactReport:
                 yield Link(f"{unit_count:,} {name}: {words}", {"kind": name})
 
     def _lead(self, figures: ProofFigures) -> list[str]:
-        """Return what the outcome rests on, a statement each."""
+        """Return the statements that support the outcome."""
         card = self._card
         cases = "sealed documents" if self._generates else "sealed cases"
         missing = ""
@@ -394,7 +394,7 @@ class ArtifactReport:
         return paired_cases(self.judge.answer, self._proof, cases_by_id, note)
 
     def _cuts(self) -> list[_Cut]:
-        """Return what each threshold would find, the highest first; nothing if the probability is always one."""
+        """Return the result of each threshold, the highest first; nothing if all probabilities are one."""
         from sklearn.metrics import precision_recall_curve
 
         # Units without an answer are never found, and missed if they are positive.

@@ -76,7 +76,7 @@ def prompt_difference(first: Side, second: Side) -> str:
 
 
 def _difference_of_step(name: str, first: PredictorPrompt, second: PredictorPrompt) -> list[str]:
-    """Return what changed in the prompt of one step, a line each; nothing if nothing did."""
+    """Return the changes of the prompt of one step, a line each; nothing without a change."""
     lines = []
     if first.instructions != second.instructions:
         words = word_changes(first.instructions, second.instructions)
@@ -160,7 +160,7 @@ def word_changes(before: str, after: str) -> tuple[Word, ...]:
 
 
 def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ...]:
-    """Return what changed in each predictor's instruction, and the demonstrations that it got."""
+    """Return the changes of each predictor's instruction, and its demonstrations."""
     has_steps = len(after.predictors) > 1
     changes = []
     for name, prompt in sorted(after.predictors.items()):
@@ -273,7 +273,7 @@ def history_table(artifact: Artifact) -> Table:
 
 
 def candidate_names_of(artifact: Artifact) -> dict[str, str]:
-    """Return what the candidates of an artifact's history are called, by their ids."""
+    """Return id -> name of the candidates in an artifact's history."""
     return candidate_names((candidate.candidate, candidate.source) for candidate in artifact.candidates)
 
 

@@ -130,7 +130,7 @@ def _became(answer: Answer, gold: Value | None, before: Value | None, after: Val
 
 
 def note_of(system: str, record: AnswerRecord) -> dict[str, Any]:
-    """Return what a system said of a whole case as JSON values for :class:`Cases`."""
+    """Return a system's answer to a whole case as JSON values for :class:`Cases`."""
     return {
         "system": system,
         "status": record.status,
@@ -205,7 +205,7 @@ def _run_report(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
 
 
 def _row_price(usages: Sequence[Mapping[str, Any]]) -> str:
-    """Return what a row takes, in words."""
+    """Return the price of a row, in words."""
     usage = PurposeSpend.sum_of([PurposeSpend.model_validate(usage) for usage in usages])
     price = f"1,000 rows cost {1000 * usage.cost / len(usages):.3g} USD"
     if usage.unpriced:

@@ -32,7 +32,7 @@ _LARGEST = 1 << 20  # bytes of a request: one label
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """What is labelled, and where to."""
+    """A review: the units to label, and the journal of labels."""
 
     gold: Gold  # the set of the units
     lines: Sequence[SheetLine]  # the units, the most informative first
@@ -54,7 +54,7 @@ class Review:
         return {f"{line.case.id}:{line.unit + 1}": line for line in lines}
 
     def _value(self, label: str, unit: int) -> Any | None:
-        """Return what a label says of a unit (from 0); ``None`` if it is none."""
+        """Return the value of a label for a unit (from 0); ``None`` if it is no label."""
         answer = self.gold.judge.answer
         known = answer.cell(label, unit)
         return None if known is None else answer.scale.of_json(known)
@@ -67,7 +67,7 @@ class Review:
         return dict(zip(self.gold.judge.answer.scale.choices, "BA" if turned else "AB", strict=False))
 
     def work(self, rater: str) -> dict[str, Any]:
-        """Return what a rater labels, and how."""
+        """Return the units for a rater, with the controls of the page."""
         from markdown_it import MarkdownIt
 
         answer, units = self.gold.judge.answer, []
@@ -108,7 +108,7 @@ class Review:
         return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}
 
     def state(self, rater: str) -> dict[str, Any]:
-        """Return what a rater said, in order; who settles differences sees who said what."""
+        """Return a rater's labels in order; for the resolver those of all raters, with names."""
 
         def step(label: Label) -> dict[str, Any]:
             shown = self._names(self._units[label.place], rater).get(label.label, label.label)

@@ -48,7 +48,7 @@ def references_in(data: Mapping[str, Any] | None) -> References:
 
 
 def spend_in(data: Mapping[str, Any]) -> SpendCard:
-    """Return what was spent, from the JSON of a result."""
+    """Return the spend in the JSON of a result."""
     return SpendCard.model_validate(data)
 
 
@@ -128,7 +128,7 @@ def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]
 
 
 def reference_tables(references: References, metric: str, where: str = "") -> list[Table]:
-    """Return what answers without a language model reach, and people; nothing where there is none of them."""
+    """Return the tables of references and of people; nothing without any."""
     rows = []
     for name, reference in references.items():
         if reference is not None:
@@ -198,7 +198,7 @@ def cost_words(cost: float, unpriced: int) -> str:
 
 
 def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
-    """Return what several have spent together, as :func:`spend_line` says it, from the JSON of each."""
+    """Return the line of :func:`spend_line` for several spends together, from the JSON of each."""
     parts = [PurposeSpend.model_validate(spend) for spend in spends]
     joint = PurposeSpend.sum_of(parts)
     return spend_line(joint.model_copy(update={"lost": 0}))
@@ -331,7 +331,7 @@ def ceiling_table(ceiling: Ceiling) -> Table:
 
 
 def _ceiling_name(ceiling: Ceiling) -> str:
-    """Return what the agreement of raters is: a ceiling for a judge only where the raters are people."""
+    """Return the name of the raters' agreement: a ceiling for a judge only if the raters are people."""
     return "human ceiling" if ceiling.who == "people" else f"{ceiling.who} (by a model)"
 
 

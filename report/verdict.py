@@ -29,7 +29,7 @@ LEARNED_REFERENCES = ("words", "neighbours")
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """What a row takes; ``None`` where it is not known."""
+    """The price of a row; ``None`` where it is not known."""
 
     tokens: float | None = None
     dollars_per_1000: float | None = None
@@ -47,7 +47,7 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictCard:
-    """What is read last: on a terminal in a frame of the colour of its tone, elsewhere as plain parts."""
+    """The card at the end of a result: framed in the colour of its tone on a terminal, elsewhere plain parts."""
 
     tone: Tone
     decision: str  # one sentence
@@ -60,7 +60,7 @@ class VerdictCard:
 
 
 def tone_of(verdict: str) -> Tone:
-    """Return what kind of outcome a verdict is."""
+    """Return the tone of a verdict."""
     if verdict == "better":
         return "good"
     return "bad" if verdict == "worse" else "open"
@@ -125,7 +125,7 @@ def engine_words(model: str | None) -> str:
 
 
 def criteria_words(decision: DecisionCard) -> str:
-    """Return what is shown of each of several criteria: a gain of their mean may be that of one alone."""
+    """Return the decision on each of several criteria: a gain of their mean may come from one alone."""
     words = []
     for name, criterion in decision.criteria.items():
         words.append(f"{name} {criterion.shown or 'not shown to differ'}")
@@ -149,7 +149,7 @@ def labels_can_show(decision: DecisionCard) -> bool:
 
 
 def spent_price(spend: PurposeSpend, rows: int) -> Price:
-    """Return what a row took; nothing is known where answers were paid before, or nothing was asked."""
+    """Return the price of a row; unknown if answers were paid before, or nothing was asked."""
     if spend.replayed or not rows:
         return Price()
     dollars = None if spend.unpriced else 1000 * spend.cost / rows
@@ -223,7 +223,7 @@ def too_few(data: Mapping[str, Any]) -> bool:
 
 
 def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) -> VerdictCard:
-    """Return what was decided between judges, and all of them with the constant answer."""
+    """Return the card of a comparison: the decision, and all judges with the constant answer."""
     judges, tests = data["judges"], data["tests"]
     decisions = [test["words"] for test in tests]
     if not decisions:

@@ -34,7 +34,7 @@ _WORST = 5
 
 
 def evaluation_parts(data: Mapping[str, Any]) -> list[Table | str]:
-    """Return what one judge on gold shows, with the worst disagreements."""
+    """Return the result of one judge on gold, with the worst disagreements."""
     judge, metric, disagreements = data["judge"], data["metric"], data["disagreements"]
     title = f"{judge} on {rows_words(data)}"
     parts: list[Table | str] = [scores_table(title, {judge: scores_in(data["scores"])}, metric)]
@@ -75,7 +75,7 @@ def _disagreement_table(disagreements: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:
-    """Return what judges on the same rows show: FECT's Tables 2, 4 and 5, intervals, decisions."""
+    """Return the results of judges on the same rows: FECT's Tables 2, 4 and 5, intervals, decisions."""
     judges, tests = data["judges"], data["tests"]
     metrics = data.get("metrics") or list(judges[0]["scores"])
     parts: list[Table | str] = [_score_table(data, metric) for metric in metrics]
@@ -94,7 +94,7 @@ def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:
 
 
 def cascade_parts(found: CascadeFound) -> list[Table | str]:
-    """Return what a cascade does to its rows: who answers how many, what a row takes, and the levels tested."""
+    """Return the result of a cascade: the rows that each judge answers, the price of a row, and the tested levels."""
     return [*cascade_judges(found), *cascade_levels(found)]
 
 
@@ -138,7 +138,7 @@ def cascade_levels(found: CascadeFound) -> list[Table]:
 
 
 def cascade_price(found: CascadeFound) -> str:
-    """Return what a row takes beside the last judge alone, in words; empty where a log does not tell."""
+    """Return the price of a row beside that of the last judge alone, in words; empty if a log has no price."""
     tokens, dollars = found.tokens, found.dollars
     if not tokens.get("last"):
         return ""

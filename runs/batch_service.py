@@ -79,7 +79,7 @@ class BatchEndpoint(Endpoint):
         return priced
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        """Do the same: nothing is waited for."""
+        """Complete a request without waiting, as :meth:`complete` does."""
         return self.complete(request)
 
     def written(self, request: Request) -> Written:
@@ -123,7 +123,7 @@ class BatchService:
         self._store, self._key, self._timeout = store, key, timeout
 
     def look(self, batch: Batch) -> Any:
-        """Return what the provider says of a batch that has begun: the package's own object."""
+        """Return the provider's state of a batch that has begun, as its package's object."""
         with _in_one_line():
             return self._client(batch).batches.retrieve(batch.id)
 

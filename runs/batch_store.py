@@ -60,7 +60,7 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchReply(Reply):
-    """What came back for a request."""
+    """The response to a request of a batch."""
 
     terms: str  # what was known of the endpoint when the request was written
 
@@ -116,7 +116,7 @@ class BatchStore(Database):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What was said of the whole work, as JSON values."""
+        """The description of the whole work, as JSON values."""
         return {name: json.loads(value) for name, value in self.all("SELECT name, value FROM about")}
 
     def tell(self, about: Mapping[str, Any]) -> None:
@@ -159,7 +159,7 @@ class BatchStore(Database):
         self.all("UPDATE requests SET reply = NULL, round = 0 WHERE key = ?", request.key)
 
     def terms(self, model: str) -> str:
-        """Return what is known of an endpoint's model; empty if nothing is."""
+        """Return the stored terms of an endpoint's model; empty without any."""
         return str(self.about.get(f"terms of {model}", ""))
 
     def learned(self, model: str, terms: str) -> None:
@@ -207,7 +207,7 @@ class BatchStore(Database):
         return [Batch(**{**dict(row), "ended": bool(row["ended"])}) for row in rows]
 
     def unended(self) -> list[Batch]:
-        """Return those of which something is still to come."""
+        """Return the batches that have not ended."""
         return [batch for batch in self.batches() if not batch.ended]
 
     def lines(self, batch: Batch) -> Iterator[bytes]:

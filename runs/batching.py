@@ -61,7 +61,7 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
 
 
 def _amount(spend: Mapping[str, Any]) -> Amount:
-    """Return what a spend takes of a budget."""
+    """Return the amount of a budget that a spend takes."""
     if not spend:
         return Amount()
     tokens = spend["input_tokens"] + spend["output_tokens"]
@@ -131,7 +131,7 @@ class BatchRun:
 
     @property
     def probe_spend(self) -> Mapping[str, Any]:
-        """What the probe has taken, as a spend; empty where there was none."""
+        """The spend of the probe; empty without one."""
         spend: Mapping[str, Any] = self.store.about.get("probe") or {}
         return spend
 

@@ -30,7 +30,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """What the rows asked so far show."""
+    """The evidence for drift in the rows asked so far."""
 
     rows: int = 0  # compared
     # of them, answered otherwise than then. worse, better: of them, less right than then, and more. more,
@@ -42,7 +42,7 @@ class Drift:
     fewer: int = 0
 
     def after(self, *, other: bool, right: float, found: float) -> "Drift":
-        """Return the same with one more row."""
+        """Return the evidence with one more row."""
         return replace(
             self,
             rows=self.rows + 1,
@@ -55,7 +55,7 @@ class Drift:
 
     @property
     def evidence(self) -> float:
-        """What the two own on average, at least 0."""
+        """The mean wealth of the two bettors, at least 0."""
         one_sided = (
             _owned(self.worse, self.better)
             * 2
@@ -86,13 +86,13 @@ class Drift:
 
 
 def _owned(heads: int, tails: int) -> float:
-    """Return what a bettor owns whose coin is uniform from 0 to 1, after so many heads and tails."""
+    """Return the wealth of a bettor with a coin uniform from 0 to 1, after so many heads and tails."""
     return math.exp((heads + tails) * math.log(2) + float(scipy.special.betaln(heads + 1, tails + 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Canary:
-    """What is asked before a run."""
+    """The canary rows that are asked before a run."""
 
     rows: Sequence[tuple[Case, Values]]  # cases with the gold of the proof, and what the judge said in it
     on_row: Callable[[], None] = lambda: None  # called after each row

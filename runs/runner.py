@@ -59,7 +59,7 @@ class RunSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """What a run is about to do."""
+    """The plan of a run, before it begins."""
 
     rows: int | None  # of the input; ``None`` if it can be read only once
     to_ask: int | None  # different cases among them that have to be asked about; ``None`` likewise
@@ -102,7 +102,7 @@ def run_judge(
 
 
 def plan_of(judge: LoadedJudge, source: Source, settings: RunSettings, known: Iterable[Path] = ()) -> RunPlan:
-    """Return what runs of all shards of a source are about to do, which have written the ``known`` files."""
+    """Return the plan of all shards of a source, after the rows in their ``known`` files."""
     survey = Survey(source=source, rejects=Rejects(None))
     with RunState(None) as state:
         for path in known:
@@ -332,7 +332,7 @@ class _Rows:
         ahead: "deque[tuple[int, NewRow]]",
         wanted: Callable[[NewRow], bool] = lambda row: True,
     ) -> Callable[[], Awaitable[tuple[int, NewRow] | None]]:
-        """Return what gives the next row to judge; ``ahead`` holds rows that are embedded together."""
+        """Return a function that takes the next row to judge; ``ahead`` holds rows that are embedded together."""
         turn = asyncio.Lock()
 
         async def next_row() -> tuple[int, NewRow] | None:

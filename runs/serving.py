@@ -48,7 +48,7 @@ _REQUEST_ID = re.compile(r"[\w.-]{1,128}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """What is served, and within which bounds."""
+    """The served judge, and the bounds of a request."""
 
     loaded: LoadedJudge  # the judge with its model; its ``concurrency`` is that of all requests together
     token: str = field(default="", repr=False)  # what a request must bear; empty for none
@@ -61,7 +61,7 @@ class Serving:
         return frozenset({self.loaded.judge.answer.field, *self.loaded.judge.answer.fields, *_GOLD})
 
     def case(self, row: Any) -> Case:
-        """Return what is judged; what people say about it is not looked at."""
+        """Return the case of a request, without any labels in it."""
         if not isinstance(row, Mapping):
             raise ValueError("a case is a JSON object")
         hidden = self.hidden
@@ -81,7 +81,7 @@ class Serving:
 
 
 class Judged(pydantic.BaseModel, extra="allow"):
-    """What a judge says of a case, as a line of ``jurist run`` has it."""
+    """A verdict in the shape of a line of ``jurist run``."""
 
     case: str
     status: Literal["verdict", "abstained", "failed"]
@@ -150,7 +150,7 @@ def application(serving: Serving) -> FastAPI:
 
 
 async def _unless_left(request: Request, work: Awaitable[Any]) -> Any:
-    """Return what comes of the work; ``None``, and no more of it is done, once the client has left."""
+    """Return the result of the work, or ``None`` if the client left, which ends the work."""
 
     async def left() -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -168,7 +168,7 @@ async def _unless_left(request: Request, work: Awaitable[Any]) -> Any:
 
 
 class _Front:
-    """What every request meets first: its id, its token before its body is read, its place in log and metrics."""
+    """The first layer of a request: its id, its token before its body is read, its line in log and metrics."""
 
     def __init__(self, app: Any, serving: Serving, registry: CollectorRegistry) -> None:
         from fastapi.responses import JSONResponse
@@ -312,7 +312,7 @@ class _Judging:
         registry.register(self)
 
     async def lines(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
-        """Return what is said of cases, in their order."""
+        """Return the verdict lines of cases, in their order."""
         try:
             async with self._asker.ready():
                 return await together(cases, self._line, concurrency=len(cases))

@@ -192,7 +192,7 @@ class Summary:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What there is to say about rows, samples and incomplete replies, for people."""
+        """Lines for people about rows, samples and incomplete replies."""
         where = f"see {self.rejects}" if self.rejects else "--rejects F writes them to a file"
         answered = ", ".join(f"{name} {rows}" for name, rows in self.by.items() if name != PEOPLE)
         several = bool(self.several and self.agreement is not None)

@@ -27,7 +27,7 @@ _SHOWN = 256
 
 @dataclass(kw_only=True)
 class Survey:
-    """What was found in the input so far."""
+    """The findings in the input so far."""
 
     source: Source  # the input
     rejects: Rejects  # takes the rows that cannot be used

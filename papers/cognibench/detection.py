@@ -280,7 +280,7 @@ class Detectors(Experiment):
                 )
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same table when it is started again, as JSON values."""
+        """Return the settings that identify this table when it is started again, as JSON values."""
         return {**super().fingerprint(), "strictness": self.strictness}
 
     def detection(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Detection:

@@ -370,7 +370,7 @@ def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
 
 
 def _agreed(reply: str, read: Callable[[str], T | None]) -> T | None:
-    """Return what a whole reply says, or else what its first sentence and its last line say, if they do not differ."""
+    """Return the answer of a whole reply, or else of its first sentence and its last line, if these do not differ."""
     texts = list(_texts(reply))
     if not texts or texts[0].endswith("?"):
         return None
