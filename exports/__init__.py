@@ -44,8 +44,9 @@ PLUGIN_EXPORTERS = PluginKind(
 
 
 def export_targets() -> list[str]:
-    """Return the names of all targets, those of installed packages too, in alphabetical order."""
-    return sorted({*EXPORTERS, *PLUGIN_EXPORTERS.installed_names()})
+    """Return the names of all targets: jurist's own, then those of installed packages."""
+    installed = [name for name in PLUGIN_EXPORTERS.installed_names() if name not in EXPORTERS]
+    return list(EXPORTERS) + installed
 
 
 def exporter(target: str) -> Exporter:
