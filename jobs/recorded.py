@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Literal
@@ -278,80 +278,150 @@ def _text(value: Any) -> str:
     return "" if text.lower() in ("", "nan", "none", "null", "n/a") else text
 
 
+@dataclass
+class _Joining:
+    """The verdicts of a log on the cases of gold, and counts of rows that say nothing of a label."""
+
+    readings: dict[str, Reading]  # case id -> the reading of its verdict
+    unreadable: list[str]  # verdicts that are no label of the gold
+    contradicted: int = 0  # cases whose verdicts in the log contradict each other
+    repeated: int = 0  # cases with several verdicts in the log
+    used_rows: int = 0  # rows of the log with a labelled case
+
+
 def read_log(log: LogReference, gold: Gold) -> Log:
-    """Return a log with its verdict on each case of the gold; its note says how rows were found."""
-    cases, mapping = (*gold.cases, *gold.ambiguous), RowMapping(**gold.mapping)
+    """Return a log with its verdict on each case of the gold; its note says how rows were found.
+
+    Raises:
+        GoldError: no row of the log belongs to the gold, or no verdict is a label of the gold.
+    """
+    cases = (*gold.cases, *gold.ambiguous)
+    mapping = RowMapping(**gold.mapping)
     rows = _by_field(log_rows(log), gold, mapping)
     keys = _keys(rows, gold, cases, log)
     columns = _columns(log, rows, gold.judge, keys)
-    by_key: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        by_key.setdefault(tuple(_key(row.get(name)) for name in keys), []).append(row)
-    by_key.pop(("",) * len(keys), None)  # rows without an id are not all the same row
-
-    said: dict[str, Reading] = {}
-    unreadable: list[str] = []
-    contradicted = repeated = used = 0
-    for case in cases:
-        orders = _rows_of(case, gold, keys, by_key)
-        readings: list[list[Reading]] = []
-        for of_order in orders:
-            read_in_order = [_reading(gold.judge, mapping, case, row, columns) for row in of_order]
-            readings.append([reading for reading in read_in_order if reading])
-        used += sum(map(len, orders))
-        repeated += any(len(of_order) > 1 for of_order in orders)
-        votes = [_majority(of_order) for of_order in readings]
-        if any(of_order and not vote for of_order, vote in zip(readings, votes, strict=True)):
-            contradicted += 1
-        elif any(votes):
-            said[case.id] = _together(gold.judge, [[vote] if vote else [] for vote in votes])
-        elif same := [row for of_order in orders for row in of_order]:
-            unreadable.append(_text(same[0].get(columns[0])) or "nothing")
-    if not used:
+    joining = _join(rows, cases, gold, mapping, keys, columns)
+    if not joining.used_rows:
         raise GoldError(
             f"none of the {plural(len(cases), 'labelled row')} is in the log by {' and '.join(keys)}",
             path=log.file,
             hint="give both files the same id column, or the same inputs, word for word",
         )
-    if unreadable and not said and not contradicted:
-        raise _other_words(log, gold, columns, unreadable)
+    if joining.unreadable and not joining.readings and not joining.contradicted:
+        raise _other_words(log, gold, columns, joining.unreadable)
+    verdicts = [(case_id, item.values, item.probabilities) for case_id, item in joining.readings.items()]
+    return Log(
+        reference=log,
+        judge=gold.judge,
+        readings=joining.readings,
+        sha256=text_hash(repr(sorted(verdicts))),
+        note="; ".join(_joining_notes(joining, log, gold, cases, keys, columns, len(rows))),
+    )
 
-    named = ", ".join(map(repr, columns))
-    notes = [f"{log.name}: the column {named} of {plural(used, 'row')}, found by {' and '.join(keys)}"]
+
+def _join(
+    rows: Sequence[Row],
+    cases: Sequence[Case],
+    gold: Gold,
+    mapping: RowMapping,
+    keys: Sequence[str],
+    columns: Sequence[str],
+) -> _Joining:
+    """Join the rows of a log with cases by the columns ``keys``, and read the verdicts in ``columns``."""
+    rows_by_key: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        key = tuple(_key(row.get(name)) for name in keys)
+        rows_by_key.setdefault(key, []).append(row)
+    rows_by_key.pop(("",) * len(keys), None)  # rows without an id are not all the same row
+
+    joining = _Joining(readings={}, unreadable=[])
+    for case in cases:
+        orders = _rows_of(case, gold, keys, rows_by_key)
+        case_rows = [row for order_rows in orders for row in order_rows]
+        joining.used_rows += len(case_rows)
+        if any(len(order_rows) > 1 for order_rows in orders):
+            joining.repeated += 1
+        votes: list[list[Reading]] = []  # for each order the verdict of most rows, if there is one
+        contradicts = False
+        for order_rows in orders:
+            readings = _readings(gold.judge, mapping, case, order_rows, columns)
+            verdict = _majority(readings)
+            votes.append([verdict] if verdict else [])
+            if readings and verdict is None:
+                contradicts = True
+        if contradicts:
+            joining.contradicted += 1
+        elif any(votes):
+            joining.readings[case.id] = _together(gold.judge, votes)
+        elif case_rows:
+            joining.unreadable.append(_text(case_rows[0].get(columns[0])) or "nothing")
+    return joining
+
+
+def _readings(
+    judge: Judge, mapping: RowMapping, case: Case, rows: Sequence[Row], columns: Sequence[str]
+) -> list[Reading]:
+    """Return the readings of some rows of a log for a case, without rows that hold no answer of the judge."""
+    readings: list[Reading] = []
+    for row in rows:
+        reading = _reading(judge, mapping, case, row, columns)
+        if reading:
+            readings.append(reading)
+    return readings
+
+
+def _joining_notes(
+    joining: _Joining,
+    log: LogReference,
+    gold: Gold,
+    cases: Sequence[Case],
+    keys: Sequence[str],
+    columns: Sequence[str],
+    row_count: int,
+) -> list[str]:
+    """Return notes for people on how a log was joined with gold."""
+    column_names = ", ".join(repr(column) for column in columns)
+    used = joining.used_rows
+    notes = [f"{log.name}: the column {column_names} of {plural(used, 'row')}, found by {' and '.join(keys)}"]
     if gold.judge.name == RECORDED_JUDGE:
         notes.append(f"taken as inputs: {', '.join(gold.judge.input_fields)}")
-    if repeated:
-        notes.append(f"{plural(repeated, 'labelled row')} stand in it more than once: most verdicts count")
-    if missing := len(cases) - len(said) - len(unreadable) - contradicted:
-        example = next(case for case in cases if case.id not in said)
+    if joining.repeated:
+        notes.append(
+            f"{plural(joining.repeated, 'labelled row')} stand in it more than once: most verdicts count"
+        )
+    missing = len(cases) - len(joining.readings) - len(joining.unreadable) - joining.contradicted
+    if missing:
+        example = next(case for case in cases if case.id not in joining.readings)
         notes.append(f"{plural(missing, 'labelled row')} not in it, such as {example.source}")
-    if len(rows) > used:
-        notes.append(f"{plural(len(rows) - used, 'row')} of it without a label")
-    if contradicted:
-        notes.append(f"{plural(contradicted, 'row')} with verdicts that contradict each other")
-    if unreadable:
-        without = plural(len(unreadable), "row")
-        notes.append(f"{without} without a label of the gold, such as {unreadable[0]!r}")
-    sha = text_hash(
-        repr(sorted((id_, reading.values, reading.probabilities) for id_, reading in said.items()))
-    )
-    return Log(reference=log, judge=gold.judge, readings=said, sha256=sha, note="; ".join(notes))
+    if row_count > used:
+        notes.append(f"{plural(row_count - used, 'row')} of it without a label")
+    if joining.contradicted:
+        notes.append(f"{plural(joining.contradicted, 'row')} with verdicts that contradict each other")
+    if joining.unreadable:
+        unreadable_rows = plural(len(joining.unreadable), "row")
+        notes.append(f"{unreadable_rows} without a label of the gold, such as {joining.unreadable[0]!r}")
+    return notes
 
 
 def _by_field(rows: Sequence[Row], gold: Gold, mapping: RowMapping) -> list[Row]:
-    """Return the rows of a log with the inputs of the judge by their names, as gold is read."""
-    columns = {**gold.judge.columns, **mapping.columns}
-    inputs = {path: name for path, name in columns.items() if name in gold.judge.input_fields}
-    result = []
+    """Return the rows of a log with the judge's inputs under their own names, as gold is read."""
+    input_fields = gold.judge.input_fields
+    input_columns: dict[str, str] = {}
+    for path, name in {**gold.judge.columns, **mapping.columns}.items():
+        if name in input_fields:
+            input_columns[path] = name
+    result: list[Row] = []
     for row in rows:
-        found = find_columns(row, gold.judge.input_fields)
-        renamed = {name: row[path] for path, name in {**found, **inputs}.items() if path in row}
-        result.append({**row, **renamed})
+        renamed = dict(row)
+        for path, name in {**find_columns(row, input_fields), **input_columns}.items():
+            if path in row:
+                renamed[name] = row[path]
+        result.append(renamed)
     return result
 
 
 def _majority(readings: Sequence[Reading]) -> Reading | None:
-    """Return the first reading of those that more than half of the verdicts on a row are like."""
+    """Return the first reading whose values more than half of the readings have; ``None`` without one."""
     counts = Counter(reading.values for reading in readings)
     for reading in readings:
         if 2 * counts[reading.values] > len(readings):
@@ -374,13 +444,14 @@ def _other_words(log: LogReference, gold: Gold, columns: Sequence[str], verdicts
 
 
 def _columns(log: LogReference, rows: Sequence[Row], judge: Judge, keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of a log that say what the judge does: one, or one for each criterion."""
+    """Return the columns of a log with the judge's answers: one, or one for each criterion."""
     if keys == _RUN:
         return ("units",)
     if not judge.answer.criteria:
         return (verdict_column(log, rows),)
-    fields, have = judge.answer.fields, {name for row in rows for name in row}
-    if log.column or not have.issuperset(fields):
+    fields = judge.answer.fields
+    log_columns = {name for row in rows for name in row}
+    if log.column or not log_columns.issuperset(fields):
         raise GoldError(
             f"{judge.name} gives {', '.join(fields)}, and {log.name} does not give all of them",
             path=log.file,
@@ -390,67 +461,83 @@ def _columns(log: LogReference, rows: Sequence[Row], judge: Judge, keys: Sequenc
 
 
 def _rows_of(
-    case: Case, gold: Gold, keys: Sequence[str], by_key: Mapping[tuple[str, ...], list[Row]]
+    case: Case, gold: Gold, keys: Sequence[str], rows_by_key: Mapping[tuple[str, ...], list[Row]]
 ) -> list[list[Row]]:
-    """Return the rows of a log that are of a case; of a pair those in its own order, and those in the other one."""
-    answer, orders = gold.judge.answer, list[list[Row]]()
-    sides = answer.unit_fields if answer.presentations > 1 else ()
-    for inputs in [case.inputs] if keys == _RUN else answer.asks(case.inputs):
+    """Return the rows of a log with a case: one list, or for a pair two, in its own order and in the other one."""
+    answer = gold.judge.answer
+    inputs_of_orders = [case.inputs] if keys == _RUN else answer.asks(case.inputs)
+    side_names = answer.unit_fields if answer.presentations > 1 else ()
+    orders: list[list[Row]] = []
+    for inputs in inputs_of_orders:
         values = {**gold.rows[case.id], **inputs, "case": case.id}
-        texts = {name: _key(inputs[name]) for name in sides}
-        orders.append(
-            [
-                row
-                for row in by_key.get(tuple(_key(values.get(name)) for name in keys), [])
-                if all(_key(row.get(name, text)) == text for name, text in texts.items())
-                and not any(row in order for order in orders)
-            ]
-        )
+        key = tuple(_key(values.get(name)) for name in keys)
+        sides = {name: _key(inputs[name]) for name in side_names}
+        order_rows: list[Row] = []
+        for row in rows_by_key.get(key, []):
+            has_these_sides = all(_key(row.get(name, text)) == text for name, text in sides.items())
+            is_of_another_order = any(row in other_rows for other_rows in orders)
+            if has_these_sides and not is_of_another_order:
+                order_rows.append(row)
+        orders.append(order_rows)
     return orders
 
 
 def _together(judge: Judge, orders: Sequence[Sequence[Reading]]) -> Reading:
     """Return the reading of a pair from its first readings in either order, in the order of the case."""
-    own, exchanged = orders[0], [one for order in orders[1:] for one in order]
+    in_case_order = orders[0]
+    exchanged = [reading for readings in orders[1:] for reading in readings]
     if not exchanged:
-        return own[0]
-    turned = {FIRST: SECOND, SECOND: FIRST}
-    in_own_order = replace(
-        exchanged[0], values=tuple(turned.get(str(one), one) for one in exchanged[0].values)
-    )
-    return judge.answer.join([own[0] if own else in_own_order, exchanged[0]])
+        return in_case_order[0]
+    first_exchanged = exchanged[0]
+    if in_case_order:
+        return judge.answer.join([in_case_order[0], first_exchanged])
+    other_side = {FIRST: SECOND, SECOND: FIRST}
+    turned_values = tuple(other_side.get(str(value), value) for value in first_exchanged.values)
+    return judge.answer.join([replace(first_exchanged, values=turned_values), first_exchanged])
 
 
 def _keys(rows: Sequence[Row], gold: Gold, cases: Sequence[Case], log: LogReference) -> list[str]:
-    """Return the columns by which rows are found: an id that both have, else the inputs that both have."""
-    have = {key for row in rows for key in row}
+    """Return the columns by which rows are found: an id that both have, else the inputs that both have.
+
+    Raises:
+        GoldError: they have neither.
+    """
+    log_columns = {key for row in rows for key in row}
     if _of_a_run(rows[0]) and not log.column:
         return _RUN
     for name in IDS:
-        if name not in have:
-            continue
-        # rows of the gold have an id each; a log may have several verdicts on each of them
-        ids = [_key(gold.rows[case.id].get(name)) for case in cases]
-        named = [key for key in ids if key]
-        in_log = {_key(row.get(name)) for row in rows}
-        if 2 * len(set(named)) > len(cases) and len(set(named)) == len(named) and len(in_log) > 1:
+        if name in log_columns and _tells_apart(name, rows, gold, cases):
             return [name]
-    inputs = []
+    inputs: list[str] = []
     for name in gold.judge.input_fields:
-        filled = sum(bool(_key(row.get(name))) for row in rows)
-        if 2 * filled > len(rows):
+        filled_rows = sum(1 for row in rows if _key(row.get(name)))
+        if 2 * filled_rows > len(rows):
             inputs.append(name)
     if inputs:
         return inputs
     raise GoldError(
         f"the log has none of the columns that tell rows apart: {', '.join(gold.judge.input_fields)}, or an id",
         path=log.file,
-        hint=f"the log has {', '.join(sorted(have))}; give both files a column id",
+        hint=f"the log has {', '.join(sorted(log_columns))}; give both files a column id",
     )
 
 
+def _tells_apart(name: str, rows: Sequence[Row], gold: Gold, cases: Sequence[Case]) -> bool:
+    """Whether a column is an id: distinct in most rows of the gold, and of more than one value in the log."""
+    # Each row of the gold has an id of its own. A log may have several verdicts on each.
+    gold_ids = [_key(gold.rows[case.id].get(name)) for case in cases]
+    filled_ids = [key for key in gold_ids if key]
+    distinct_ids = set(filled_ids)
+    log_ids = {_key(row.get(name)) for row in rows}
+    most_have_one = 2 * len(distinct_ids) > len(cases)
+    return most_have_one and len(distinct_ids) == len(filled_ids) and len(log_ids) > 1
+
+
 def _key(value: Any) -> str:
-    return normalised(value) if isinstance(value, str) else "" if value is None else str(value)
+    """Return a value as rows are found by it; empty for none."""
+    if value is None:
+        return ""
+    return normalised(value) if isinstance(value, str) else str(value)
 
 
 def _reading(
@@ -461,54 +548,79 @@ def _reading(
         return Reading(values=unit_values(judge, row))
     if judge.answer.criteria:
         values = _values(judge, mapping, case, {name: row.get(name) for name in columns})
-        return None if set(values) <= {None} else Reading(values=values)
-    value = row.get(columns[0])
-    if isinstance(value, Mapping):
-        return _shares(judge, value)
-    scale = judge.answer.scale
-    if isinstance(value, str | int | float) and not _text(value):
+        has_value = any(value is not None for value in values)
+        return Reading(values=values) if has_value else None
+    cell = row.get(columns[0])
+    if isinstance(cell, Mapping):
+        return _shares(judge, cell)
+    if isinstance(cell, str | int | float) and not _text(cell):
         return None
-    number = None if isinstance(value, bool) else _number(_text(value))
-    if number is not None and scale.has_probabilities and 0 < number < 1:
-        *others, positive = sorted(scale.domain, key=lambda label: scale.probability({label: 1.0}) or 0)
-        if len(others) == 1 and scale.probability({positive: 1.0}):
-            likelier = positive if number >= 0.5 else others[0]
-            shares = {positive: number, others[0]: 1 - number}
-            return Reading(values=(likelier,), probabilities=(shares,))
-    values = _values(judge, mapping, case, {judge.answer.field: value})
-    if (not values or None in values) and isinstance(value, str):
-        values = _values_of_reply(judge, mapping, case, value)
-    return None if not values or None in values else Reading(values=values)
+    probability = None if isinstance(cell, bool) else _number(_text(cell))
+    if probability is not None:
+        reading = _reading_of_probability(judge, probability)
+        if reading:
+            return reading
+    values = _values(judge, mapping, case, {judge.answer.field: cell})
+    if (not values or None in values) and isinstance(cell, str):
+        values = _values_of_reply(judge, mapping, case, cell)
+    if not values or None in values:
+        return None
+    return Reading(values=values)
+
+
+def _reading_of_probability(judge: Judge, probability: float) -> Reading | None:
+    """Return the reading of a probability of the positive label, of two; ``None`` for other judges and numbers."""
+    scale = judge.answer.scale
+    if not scale.has_probabilities or not 0 < probability < 1:
+        return None
+    labels = sorted(scale.domain, key=lambda label: scale.probability({label: 1.0}) or 0)
+    if len(labels) != 2 or not scale.probability({labels[1]: 1.0}):
+        return None
+    negative, positive = labels
+    likelier = positive if probability >= 0.5 else negative
+    shares = {positive: probability, negative: 1 - probability}
+    return Reading(values=(likelier,), probabilities=(shares,))
 
 
 def _values_of_reply(judge: Judge, mapping: RowMapping, case: Case, cell: str) -> Values:
-    """Return the values that a cell says that holds a model's reply; none if the rules for replies read none."""
+    """Return the values in a cell with a model's reply; none if the rules for replies read none."""
+    field = judge.answer.field
+    scale = judge.answer.scale
     try:
-        fields = fields_of(cell, (judge.answer.field, *VERDICTS))
-        answers = [value for _, value in sorted(fields, key=lambda item: item[0] != judge.answer.field)]
-        if not answers and judge.answer.scale.domain:
-            texts = {judge.answer.scale.text(label): label for label in judge.answer.scale.domain}
-            answers = [choice(cell, list(texts))]
+        fields = fields_of(cell, (field, *VERDICTS))
+        answers = [value for name, value in fields if name == field]
+        answers += [value for name, value in fields if name != field]
+        if not answers and scale.domain:
+            labels = [scale.text(label) for label in scale.domain]
+            answers = [choice(cell, list(dict.fromkeys(labels)))]
     except ValueError:
         return ()
-    return _values(judge, mapping, case, {judge.answer.field: answers[0]}) if answers else ()
+    if not answers:
+        return ()
+    return _values(judge, mapping, case, {field: answers[0]})
 
 
-def _values(judge: Judge, mapping: RowMapping, case: Case, recorded: Row) -> Values:
-    """Return the values that output fields say, as gold has them; none if they cannot be read."""
+def _values(judge: Judge, mapping: RowMapping, case: Case, fields: Row) -> Values:
+    """Return the values in some output fields, as gold has them; none if they cannot be read."""
     try:
-        row = RowMapping(labels=mapping.labels).row(judge, {**case.inputs, **recorded})
-        row = {name: row[name] for name in (*case.inputs, *recorded) if name in row}
-        return judge.case(judge.answer.gathered(row)).gold or ()
+        row = RowMapping(labels=mapping.labels).row(judge, {**case.inputs, **fields})
+        judge_row = {name: row[name] for name in (*case.inputs, *fields) if name in row}
+        return judge.case(judge.answer.gathered(judge_row)).gold or ()
     except GoldError:
         return ()
 
 
 def _shares(judge: Judge, logged: Mapping[str, Any]) -> Reading | None:
-    """Return the reading of a probability for each label."""
+    """Return the reading of a probability for each label; ``None`` if one is missing or out of range."""
     scale = judge.answer.scale
-    known = {label.strip().casefold(): share for label, share in logged.items()}
-    shares: dict[Value, Any] = {value: known.get(scale.text(value).casefold()) for value in scale.domain}
-    if not shares or not all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values()):
+    share_of_text = {label.strip().casefold(): share for label, share in logged.items()}
+    shares: dict[Value, Any] = {}
+    for value in scale.domain:
+        share = share_of_text.get(scale.text(value).casefold())
+        if not isinstance(share, int | float) or not 0 <= share <= 1:
+            return None
+        shares[value] = share
+    if not shares:
         return None
-    return Reading(values=(max(shares, key=shares.__getitem__),), probabilities=(shares,))
+    likeliest = max(shares, key=shares.__getitem__)
+    return Reading(values=(likeliest,), probabilities=(shares,))
