@@ -1,13 +1,13 @@
-"""Which gold rows a judge has seen, which are sealed, and the number of their opening, in a ledger of the user's.
+"""Gold rows that a judge was compiled on, sealed rows, and the number of their opening, in a ledger of the user's.
 
-A row is opened whenever a prompt that was never tried on it is scored on it for a choice or a proof: trying the same
+Scoring a prompt on a row for a choice or a proof opens the row, if that prompt was never tried on it: trying the same
 prompt again selects nothing. The ledger holds hashes and no text, one opening a line.
 
-A row is known again by any of its own texts, compared by letters and digits alone: long ones that at most two rows of
-its set have, and all of its texts together.
+A row is recognised by any of its own texts, compared by letters and digits alone: by long texts that at most two rows
+of its set have, and by all of its texts together.
 
-Labels ask the same question if one labelling tells at least half of what the other says (mutual information over the
-smaller entropy), on the rows that both have: so renamed, merged and a few corrected labels are no other question, as
+Two labellings ask the same question if one tells at least half of the other's information (mutual information over the
+smaller entropy), on the rows that both have. So renamed, merged and a few corrected labels are no other question, as
 they would be by a hash. Where rows are too few to tell, the question is the same.
 """
 
@@ -42,9 +42,9 @@ from ..text.wording import strings
 
 ALPHA = 0.05
 """The level of all openings of a row together."""
-_MOST = 2  # rows of a set that may have a text which identifies them
-_LONG = 20  # letters and digits from which a text alone identifies a row
-_SAME = 0.5  # of the information in one labelling, the share that another of the same question tells
+_MAX_ROWS = 2  # a text that more rows of a set have identifies none of them
+_MIN_LENGTH = 20  # a shorter text (letters and digits) alone identifies no row
+_SHARED_INFORMATION = 0.5  # labellings of the same question share at least this part of the smaller entropy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,14 +83,14 @@ class Openings:
         lines = self._lines()
         if not lines or not cases:
             return (Opened(before=0, number=1),) * len(cases)
-        mine = _marks_of(cases)
-        held = {
-            rows: _opened(marks, mine) for rows, marks in {line.rows: line.marks for line in lines}.items()
-        }
-        return tuple(
-            _counted([line.prompts for line in lines if place in held[line.rows]], frozenset(prompts))
-            for place in range(len(cases))
-        )
+        marks = _marks_of(cases)
+        marks_of_sets = {line.rows: line.marks for line in lines}
+        opened_by_set = {rows: _opened(set_marks, marks) for rows, set_marks in marks_of_sets.items()}
+        openings: list[Opened] = []
+        for position in range(len(cases)):
+            prompts_of_lines = [line.prompts for line in lines if position in opened_by_set[line.rows]]
+            openings.append(_counted(prompts_of_lines, frozenset(prompts)))
+        return tuple(openings)
 
     def note(self, what: str, cases: Sequence[Case], prompts: Collection[str] = ()) -> None:
         """Add an opening of these rows, before anything of it is shown."""
@@ -139,67 +139,92 @@ class Openings:
         return lines
 
 
-def _counted(lines: Sequence[frozenset[str]], wanted: frozenset[str]) -> Opened:
-    """Return how many of the lines opened a row, and which opening trying these prompts on it is."""
+def _counted(lines: Sequence[frozenset[str]], prompts: frozenset[str]) -> Opened:
+    """Return the number of lines that opened a row, and the number of the opening for some prompts."""
     tried: set[str] = set()
-    before, number = 0, None
-    for prompts in lines:
-        if not prompts or not prompts <= tried:
+    before = 0
+    number = None
+    for line_prompts in lines:
+        if not line_prompts or not line_prompts <= tried:
             before += 1
-        tried |= prompts
-        if number is None and wanted and wanted <= tried:
+        tried |= line_prompts
+        if number is None and prompts and prompts <= tried:
             number = before
     return Opened(before=before, number=number or before + 1)
 
 
 def _marks_of(cases: Sequence[Case]) -> list[_Mark]:
     """Return the marks of some rows."""
-    rows = [
-        [text for value in case.inputs.values() if (text := folded(" ".join(strings(value))))]
-        for case in cases
-    ]
-    rows_with = Counter(text for row in rows for text in set(row))
-    numbers: dict[Any, int] = {}
-    marks = []
-    for row, case in zip(rows, cases, strict=True):
-        own = [text for text in row if rows_with[text] <= _MOST and len(text) >= _LONG]
-        known_by = [*own, " ".join(sorted(row))]
-        labels = [
-            -1 if value is None else numbers.setdefault(value, len(numbers)) for value in case.gold or ()
-        ]
-        marks.append(_Mark([text_hash(text)[:16] for text in known_by], labels))
+    texts_of_rows: list[list[str]] = []
+    row_counts = Counter[str]()  # text -> rows that have it
+    for case in cases:
+        texts = [folded(" ".join(strings(value))) for value in case.inputs.values()]
+        texts = [text for text in texts if text]
+        texts_of_rows.append(texts)
+        row_counts.update(set(texts))
+
+    label_numbers: dict[Any, int] = {}
+    marks: list[_Mark] = []
+    for texts, case in zip(texts_of_rows, cases, strict=True):
+        identifying = [text for text in texts if row_counts[text] <= _MAX_ROWS and len(text) >= _MIN_LENGTH]
+        identifying.append(" ".join(sorted(texts)))
+        labels: list[int] = []
+        for value in case.gold or ():
+            if value is None:
+                labels.append(-1)
+            else:
+                labels.append(label_numbers.setdefault(value, len(label_numbers)))
+        marks.append(_Mark([text_hash(text)[:16] for text in identifying], labels))
     return marks
 
 
-def _opened(known: Sequence[_Mark], marks: Sequence[_Mark]) -> frozenset[int]:
-    """Return the places of those rows that the known set has, too; none if its labels ask another question."""
-    holding = defaultdict[str, set[int]](set)
-    for here, mark in enumerate(marks):
+def _opened(ledger_marks: Sequence[_Mark], marks: Sequence[_Mark]) -> frozenset[int]:
+    """Return the positions of the rows that a set of the ledger has; none if its labels ask another question."""
+    positions_by_text: defaultdict[str, set[int]] = defaultdict(set)
+    for position, mark in enumerate(marks):
         for text in mark.texts:
-            holding[text].add(here)
-    pairs = {
-        (there, here) for there, mark in enumerate(known) for text in mark.texts for here in holding[text]
-    }
-    of_known, of_ours = Counter(there for there, _ in pairs), Counter(here for _, here in pairs)
-    both = [
-        (known[there].labels, marks[here].labels)
-        for there, here in sorted(pairs)
-        if of_known[there] == of_ours[here] == 1
-    ]
-    return frozenset(of_ours) if _same_question(both) else frozenset()
+            positions_by_text[text].add(position)
+    pairs: set[tuple[int, int]] = set()  # (position in the ledger's set, position among the rows)
+    for ledger_position, ledger_mark in enumerate(ledger_marks):
+        for text in ledger_mark.texts:
+            for position in positions_by_text[text]:
+                pairs.add((ledger_position, position))
+
+    ledger_counts = Counter(ledger_position for ledger_position, _ in pairs)
+    counts = Counter(position for _, position in pairs)
+    shared_labels: list[tuple[Sequence[int], Sequence[int]]] = []
+    for ledger_position, position in sorted(pairs):
+        is_clear_pair = ledger_counts[ledger_position] == 1 and counts[position] == 1
+        if is_clear_pair:
+            shared_labels.append((ledger_marks[ledger_position].labels, marks[position].labels))
+    if not _same_question(shared_labels):
+        return frozenset()
+    return frozenset(counts)
 
 
 def _same_question(rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> bool:
-    """Say whether earlier and present labels of the same rows ask the same: see the head of this module."""
-    units: list[tuple[Any, Any]] = [(tuple(old), tuple(new)) for old, new in rows]
-    if all(len(old) == len(new) for old, new in rows):
-        of_units = (pair for old, new in rows for pair in zip(old, new, strict=True))
-        units = [(was, now) for was, now in of_units if -1 not in (was, now)]
-    before, after, joint = (
-        float(scipy.special.entr(np.fromiter(Counter(values).values(), float) / max(1, len(values))).sum())
-        for values in ([old for old, _ in units], [new for _, new in units], units)
-    )
-    return min(before, after) <= 0.0 or before + after - joint >= _SAME * min(before, after)
+    """Whether labels in the ledger and present labels of the same rows ask the same; the module says when they do."""
+    pairs: list[tuple[Any, Any]] = []
+    if all(len(ledger_labels) == len(labels) for ledger_labels, labels in rows):
+        for ledger_labels, labels in rows:
+            for ledger_label, label in zip(ledger_labels, labels, strict=True):
+                if ledger_label != -1 and label != -1:
+                    pairs.append((ledger_label, label))
+    else:
+        pairs = [(tuple(ledger_labels), tuple(labels)) for ledger_labels, labels in rows]
+    ledger_entropy = _entropy([ledger_label for ledger_label, _ in pairs])
+    entropy = _entropy([label for _, label in pairs])
+    smaller_entropy = min(ledger_entropy, entropy)
+    if smaller_entropy <= 0.0:
+        return True
+    mutual_information = ledger_entropy + entropy - _entropy(pairs)
+    return mutual_information >= _SHARED_INFORMATION * smaller_entropy
+
+
+def _entropy(values: Sequence[Any]) -> float:
+    """Return the entropy of some values, in nats; 0 for none."""
+    counts = np.fromiter(Counter(values).values(), float)
+    return float(scipy.special.entr(counts / max(1, len(values))).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,12 +255,15 @@ class Look:
 
     def limits(self, cases: Sequence[Case], comparison: Scale, tests: int = 1) -> tuple[str, ...]:
         """Lines about what so few units and groups can show, before anything is spent."""
-        level, units = self.level / max(1, tests), Counter(case.group for case in cases for _ in case.known)
-        labelled = np.array(list(units.values()), dtype=np.int64)
-        few = limits(len({case.group for case in cases}), level)
-        able = len(labelled) >= fewest_groups(level)  # else ``few`` says it
-        powers = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
-        return tuple(words for words in (powers, few) if words)
+        level = self.level / max(1, tests)
+        unit_counts = Counter(case.group for case in cases for _ in case.known)
+        labelled_units = np.array(list(unit_counts.values()), dtype=np.int64)  # of each labelled group
+        lines: list[str] = []
+        has_enough_groups = len(labelled_units) >= fewest_groups(level)
+        if tests and has_enough_groups and comparison.right_means:
+            lines.append(str(gains(labelled_units, level)))
+        lines.append(limits(len({case.group for case in cases}), level))
+        return tuple(line for line in lines if line)
 
     def done(self, what: str) -> None:
         """Count it, before anything is shown."""
@@ -267,30 +295,43 @@ class Proving(Look):
 
 def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, sampling: Sampling) -> str:
     """Return the identity of a prompt in the ledger: its messages, model, settings and threshold."""
-    fields = [
-        (name, kind, str(field.annotation), str((field.json_schema_extra or {}).get("desc")))
-        for predictor in judge.basic().predictors()
-        for kind in ("input", "output")
-        for name, field in getattr(predictor.signature, f"{kind}_fields").items()
-    ]
-    usual = sampling.needed == more_than_half(sampling.samples)
-    votes = "" if usual else f"{sampling.needed:g} of {sampling.samples}"
-    votes = votes if sampling.weights is None else sampling.rule
+    fields: list[tuple[str, str, str, str]] = []
+    for predictor in judge.basic().predictors():
+        signature = predictor.signature
+        for kind, kind_fields in (("input", signature.input_fields), ("output", signature.output_fields)):
+            for name, info in kind_fields.items():
+                description = str((info.json_schema_extra or {}).get("desc"))
+                fields.append((name, kind, str(info.annotation), description))
+    is_majority = sampling.needed == more_than_half(sampling.samples)
+    if sampling.weights is not None:
+        votes = sampling.rule
+    elif is_majority:
+        votes = ""
+    else:
+        votes = f"{sampling.needed:g} of {sampling.samples}"
     return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
 
 
 def look_at(cases: Sequence[Case], judges: Sequence[Contender] = (), *, chooses: bool = True) -> Look:
     """Return the look that scoring some rows is: an opening if a prompt was never tried on a sealed one of them."""
     ledger = Openings()
-    tried = {prompt_of(one.judge, one.state, one.model, one.adapter, one.sampling): one for one in judges}
-    known = ledger.of(cases, tried)
-    sealed = [(case, row) for case, row in zip(cases, known, strict=True) if row.before]
-    new = any(row.number > row.before for _, row in sealed)
+    prompts: set[str] = set()
+    for judge in judges:
+        prompts.add(prompt_of(judge.judge, judge.state, judge.model, judge.adapter, judge.sampling))
+    sealed_cases: list[Case] = []
+    opening = 0
+    opens_a_row = False
+    for case, row in zip(cases, ledger.of(cases, prompts), strict=True):
+        if row.before:
+            sealed_cases.append(case)
+            opening = max(opening, row.number)
+            opens_a_row = opens_a_row or row.number > row.before
+    compares_artifacts_alone = all(judge.artifact for judge in judges)
     return Look(
-        cases=tuple(case for case, _ in sealed),
-        opening=max((row.number for _, row in sealed), default=0),
-        prompts=frozenset(tried),
-        counted=new and (chooses or not all(one.artifact for one in judges)),
+        cases=tuple(sealed_cases),
+        opening=opening,
+        prompts=frozenset(prompts),
+        counted=opens_a_row and (chooses or not compares_artifacts_alone),
         ledger=ledger,
     )
 
@@ -311,9 +352,9 @@ def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0) -> Pro
 
 def unseen(judges: Sequence[Contender], gold: Gold) -> tuple[Case, ...]:
     """Return the rows of gold that no judge's artifact was trained or selected on, or on near copies of."""
-    seen = set[str]()
+    compiled_on: set[str] = set()
     for judge in judges:
         if judge.artifact is not None:
-            seen.update(judge.artifact.about.gold.seen)
-            seen |= near_rows(judge.judge, gold.cases, judge.artifact.seen())
-    return tuple(case for case in gold.cases if case.id not in seen)
+            compiled_on.update(judge.artifact.about.gold.seen)
+            compiled_on.update(near_rows(judge.judge, gold.cases, judge.artifact.seen()))
+    return tuple(case for case in gold.cases if case.id not in compiled_on)
