@@ -10,7 +10,7 @@ from fakes import Scripted, context_with, lm_of, reply
 
 from jurist.evaluation.votes import Sampling
 from jurist.gold.splits import Split
-from jurist.jobs.conclusion import proven
+from jurist.jobs.conclusion import Evidence, proven
 from jurist.keeping.card import Card
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
@@ -26,7 +26,7 @@ CASES = [
 SPLIT = Split(train=(), dev=(), test=tuple(CASES), seed=0, shares=(0.5, 0.2, 0.3), judge=FECT)
 
 
-def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -> Any:
+def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -> Evidence:
     plan, look = (
         SimpleNamespace(split=split, seed=0, people=None, beside=()),
         SimpleNamespace(opening=1, level=0.025),
@@ -50,7 +50,7 @@ def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
-    _, card, _ = proof_of(basic, compiled, same=same)
+    card = proof_of(basic, compiled, same=same).content.to_json()
     assert len(inner.requests) == asked
     before, after = card["tokens_per_row"]["basic"], card["tokens_per_row"]["compiled"]
     assert before == after  # a vote under another threshold takes what the samples took
@@ -69,12 +69,11 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
-    proof, _, answers = proof_of(basic, compiled, same=True)
-    assert proof.decision.before != proof.decision.after
-    assert [row["case"] for row in answers] == [case.id for case in CASES]
-    assert {tuple(row["basic"]["values"]) for row in answers} != {
-        tuple(row["compiled"]["values"]) for row in answers
-    }
+    evidence = proof_of(basic, compiled, same=True)
+    assert evidence.proof.decision.before != evidence.proof.decision.after
+    assert [record.case for record in evidence.records] == [case.id for case in CASES]
+    basic_values = [record.basic.values for record in evidence.records]
+    assert basic_values != [record.compiled.values for record in evidence.records]
 
 
 def test_sealed_cases_that_nearly_repeat_what_was_seen_are_left_out_and_warned_of() -> None:
@@ -82,7 +81,7 @@ def test_sealed_cases_that_nearly_repeat_what_was_seen_are_left_out_and_warned_o
     asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling())
     for seen, copies in ((), 0), (SPLIT.test[:2], 2):
         split = dataclasses.replace(SPLIT, train=seen).without_copies()
-        _, card, answers = proof_of(asker, asker, same=True, split=split)
-        assert len(answers) == len(SPLIT.test) - copies
-        warnings = card["decision"]["warnings"]
+        evidence = proof_of(asker, asker, same=True, split=split)
+        assert len(evidence.records) == len(SPLIT.test) - copies
+        warnings = evidence.content.decision.warnings
         assert sum("2 of 6 sealed cases nearly repeat" in one for one in warnings) == (copies > 0)
