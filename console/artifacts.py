@@ -57,11 +57,13 @@ def show(options: ShowOptions) -> Result:
     data["disagreements"] = list(artifact.disagreements)
     body: list[Part] = []
     if options.history:
-        chosen, names = artifact.about.optimizer.candidate, candidate_names_of(artifact)
-        data["history"] = [
-            {**row, "name": names[row["candidate"]], "chosen": row["candidate"] == chosen}
-            for row in artifact.history
-        ]
+        chosen = artifact.about.optimizer.candidate
+        names = candidate_names_of(artifact)
+        data["history"] = []
+        for line, candidate in zip(artifact.history, artifact.candidates, strict=True):
+            name = names[candidate.candidate]
+            is_chosen = candidate.candidate == chosen
+            data["history"].append({**line, "name": name, "chosen": is_chosen})
         body.append(history_table(artifact))
     elif found := _cascade_of(artifact):
         body += [f"{artifact.ref}: {found.words}", *cascade_parts(found)]
