@@ -27,7 +27,8 @@ def test_a_prompt_that_fills_the_window_is_noticed(window: int, sizes: list[int]
         if tokens < window:
             assert missing == 0
         elif tokens > 1.05 * window:
-            assert missing == pytest.approx(tokens - window, abs=0.02 * tokens)
+            # A prompt that was cut by 2 % or less passes for whole, and lowers the density by as much; counts are rounded.
+            assert missing == pytest.approx(tokens - window, abs=0.02 * tokens + 2)
 
 
 def test_dropped_messages_are_noticed_and_numbers_that_count_nothing_are_not() -> None:
