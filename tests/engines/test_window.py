@@ -27,7 +27,7 @@ def test_a_prompt_that_fills_the_window_is_noticed(window: int, sizes: list[int]
         if tokens < window:
             assert missing == 0
         elif tokens > 1.05 * window:
-            # A prompt that was cut by 2 % or less passes for whole, and lowers the density by as much; counts are rounded.
+            # A prompt cut by 2 % or less passes for whole and lowers the density by as much; counts are rounded.
             assert missing == pytest.approx(tokens - window, abs=0.02 * tokens + 2)
 
 
