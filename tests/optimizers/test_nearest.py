@@ -91,7 +91,10 @@ def test_vectors_find_what_no_word_tells_and_are_counted(project: Path) -> None:
         assert done.json["spend"]["calls"] == server.count
         asked = [hit.body["input"] for hit in server.hits if "input" in hit.body and not hit.fault]
         assert max(Counter(chain(*asked)).values()) == 1  # each text is embedded once
-        assert "of openai/stems, at most" in ok("evaluate", "route", "--gold", "gold.jsonl", *chat(server.url)).err
+        assert (
+            "of openai/stems, at most"
+            in ok("evaluate", "route", "--gold", "gold.jsonl", *chat(server.url)).err
+        )
         assert "by words and vectors of openai/stems" in ok("artifacts", "show", "route").out
         before = server.count
         ran = ok("run", "route", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
