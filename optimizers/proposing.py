@@ -1,4 +1,4 @@
-"""Asking a proposer for instructions: what it is shown, which replies are usable, and what it copied from train.
+"""Asking a proposer for instructions: its inputs, its usable replies, and the text that it copied from train.
 
 An instruction that quotes training cases is a demonstration in disguise: it fits those cases and leaks them.
 """
@@ -22,13 +22,15 @@ from ..text.wording import normalised, strings
 from .base import Job
 from .board import Candidate
 
-_USELESS = 10  # proposals in a row that cannot be used, after which no more are asked for
-_SHOWN = 600  # characters of an input that an exemplar quotes
+_USELESS = 10
+"""After so many unusable proposals of a kind in a row, no more of this kind are asked for."""
+_QUOTED = 600
+"""An exemplar quotes at most this many characters of an input."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """Settings of whatever has instructions written."""
+    """Settings of optimizers that have instructions written."""
 
     longest: int = 4000  # characters an instruction may have
     copied: float = 0.2  # the share of an instruction's text that may be copied from train
@@ -39,26 +41,31 @@ class Writing:
 def propose(
     job: Job, signature: type[dspy.Signature], asked: Sequence[Mapping[str, str]], temperature: float
 ) -> list[dict[str, str]]:
-    """Ask the proposer once for each entry of ``asked``; return the output fields of each usable answer."""
-    # one that has given nothing that can be used ten times in a row is not asked in that way any more
+    """Ask the proposer once for each entry of ``asked``; return the output fields of each usable answer.
+
+    Raises:
+        ModelError: the proposer cannot be used at all, or failed on every request.
+    """
     kind = signature.__name__
     if given_up(job, kind):
         return []
-    if note := job.judge.answer.proposer_note:
+    note = job.judge.answer.proposer_note
+    if note:
         signature = signature.with_instructions(f"{signature.instructions}\n\n{note}")
     predict = dspy.Predict(signature)
     failed: list[LMError] = []
 
     async def ask(draw: tuple[int, Mapping[str, str]]) -> dict[str, str] | None:
-        config = {"seed": draw[0], "temperature": temperature}
+        seed, inputs = draw
+        config = {"seed": seed, "temperature": temperature}
         try:
-            answer = await predict.acall(**defuse(dict(draw[1])), config=config)
+            answer = await predict.acall(**defuse(dict(inputs)), config=config)
         except AdapterParseError:
             return None  # an unusable proposal is no proposal; the call is on the ledger
         except LMError as error:
-            ours = our_own(error)
-            if ours is not None:
-                raise ours from error
+            jurist_error = our_own(error)
+            if jurist_error is not None:
+                raise jurist_error from error
             if fatal(error):
                 raise model_error(error) from error
             # A filter, or the window, refuses the cases that this one request quotes: others may pass.
@@ -74,63 +81,71 @@ def propose(
     if failed and len(failed) == len(asked):
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]
-    used = [answer for answer in answers if answer and any(answer.values())]
-    given_up(job, kind, len(answers), len(used))
-    return used
+    usable = [answer for answer in answers if answer and any(answer.values())]
+    given_up(job, kind, len(answers), len(usable))
+    return usable
 
 
-def given_up(job: Job, kind: str, asked: int = 0, used: int = 0) -> bool:
-    """Count proposals of a kind and those that can be used; say whether no more are asked for: ten in a row cannot."""
-    unread, row = job.context.unread, f"{kind} in a row"
-    unread[kind] += asked - used
-    unread[row] = 0 if used else unread[row] + asked
-    if asked and unread[row] >= _USELESS:
-        useless = (
-            f"{unread[row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
-        )
+def given_up(job: Job, kind: str, asked: int = 0, usable: int = 0) -> bool:
+    """Count proposals of a kind, and return whether ten in a row were unusable, so that no more are asked for."""
+    unread = job.context.unread
+    in_a_row = f"{kind} in a row"
+    unread[kind] += asked - usable
+    unread[in_a_row] = 0 if usable else unread[in_a_row] + asked
+    is_over = unread[in_a_row] >= _USELESS
+    if asked and is_over:
+        useless = f"{unread[in_a_row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
         job.note(f"{useless}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
-    return unread[row] >= _USELESS
+    return is_over
 
 
 def task(job: Job, *names: str) -> str:
     """Return a description of the judge's inputs and answer."""
     judge = job.judge
-    inputs = "\n".join(
-        f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
-    )
-    whole = f"inputs:\n{inputs}\n{judge.answer.scale.task_words()}"
+    lines = ["inputs:"]
+    for name, info in judge.signature.input_fields.items():
+        lines.append(f"- {name}: {info.json_schema_extra['desc']}")
+    lines.append(judge.answer.scale.task_words())
     if judge.template is not None:
         variables = " and ".join(f"{{{{{name}}}}}" for name in judge.template.variables)
-        whole += (
-            f"\nthe instruction is the whole prompt that is sent: it has {variables} where these texts go"
+        lines.append(
+            f"the instruction is the whole prompt that is sent: it has {variables} where these texts go, "
+            "and says what to answer with"
         )
-        whole += ", and says what to answer with"
-    tuned = judge.basic().named_predictors()
-    steps = dict(tuned) if len(tuned) > 1 else {}
-    asked = "\n".join(
-        f"the step {name} must answer {field}: {info.json_schema_extra['desc']}"
-        for name in names
-        if name in steps
-        for field, info in steps[name].signature.output_fields.items()
-    )
-    return f"{whole}\nit asks in steps: {', '.join(steps)}\n{asked}" if asked else whole
+    predictors = dict(judge.basic().named_predictors())
+    step_lines: list[str] = []
+    if len(predictors) > 1:
+        for name in names:
+            if name in predictors:
+                for field, info in predictors[name].signature.output_fields.items():
+                    step_lines.append(
+                        f"the step {name} must answer {field}: {info.json_schema_extra['desc']}"
+                    )
+    if step_lines:
+        lines.append(f"it asks in steps: {', '.join(predictors)}")
+        lines.extend(step_lines)
+    return "\n".join(lines)
 
 
 def scored(name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
     """Return instructions of predictor ``name`` with their values as scores from 0 to 100, ascending."""
-    shown = (
-        (candidate.state.predictors[name].instructions, min(100, max(0, round(100 * value))))
-        for candidate, value in reversed(best_first)
-    )
-    return "\n\n".join(f"text:\n{text}\nscore: {score}" for text, score in shown)
+    entries: list[str] = []
+    for candidate, value in reversed(best_first):
+        instruction = candidate.state.predictors[name].instructions
+        score = min(100, max(0, round(100 * value)))
+        entries.append(f"text:\n{instruction}\nscore: {score}")
+    return "\n\n".join(entries)
 
 
 def exemplar(case: Case, about: str) -> str:
-    """Return a case's texts, shortened, and what is said about it."""
-    evidence = "\n".join(
-        f"{name}: {str(value)[:_SHOWN]}" for name, value in case.inputs.items() if isinstance(value, str)
-    )
-    return f"{evidence}\n{about}" + (f"\nwhy people say so: {case.reason[:_SHOWN]}" if case.reason else "")
+    """Return a case's texts, shortened, a text about it, and the reason of its label."""
+    lines: list[str] = []
+    for name, value in case.inputs.items():
+        if isinstance(value, str):
+            lines.append(f"{name}: {value[:_QUOTED]}")
+    evidence = "\n".join(lines)
+    reason = f"\nwhy people say so: {case.reason[:_QUOTED]}" if case.reason else ""
+    return f"{evidence}\n{about}{reason}"
 
 
 def truths(case: Case, answer: Answer) -> str:
@@ -140,12 +155,16 @@ def truths(case: Case, answer: Answer) -> str:
 
 
 def portions(errors: Sequence[str], count: int, turn: int, proposals: int) -> list[str]:
-    """Return ``count`` errors for each proposal of a turn: each sees others, so that none is fitted for ever."""
-    offsets = [draw * count % max(1, len(errors)) for draw in range((turn - 1) * proposals, turn * proposals)]
-    return ["\n\n".join([*errors[at:], *errors[:at]][:count]) for at in offsets]
+    """Return ``count`` errors for each proposal of a turn; proposals and turns rotate through all errors."""
+    texts: list[str] = []
+    for draw in range((turn - 1) * proposals, turn * proposals):
+        offset = draw * count % max(1, len(errors))
+        rotated = list(errors[offset:]) + list(errors[:offset])
+        texts.append("\n\n".join(rotated[:count]))
+    return texts
 
 
-# -- what is copied ------------------------------------------------------------------------------------------
+# -- copied text ---------------------------------------------------------------------------------------------
 
 WORDS = 8
 """Words of a shingle."""
@@ -160,25 +179,45 @@ def shingles(text: str) -> frozenset[str]:
     """Return the shingles of a text, without case, punctuation and spacing; none if it is too short."""
     plain = normalised(text)
     words = _TOKEN.findall(plain)
-    pieces = {" ".join(words[at : at + WORDS]) for at in range(len(words) - WORDS + 1)}
+    pieces: set[str] = set()
+    for start in range(len(words) - WORDS + 1):
+        pieces.add(" ".join(words[start : start + WORDS]))
     if _CJK.search(plain):
-        joined = "".join(words)
-        runs = (joined[at : at + CHARACTERS] for at in range(len(joined) - CHARACTERS + 1))
-        pieces |= {run for run in runs if len(_CJK.findall(run)) * 2 > CHARACTERS}
+        characters = "".join(words)
+        for start in range(len(characters) - CHARACTERS + 1):
+            run = characters[start : start + CHARACTERS]
+            if len(_CJK.findall(run)) * 2 > CHARACTERS:
+                pieces.add(run)
     return frozenset(pieces)
 
 
 class CopyGuard:
-    """Measures instructions against training cases."""
+    """Measures how much of an instruction is copied from training cases.
+
+    Args:
+        cases: the training cases.
+        own: texts that an instruction may quote, such as the basic prompt.
+    """
 
     def __init__(self, cases: Sequence[Case], own: Iterable[str] = ()) -> None:
-        of_cases = (set().union(*map(shingles, strings(case.inputs))) for case in cases)
-        counts = Counter(shingle for pieces in of_cases for shingle in pieces)
-        allowed = frozenset(shingle for text in own for shingle in shingles(text))
-        common = {s for s, count in counts.items() if len(cases) > 2 and count > _COMMON * len(cases)}
-        self._train = frozenset(counts) - allowed - common
+        case_counts = Counter[str]()  # shingle -> cases that hold it
+        for case in cases:
+            case_shingles: set[str] = set()
+            for text in strings(case.inputs):
+                case_shingles.update(shingles(text))
+            case_counts.update(case_shingles)
+        allowed: set[str] = set()
+        for text in own:
+            allowed.update(shingles(text))
+        if len(cases) > 2:
+            for shingle, count in case_counts.items():
+                if count > _COMMON * len(cases):
+                    allowed.add(shingle)
+        self._copyable = frozenset(case_counts) - allowed
 
     def share(self, text: str) -> float:
         """Return the share of the text's shingles that stand in training cases, in [0, 1]."""
-        own = shingles(text)
-        return len(own & self._train) / len(own) if own else 0.0
+        text_shingles = shingles(text)
+        if not text_shingles:
+            return 0.0
+        return len(text_shingles & self._copyable) / len(text_shingles)

@@ -1,16 +1,17 @@
-"""The decision threshold, and the weights of several labels: fitted at no further call.
+"""The decision threshold, and the weights of several labels: fitted without a further call.
 
 Where few units are positive, the metric is a staircase in the cut, and its highest step is mostly luck: the best of a
 staircase is known far less well than that of a smooth curve (Kim and Pollard 1990, section 6; Horowitz 1992 smooths
-it). So each unit is found, in part, under any cut: by the share above it of a normal distribution around the unit's
-log odds. It is the wider, the more those of its gold side differ and the fewer they are. A reply in which a label is
-missing says log odds far from all others, so the middle half of a side and not its ends says how much it differs.
+it). So each unit is positive in part under any cut: by the share above the cut of a normal distribution around the
+unit's log odds. The distribution is wider where the units of its gold side differ more, and where they are fewer. A
+reply in which a label is missing gives log odds far from all others. So the middle half of a side, and not its ends,
+measures how much its units differ.
 """
 
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy
@@ -28,40 +29,55 @@ from .candidate import Setting
 from .objective import Objective, Outcome
 
 Crossed: TypeAlias = tuple[Setting, Mapping[str, Setting]]
-"""What is best on all cases, and for each of them, by id, what is best on the other folds' cases."""
+"""The best setting on all cases, and case id -> the best setting on the cases of the other folds."""
 Best: TypeAlias = Callable[[Sequence[int]], Setting]
-"""What is best on some of the cases, by their places."""
+"""A function from the positions of some cases to the best setting on them."""
 
-_FOLDS = 4  # in which each case is judged under the threshold that the other folds' cases gave
-_ALWAYS = 1e-12  # a probability from which on every unit is positive; from 1 less it on none is
-_PROMPTS = 5  # prompts for which one is fitted when the search is over, the basic one besides
-_CUTS = 100  # tried, at equal distances of log odds
-_ENDS = (0.02, 0.98)  # the shares of the units between whose log odds they lie
-_QUARTILES = 1.349  # standard deviations between the quartiles of a normal distribution
-# of the normal, in standard deviations of a side's log odds, times its units to the power of -1/5
+_FOLDS = 4
+"""Each case is judged under the setting that the cases of the other folds gave."""
+_ALWAYS = 1e-12
+"""From this probability on every unit is positive; from 1 minus it on, none is."""
+_PROMPTS = 5
+"""At the end of a search a threshold is fitted for so many prompts, and for the basic one."""
+_CUTS = 100
+"""So many cuts are tried, at equal distances of log odds."""
+_ENDS = (0.02, 0.98)
+"""The cuts lie between these quantiles of the units' log odds."""
+_QUARTILES = 1.349
+"""Standard deviations between the quartiles of a normal distribution."""
 _WIDTH = 2.0
+"""The width of a unit's normal distribution: so many deviations of its side, times its units to the power of -1/5."""
 _LEAST_WIDTH = 1e-3
-_PARTS = 20  # into which a unit is divided: metrics count whole numbers
-_POWERS = (0.0, 0.5, 1.0)  # by which rare labels count more, to try
-_LEAST_SHARE = 1e-4  # of a label that a reply does not show
+_PARTS = 20
+"""A unit is divided into so many parts, because metrics count whole numbers."""
+_POWERS = (0.0, 0.5, 1.0)
+"""The powers that are tried by which rare labels weigh more."""
+_LEAST_SHARE = 1e-4
+"""The share of a label that a reply does not show."""
 _LEAST = 1e-12
-_FARTHEST = 7.0  # that a weight's logarithm is from their mean
-_END = 1e-6  # nearest to 0 and to 1 that a probability is told apart
+"""The smallest probability whose logarithm is taken."""
+_FARTHEST = 7.0
+"""The largest distance of a weight's logarithm from their mean."""
+_END = 1e-6
+"""Probabilities nearer to 0 or 1 are not told apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold(Optimizer):
-    """The optimizer: it searches nothing, and its threshold is fitted where every search ends."""
+    """An optimizer without a search: its threshold is fitted at the end, as in every search."""
 
     name: str = "threshold"
 
     @staticmethod
     def fits(job: Job) -> bool:
-        """Return whether the job's verdicts are decided by a threshold that the user left open."""
-        scale, sampling = job.judge.answer.scale, job.sampling
-        several = scale.uses_threshold and sampling.samples > 1
-        counts = resolve(job.judge.metric, job.judge.comparison).divisible or bool(scale.weighted)
-        return sampling.threshold is None and (several or (scale.has_probabilities and counts))
+        """Whether a threshold that the user left open decides the job's verdicts."""
+        scale = job.judge.answer.scale
+        if job.sampling.threshold is not None:
+            return False
+        if scale.uses_threshold and job.sampling.samples > 1:
+            return True
+        metric = resolve(job.judge.metric, job.judge.comparison)
+        return scale.has_probabilities and (metric.divisible or bool(scale.weighted))
 
     def minimum(self, job: Job) -> int:
         """Return the calls for one prompt on train and dev."""
@@ -78,210 +94,306 @@ class Threshold(Optimizer):
 
 
 def with_thresholds(job: Job, result: Result) -> Result:
-    """Return a result in which the best few prompts, and the basic one, are candidates under a fitted threshold too."""
+    """Return a result with further candidates: the best few prompts, and the basic one, under a fitted threshold."""
     board = result.board
     if not Threshold.fits(job) or not board.met(board.basic, job.dev):
         return result
-    stands = board.standings(result.best)
-    whole = [prompt for prompt in board.candidates.values() if board.scored(prompt, job.dev)]
-    known = [prompt for prompt in whole if prompt.id in stands]
-    first = sorted(known, key=lambda prompt: -round(stands[prompt.id].mean, 9))[:_PROMPTS]
-    for prompt in {prompt.id: prompt for prompt in (board.basic, *first)}.values():
+    standings = board.standings(result.best)
+    estimated: list[Candidate] = []
+    for candidate in board.candidates.values():
+        if board.scored(candidate, job.dev) and candidate.id in standings:
+            estimated.append(candidate)
+    best_first = sorted(estimated, key=lambda candidate: -round(standings[candidate.id].mean, 9))
+    prompts = {candidate.id: candidate for candidate in (board.basic, *best_first[:_PROMPTS])}
+    for prompt in prompts.values():
         met = [case for case in (*job.train, *job.dev) if board.outcome(prompt, case)]
         for name, (setting, crossed) in fitted(job, board, prompt).items():
-            source, cut = name, setting.threshold
-            if cut is not None:
-                source += f", {cut:g} votes" if cut >= 1 else f", probability {cut:.3g}"
-            made = board.add(prompt.state, parent=prompt, source=source, setting=setting, crossed=crossed)
-            board.score(made, met)
+            source = name
+            threshold = setting.threshold
+            if threshold is not None and threshold >= 1:
+                source = f"{name}, {threshold:g} votes"
+            elif threshold is not None:
+                source = f"{name}, probability {threshold:.3g}"
+            candidate = board.add(
+                prompt.state, parent=prompt, source=source, setting=setting, crossed=crossed
+            )
+            board.score(candidate, met)
     return replace(result, best=board.best(job.dev) or result.best)
 
 
 def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
-    """Return the settings that are best for a candidate on all that it met, but for its own; by what is fitted."""
-    met = [case for case in (*job.train, *job.dev) if board.outcome(candidate, case)]
-    cases = [case for case in met if case.id not in candidate.demo_ids]
+    """Return ``threshold`` and ``weights`` -> the best settings of a candidate on the cases that it met.
+
+    Cases that its prompt shows as demonstrations do not count. A setting that is the candidate's own is left out.
+    """
+    cases: list[Case] = []
+    for case in (*job.train, *job.dev):
+        if board.outcome(candidate, case) and case.id not in candidate.demo_ids:
+            cases.append(case)
     if not cases:
         return {}
-    current, verdicts = candidate.setting, board.verdicts(candidate, cases)
-    kept = _Kept(job=job, cases=cases, verdicts=verdicts, now=job.sampling_under(current).needed)
-    folds, settings = _folds(job, cases), dict[str, Crossed]()
-    for name, best in (("threshold", _threshold(kept)), ("weights", _weights(kept))):
+    current = candidate.setting
+    stored = _StoredSamples(
+        job=job,
+        cases=cases,
+        verdicts=board.verdicts(candidate, cases),
+        threshold=job.sampling_under(current).needed,
+    )
+    fold_of_case = _folds(job, cases)
+    settings: dict[str, Crossed] = {}
+    for name, best in (("threshold", _threshold(stored)), ("weights", _weights(stored))):
         if best is None:
             continue
         setting = replace(best(range(len(cases))), form=current.form)
-        if setting == current or setting.threshold == kept.now:
+        if setting == current or setting.threshold == stored.threshold:
             continue
-        without = {}
-        for fold in set(folds):
-            others = [at for at, own in enumerate(folds) if own != fold]
-            without[fold] = replace(best(others), form=current.form)
-        settings[name] = setting, {case.id: without[own] for case, own in zip(cases, folds, strict=True)}
+        setting_of_fold: dict[int, Setting] = {}  # fitted on the other folds
+        for fold in set(fold_of_case):
+            positions = [position for position, case_fold in enumerate(fold_of_case) if case_fold != fold]
+            setting_of_fold[fold] = replace(best(positions), form=current.form)
+        crossed = {case.id: setting_of_fold[fold] for case, fold in zip(cases, fold_of_case, strict=True)}
+        settings[name] = setting, crossed
     return settings
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kept:
+class _StoredSamples:
     """A candidate's stored samples, to be decided under other settings."""
 
     job: Job
     cases: Sequence[Case]
     verdicts: Sequence[Verdict]
-    now: float  # the threshold under which they are decided
+    threshold: float  # the current one
 
     def under(self, setting: Setting) -> Asker:
-        """Return the samples as decided under a setting."""
+        """Return the asker that decides the samples under a setting."""
         return self.job.asker(self.job.judge.basic(), setting)
 
     def outcomes(self, setting: Setting) -> list[Outcome]:
         """Return the outcome of each case under a setting."""
-        asker, objective = self.under(setting), Objective(judge=self.job.judge)
-        pairs = zip(self.cases, self.verdicts, strict=True)
-        return [objective.outcome(case, asker.revote(case, verdict)) for case, verdict in pairs]
+        asker = self.under(setting)
+        objective = Objective(judge=self.job.judge)
+        outcomes: list[Outcome] = []
+        for case, verdict in zip(self.cases, self.verdicts, strict=True):
+            outcomes.append(objective.outcome(case, asker.revote(case, verdict)))
+        return outcomes
 
-    def value(self, outcomes: Sequence[Outcome], places: Sequence[int]) -> float:
-        """Return the objective of some of the cases."""
-        return round(Objective(judge=self.job.judge).aggregate([outcomes[at] for at in places]), 9)
+    def value(self, outcomes: Sequence[Outcome], positions: Sequence[int]) -> float:
+        """Return the objective of the cases at some positions."""
+        objective = Objective(judge=self.job.judge)
+        return round(objective.aggregate([outcomes[position] for position in positions]), 9)
 
 
 def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
     """Return the fold of each case; groups stay whole, and each fold has about its share of every stratum."""
     strata = job.judge.answer.scale.strata(cases)
-    order = random.Random(f"folds/{job.seed}").sample(range(len(cases)), len(cases))
-    groups = dict.fromkeys(cases[at].group for at in sorted(order, key=lambda at: strata[at]))
-    folds = {group: number % _FOLDS for number, group in enumerate(groups)}
-    return [folds[case.group] for case in cases]
+    shuffled = random.Random(f"folds/{job.seed}").sample(range(len(cases)), len(cases))
+    by_stratum = sorted(shuffled, key=lambda position: strata[position])
+    groups = dict.fromkeys(cases[position].group for position in by_stratum)
+    fold_of_group = {group: number % _FOLDS for number, group in enumerate(groups)}
+    return [fold_of_group[case.group] for case in cases]
 
 
-def _threshold(kept: _Kept) -> Best | None:
+def _threshold(stored: _StoredSamples) -> Best | None:
     """Return the fit of a threshold; ``None`` if no labelled unit's probability is known."""
-    judge = kept.job.judge
+    judge = stored.job.judge
     if not judge.answer.scale.uses_threshold:
         return None
-    if not any(verdict.measured for verdict in kept.verdicts):
-        return _by_votes(kept)
+    if not any(verdict.measured for verdict in stored.verdicts):
+        return _by_votes(stored)
     # Of a metric that does not count units, such as a function of the user's own, no curve over cuts is smooth.
-    return _by_probability(kept) if resolve(judge.metric, judge.comparison).divisible else None
+    if not resolve(judge.metric, judge.comparison).divisible:
+        return None
+    return _by_probability(stored)
 
 
-def _by_votes(kept: _Kept) -> Best:
+def _by_votes(stored: _StoredSamples) -> Best:
     """Return the fit of a number of votes; among equally good ones the nearest to the current one."""
-    numbers = range(1, kept.job.sampling.samples + 1)
-    under = {votes: kept.outcomes(Setting(threshold=votes)) for votes in numbers}
+    outcomes_under: dict[int, list[Outcome]] = {}
+    for votes in range(1, stored.job.sampling.samples + 1):
+        outcomes_under[votes] = stored.outcomes(Setting(threshold=votes))
 
-    def best(places: Sequence[int]) -> Setting:
-        votes = max(under, key=lambda votes: (kept.value(under[votes], places), -abs(votes - kept.now)))
-        return Setting(threshold=votes)
+    def best(positions: Sequence[int]) -> Setting:
+        def merit(votes: int) -> tuple[float, float]:
+            return stored.value(outcomes_under[votes], positions), -abs(votes - stored.threshold)
+
+        return Setting(threshold=max(outcomes_under, key=merit))
 
     return best
 
 
-def _by_probability(kept: _Kept) -> Best | None:
+class _LabelledUnit(NamedTuple):
+    """A labelled unit with a probability."""
+
+    case: int  # the position of its case
+    probability: float  # of the positive label
+    gold: Value
+    if_positive: Value | None  # its value where the probability is above the threshold
+    if_negative: Value | None
+
+
+def _labelled_units(stored: _StoredSamples) -> list[_LabelledUnit]:
+    """Return the labelled units whose probability is known."""
+    probability = stored.job.judge.answer.scale.probability
+    always_positive = stored.under(Setting(threshold=_ALWAYS))
+    never_positive = stored.under(Setting(threshold=1 - _ALWAYS))
+    units: list[_LabelledUnit] = []
+    for position, (case, verdict) in enumerate(zip(stored.cases, stored.verdicts, strict=True)):
+        marked = always_positive.revote(case, verdict)
+        clear = never_positive.revote(case, verdict)
+        unit_parts = zip(case.gold or (), marked.probabilities, marked.values, clear.values, strict=False)
+        for gold, shares, if_positive, if_negative in unit_parts:
+            share = None if gold is None else probability(shares)
+            if gold is not None and share is not None:
+                units.append(_LabelledUnit(position, share, gold, if_positive, if_negative))
+    return units
+
+
+def _by_probability(stored: _StoredSamples) -> Best | None:
     """Return the fit of the probability from which on a unit is positive."""
-    judge, probability = kept.job.judge, kept.job.judge.answer.scale.probability
-    always, never = (kept.under(Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
-    # of each labelled unit its case, the probability, gold, and the values if it is positive, and if not
-    units: list[tuple[int, float, Value, list[Value | None]]] = []
-    for at, (case, verdict) in enumerate(zip(kept.cases, kept.verdicts, strict=True)):
-        marked, clear = always.revote(case, verdict), never.revote(case, verdict)
-        sides = zip(case.gold or (), marked.probabilities, marked.values, clear.values, strict=False)
-        for gold, shares, *values in sides:
-            if gold is not None and (share := probability(shares)) is not None:
-                units.append((at, share, gold, values))
+    judge = stored.job.judge
+    units = _labelled_units(stored)
     if not units:
         return None
-    rows = [
-        Row(id=name, group=name, gold=(gold,), predicted=(values[side],), failed=False)
-        for side in (0, 1)
-        for number, (_, _, gold, values) in enumerate(units)
-        for name in [f"{side}{number:09d}"]
-    ]
-    metric, both = resolve(judge.metric, judge.comparison), encode(judge.comparison, rows)
-    place = np.array([at for at, *_ in units])
-    odds: Floats = scipy.special.logit(np.clip([share for _, share, *_ in units], _END, 1 - _END))
-    positive = np.array([probability({gold: 1.0}) == 1.0 for _, _, gold, _ in units])
+    rows: list[Row] = []  # each unit twice: as it is decided when positive, then as when it is not
+    for number, unit in enumerate(units):
+        rows.append(_row_of_unit(f"0{number:09d}", unit.gold, unit.if_positive))
+    for number, unit in enumerate(units):
+        rows.append(_row_of_unit(f"1{number:09d}", unit.gold, unit.if_negative))
+    metric = resolve(judge.metric, judge.comparison)
+    encoded = encode(judge.comparison, rows)
+    case_of_unit = np.array([unit.case for unit in units])
+    probabilities = np.clip([unit.probability for unit in units], _END, 1 - _END)
+    odds: Floats = scipy.special.logit(probabilities)
+    probability = judge.answer.scale.probability
+    is_positive = np.array([probability({unit.gold: 1.0}) == 1.0 for unit in units])
 
-    def best(places: Sequence[int]) -> Setting:
-        chosen = np.isin(place, places)
+    def best(positions: Sequence[int]) -> Setting:
+        chosen = np.isin(case_of_unit, positions)
         if not chosen.any():
             return Setting(threshold=0.5)
-        widths = np.full(len(chosen), _LEAST_WIDTH)
+        widths = np.full(len(chosen), _LEAST_WIDTH)  # of each unit's normal distribution
         for side in (True, False):
-            if (own := chosen & (positive == side)).any():
-                widths[own] = max(_LEAST_WIDTH, _WIDTH * _deviation(odds[own]) * own.sum() ** -0.2)
+            of_side = chosen & (is_positive == side)
+            if of_side.any():
+                width = _WIDTH * _deviation(odds[of_side]) * of_side.sum() ** -0.2
+                widths[of_side] = max(_LEAST_WIDTH, width)
         low, high = np.quantile(odds[chosen], _ENDS)
         cuts = np.linspace(float(low), float(high), _CUTS)
-        shares = scipy.special.ndtr((odds[chosen] - cuts[:, None]) / widths[chosen])
-        parts = np.rint(_PARTS * shares).astype(np.int64)
-        # Each unit twice: in part as it is decided when found, and for the rest as when it is not.
+        # Array (cuts, chosen units): the part of each unit that is positive under a cut.
+        positive_shares = scipy.special.ndtr((odds[chosen] - cuts[:, None]) / widths[chosen])
+        positive_parts = np.rint(_PARTS * positive_shares).astype(np.int64)
         weights = np.zeros((len(cuts), 2, len(chosen)), dtype=np.int64)
-        weights[:, 0, chosen], weights[:, 1, chosen] = parts, _PARTS - parts
-        values = metric.resampled(both, weights.reshape(len(cuts), -1))
-        cut = scipy.special.expit(
-            cuts[int(np.argmax(np.round(values if metric.higher_is_better else -values, 9)))]
-        )
-        return Setting(threshold=round(float(np.clip(cut, _END, 1 - _END)), 6))
+        weights[:, 0, chosen] = positive_parts
+        weights[:, 1, chosen] = _PARTS - positive_parts
+        values = metric.resampled(encoded, weights.reshape(len(cuts), -1))
+        merits = values if metric.higher_is_better else -values
+        best_cut = cuts[int(np.argmax(np.round(merits, 9)))]
+        threshold = np.clip(scipy.special.expit(best_cut), _END, 1 - _END)
+        return Setting(threshold=round(float(threshold), 6))
 
     return best
+
+
+def _row_of_unit(name: str, gold: Value, value: Value | None) -> Row:
+    """Return a unit with a value as a row in a group of its own."""
+    return Row(id=name, group=name, gold=(gold,), predicted=(value,), failed=False)
 
 
 def _deviation(odds: Floats) -> float:
-    """Return the standard deviation, or by the middle half of the numbers where that says less and is not 0."""
-    middle = float(np.subtract(*np.quantile(odds, (0.75, 0.25)))) / _QUARTILES
-    return min(float(odds.std()), middle or np.inf)
+    """Return the standard deviation, or that of the middle half of the numbers if it is smaller and not 0."""
+    lower_quartile, upper_quartile = np.quantile(odds, (0.25, 0.75))
+    middle_deviation = float(upper_quartile - lower_quartile) / _QUARTILES
+    deviation = float(odds.std())
+    if middle_deviation == 0.0:
+        return deviation
+    return min(deviation, middle_deviation)
 
 
-def _weights(kept: _Kept) -> Best | None:
+class _LabelTable(NamedTuple):
+    """The units of one set of weighted labels."""
+
+    names: list[str]  # of the labels
+    case: Ints  # for each unit the position of its case
+    shares: Floats  # (units, labels): the share of each label
+    gold: Ints  # for each unit the position of its label
+
+
+def _weights(stored: _StoredSamples) -> Best | None:
     """Return the fit of the weights of several labels; ``None`` if no probability is known."""
-    scale = kept.job.judge.answer.scale
-    units = [
-        (at, shares, gold)
-        for at, (case, verdict) in enumerate(zip(kept.cases, kept.verdicts, strict=True))
-        for shares, gold in zip(verdict.probabilities, case.gold or (), strict=False)
-        if verdict.measured and shares and gold is not None
-    ]
-    tables: list[tuple[list[str], Ints, Floats, Ints]] = []  # names; of each unit its case, shares, and gold
-    for labels in scale.weighted:
-        if own := [unit for unit in units if not unit[1].keys().isdisjoint(labels)]:
-            shares = np.array([[known.get(label, 0.0) for label in labels] for _, known, _ in own])
-            gold = np.array([labels.index(value) for *_, value in own])
-            place = np.array([at for at, *_ in own])
-            tables.append((list(map(scale.text, labels)), place, shares, gold))
+    tables = _label_tables(stored)
     if not tables:
         return None
 
-    def best(places: Sequence[int]) -> Setting:
-        tried = []
+    def best(positions: Sequence[int]) -> Setting:
+        settings: list[Setting] = []
         for power in _POWERS:
             weights: dict[str, float] = {}
-            for names, place, shares, gold in tables:
-                chosen = np.isin(place, places)
-                offsets = _offsets(shares[chosen], gold[chosen], power)
+            for table in tables:
+                chosen = np.isin(table.case, positions)
+                offsets = _offsets(table.shares[chosen], table.gold[chosen], power)
                 factors = np.exp(np.clip(offsets - offsets.mean(), -_FARTHEST, _FARTHEST))
-                weights |= {name: float(f"{factor:.4g}") for name, factor in zip(names, factors, strict=True)}
-            tried.append(Setting(weights=weights))
-        return max(tried, key=lambda setting: kept.value(kept.outcomes(setting), places))
+                for name, factor in zip(table.names, factors, strict=True):
+                    weights[name] = float(f"{factor:.4g}")
+            settings.append(Setting(weights=weights))
+        return max(settings, key=lambda setting: stored.value(stored.outcomes(setting), positions))
 
     return best
 
 
+def _label_tables(stored: _StoredSamples) -> list[_LabelTable]:
+    """Return a table of labelled units for each set of weighted labels that has any."""
+    scale = stored.job.judge.answer.scale
+    units: list[tuple[int, Mapping[Value, float], Value]] = []  # position of the case, shares, label
+    for position, (case, verdict) in enumerate(zip(stored.cases, stored.verdicts, strict=True)):
+        if not verdict.measured:
+            continue
+        for shares, label in zip(verdict.probabilities, case.gold or (), strict=False):
+            if shares and label is not None:
+                units.append((position, shares, label))
+
+    tables: list[_LabelTable] = []
+    for labels in scale.weighted:
+        table_units = [unit for unit in units if not unit[1].keys().isdisjoint(labels)]
+        if not table_units:
+            continue
+        share_rows: list[list[float]] = []
+        for _, shares, _ in table_units:
+            share_rows.append([shares.get(label, 0.0) for label in labels])
+        tables.append(
+            _LabelTable(
+                names=[scale.text(label) for label in labels],
+                case=np.array([position for position, _, _ in table_units]),
+                shares=np.array(share_rows),
+                gold=np.array([labels.index(label) for _, _, label in table_units]),
+            )
+        )
+    return tables
+
+
 def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
-    """Return the offset of each label's log probability, from a logistic model of offsets and one common scale."""
-    # A label with n units counts as much as n to the power of 1 - ``power``
-    logs, count = np.log(np.maximum(shares, _LEAST_SHARE)), shares.shape[1]
-    each = np.bincount(gold, minlength=count)[gold] ** -power
-    each *= len(gold) / max(each.sum(), _END)
+    """Return the offset of each label's log probability, from a logistic model of offsets and one common scale.
+
+    A label with n units weighs as much as n to the power of 1 - ``power``.
+    """
+    log_shares = np.log(np.maximum(shares, _LEAST_SHARE))
+    label_count = shares.shape[1]
+    units = np.arange(len(gold))
+    unit_weights = np.bincount(gold, minlength=label_count)[gold] ** -power
+    unit_weights *= len(gold) / max(unit_weights.sum(), _END)
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
-        """Return the penalised loss and its gradient, by the logarithm of the scale and the offsets."""
-        scale, offsets = np.exp(parameters[0]), parameters[1:]
-        wanted = scipy.special.softmax(scale * logs + offsets, axis=1)
-        slope = wanted * each[:, None]
-        slope[np.arange(len(gold)), gold] -= each
-        value = -(each * np.log(np.maximum(wanted[np.arange(len(gold)), gold], _LEAST))).sum()
-        by_scale = float((slope * logs).sum() * scale)
+        """Return the penalised loss and its gradient by the parameters: the log of the scale, then the offsets."""
+        scale = np.exp(parameters[0])
+        offsets = parameters[1:]
+        predicted = scipy.special.softmax(scale * log_shares + offsets, axis=1)
+        slope = predicted * unit_weights[:, None]
+        slope[units, gold] -= unit_weights
+        value = -(unit_weights * np.log(np.maximum(predicted[units, gold], _LEAST))).sum()
+        scale_gradient = float((slope * log_shares).sum() * scale)
+        gradient = np.concatenate([[scale_gradient], slope.sum(axis=0)])
         penalty = float(parameters @ parameters) / 2
-        return value + penalty, np.array([by_scale, *slope.sum(axis=0)]) + parameters
+        return value + penalty, gradient + parameters
 
-    best = scipy.optimize.minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B").x
+    best = scipy.optimize.minimize(loss, np.zeros(label_count + 1), jac=True, method="L-BFGS-B").x
     return np.asarray(best[1:] / np.exp(best[0]))
