@@ -21,30 +21,31 @@ from .objective import Outcome
 from .proposing import CopyGuard, Writing
 from .standing import Standing
 
-_FRUITLESS = 2  # turns of an arm in a row without a new leader, after which others are tried
-ENOUGH = 60  # cases without an error, from which on an error in twenty is unlikely (the rule of three)
+_FRUITLESS = 2
+"""After so many turns in a row without a new leader, an arm gives way to others."""
+ENOUGH = 60
+"""So many cases without an error make an error in twenty unlikely (the rule of three)."""
 
 
 @dataclass(kw_only=True)
 class Track:
-    """A race: its prompts, the order in which all of them meet the cases, and what arms propose from."""
+    """A race: its prompts, the order in which all of them meet the cases, and the source of an arm's proposals."""
 
     job: Job
     board: Board  # all prompts
-    start: Candidate  # what the search began with
+    start: Candidate  # the prompt that the search began with
     order: Sequence[Case]
-    block: (
-        int  # cases that a prompt meets at once; of a race by wholes, those that all prompts are compared on
-    )
+    # cases that a prompt meets at once; in a race by wholes, the cases that all prompts are compared on
+    block: int
     shrink: float = 5.0  # as in :func:`.standing.standings`
-    reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which one leads
+    reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which a prompt leads
     by_wholes: bool = False  # whether all prompts meet the same first block, and the best of it leads
     step: int = 0  # the step of the search, from 1
     around: Candidate | None = None  # the prompt around which the metric is taken to first order
     _fitted: tuple[Any, dict[str, Standing]] = ((), {})
 
     def standings(self) -> dict[str, Standing]:
-        """Return where every prompt stands, by id."""
+        """Return prompt id -> its standing, fitted anew after each further score."""
         key = self.board.pairs, self.around
         if self._fitted[0] != key:
             self._fitted = key, self.board.standings(self.around, self.shrink)
@@ -52,33 +53,43 @@ class Track:
 
     def best(self, count: int | None = None) -> list[tuple[Candidate, float]]:
         """Return the best few prompts with their values, the earlier first among equals."""
-        board, first = self.board, self.order[: self.block]
+        values: list[tuple[Candidate, float]] = []
         if self.by_wholes:
-            scored = [candidate for candidate in board.candidates.values() if board.scored(candidate, first)]
-            pairs = [(candidate, board.value(candidate, first)) for candidate in scored]
+            first_block = self.order[: self.block]
+            for candidate in self.board.candidates.values():
+                if self.board.scored(candidate, first_block):
+                    values.append((candidate, self.board.value(candidate, first_block)))
         else:
-            pairs = [(board.candidates[id_], stands.mean) for id_, stands in self.standings().items()]
-        return sorted(pairs, key=lambda pair: -round(pair[1], 9))[:count]
+            for candidate_id, standing in self.standings().items():
+                values.append((self.board.candidates[candidate_id], standing.mean))
+        return sorted(values, key=lambda pair: -round(pair[1], 9))[:count]
 
-    def _leader(self, among: Sequence[Candidate], reach: float) -> Candidate:
+    def _leader(self, candidates: Sequence[Candidate], reach: float) -> Candidate:
         """Return the prompt with the highest ``mean + reach * error``."""
         if self.by_wholes:
-            ids = {one.id for one in among}
-            return next((one for one, _ in self.best() if one.id in ids), self.start)
-        stands = self.standings()
-        known = [one for one in among if one.id in stands]
-        return max(known, key=lambda one: round(stands[one.id].mean + reach * stands[one.id].error, 9))
+            ids = {candidate.id for candidate in candidates}
+            for candidate, _ in self.best():
+                if candidate.id in ids:
+                    return candidate
+            return self.start
+        standings = self.standings()
+
+        def bound(candidate: Candidate) -> float:
+            standing = standings[candidate.id]
+            return round(standing.mean + reach * standing.error, 9)
+
+        return max((candidate for candidate in candidates if candidate.id in standings), key=bound)
 
     @property
     def leader(self) -> Candidate:
         """The prompt that leads the race."""
-        return self._leader([*self.board.candidates.values()], -self.reach)
+        return self._leader(list(self.board.candidates.values()), -self.reach)
 
     @property
     def text(self) -> Candidate:
-        """The leader of the prompts that show no more examples than the start: there a row takes fewest tokens."""
-        # Instructions are written for it and told apart by it; examples are added to what has come out best.
-        texts = []
+        """The leader of the prompts with the demonstrations of the start, under which a row takes the fewest tokens."""
+        # Instructions are written for this prompt and compared by it. Demonstrations are added to the best one.
+        texts: list[Candidate] = []
         for candidate in self.board.candidates.values():
             same_votes = replace(candidate.setting, form=None) == replace(self.start.setting, form=None)
             if same_votes and candidate.state.shown == self.start.state.shown:
@@ -86,9 +97,13 @@ class Track:
         return self._leader(texts, -self.reach)
 
     def open(self, candidate: Candidate) -> list[Case]:
-        """Return the cases that a prompt has still to meet, in order; none that it shows."""
-        known = self.board.outcomes(candidate)
-        return [case for case in self.order if case.id not in known and case.id not in candidate.demo_ids]
+        """Return the cases that a prompt has not met yet, in order, without cases that it shows."""
+        outcomes = self.board.outcomes(candidate)
+        cases: list[Case] = []
+        for case in self.order:
+            if case.id not in outcomes and case.id not in candidate.demo_ids:
+                cases.append(case)
+        return cases
 
     def run(self, candidate: Candidate) -> None:
         """Let a prompt meet a block of cases."""
@@ -96,75 +111,97 @@ class Track:
 
     def advance(self, count: int) -> None:
         """Give ``count`` blocks away, each to the prompt with the highest upper bound; a long prompt takes several."""
-        taken, basic = 0.0, self._tokens(self.board.basic)
-        while taken < count:
-            stands = self.standings()
-            known = [candidate for candidate in self.board.candidates.values() if candidate.id in stands]
-            if not (able := [candidate for candidate in known if self.open(candidate)]):
+        basic_tokens = self._tokens(self.board.basic)
+        given_blocks = 0.0
+        while given_blocks < count:
+            standings = self.standings()
+            runnable: list[Candidate] = []
+            for candidate in self.board.candidates.values():
+                if candidate.id in standings and self.open(candidate):
+                    runnable.append(candidate)
+            if not runnable:
                 return
-            chosen = self._leader(able, self.reach)
-            taken += max(1.0, self._tokens(chosen) / basic)
+            chosen = self._leader(runnable, self.reach)
+            given_blocks += max(1.0, self._tokens(chosen) / basic_tokens)
             self.run(chosen)
 
     def _tokens(self, candidate: Candidate) -> float:
         """Return the tokens of a row under a prompt, at least 1."""
-        taken = self.board.spent(candidate, self.order)
-        return max(1.0, taken.tokens) if taken else 1.0
+        spent = self.board.spent(candidate, self.order)
+        return max(1.0, spent.tokens) if spent else 1.0
 
     def complete(self) -> None:
-        """Let whoever leads meet all cases."""
-        while cases := self.open(leader := self.leader):
+        """Let the leader meet all cases, and each prompt that becomes the leader by that."""
+        leader = self.leader
+        while cases := self.open(leader):
             self.board.score(leader, cases)
+            leader = self.leader
 
     def known(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
-        """Return the cases of train that a prompt has met, with the outcomes; dev is shown to nobody."""
-        dev, outcomes = {case.id for case in self.job.dev}, self.board.outcomes(candidate)
-        met = [case for case in self.order if case.id in outcomes and case.id not in dev]
-        return [(case, outcomes[case.id]) for case in met if case.id not in candidate.demo_ids]
+        """Return the train cases that a prompt has met, with their outcomes; optimizers never see those of dev."""
+        dev_ids = {case.id for case in self.job.dev}
+        outcomes = self.board.outcomes(candidate)
+        pairs: list[tuple[Case, Outcome]] = []
+        for case in self.order:
+            is_shown = case.id in candidate.demo_ids
+            if case.id in outcomes and case.id not in dev_ids and not is_shown:
+                pairs.append((case, outcomes[case.id]))
+        return pairs
 
     def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return the cases that a candidate got wrong."""
         return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
 
     def fresh(self, state: PromptState, **about: Any) -> list[Candidate]:
-        """Enter a prompt, with the arguments of :meth:`Board.add`, and return it; nothing if it is known."""
-        before = len(self.board.candidates)
-        made = self.board.add(state, step=self.step, **about)
-        return [made] if len(self.board.candidates) > before else []
+        """Enter a prompt, with the arguments of :meth:`Board.add`, and return it; nothing if the board has it."""
+        count = len(self.board.candidates)
+        candidate = self.board.add(state, step=self.step, **about)
+        return [candidate] if len(self.board.candidates) > count else []
 
     def write(
         self, writing: Writing, parent: Candidate, proposals: Sequence[Mapping[str, str]]
     ) -> list[Candidate]:
-        """Enter what is new, not too long and not copied among proposals: instructions of predictors of ``parent``."""
-        known, fresh = {_plain(one.state) for one in self.board.candidates.values()}, list[Candidate]()
+        """Enter the usable proposals, each as instructions of predictors of ``parent``, and return the candidates.
+
+        A proposal is usable if it is new, not too long, and not copied from train.
+        """
+        texts_on_board = {_plain_texts(candidate.state) for candidate in self.board.candidates.values()}
+        candidates: list[Candidate] = []
         for proposal in proposals:
-            cleaned = {name: without_repeats(text) for name, text in proposal.items()}
-            usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= writing.longest}
+            instructions: dict[str, str] = {}
             state = parent.state
-            for name, text in usable.items():
-                state = state.with_instruction(name, text)
-            if _plain(state) in known:
+            for name, text in proposal.items():
+                instruction = without_repeats(text)
+                if 0 < len(instruction) <= writing.longest:
+                    instructions[name] = instruction
+                    state = state.with_instruction(name, instruction)
+            texts = _plain_texts(state)
+            if texts in texts_on_board:
                 continue
-            known.add(_plain(state))
-            share = max(self._guard.share(text) for text in usable.values())
-            if share > writing.copied:
+            texts_on_board.add(texts)
+            copied_share = max(self._guard.share(instruction) for instruction in instructions.values())
+            if copied_share > writing.copied:
                 self.job.note(
-                    f"step {self.step}: an instruction refused, {share:.0%} of it is copied from train"
+                    f"step {self.step}: an instruction refused, {copied_share:.0%} of it is copied from train"
                 )
                 continue
             source = writing.name
-            source += f", {share:.1%} copied from train" if share else ""
-            params = {"predictors": sorted(usable)} if len(state.predictors) > 1 else None
-            fresh.append(self.board.add(state, parent=parent, source=source, step=self.step, params=params))
-        return fresh
+            if copied_share:
+                source += f", {copied_share:.1%} copied from train"
+            params = {"predictors": sorted(instructions)} if len(state.predictors) > 1 else None
+            candidates.append(
+                self.board.add(state, parent=parent, source=source, step=self.step, params=params)
+            )
+        return candidates
 
     @cached_property
     def _guard(self) -> CopyGuard:
-        basic = self.board.basic.state.predictors.values()
-        return CopyGuard(self.job.train, [prompt.instructions for prompt in basic])
+        """What measures copies from train; the basic prompt's own text is no copy."""
+        basic_prompts = self.board.basic.state.predictors.values()
+        return CopyGuard(self.job.train, [prompt.instructions for prompt in basic_prompts])
 
 
-def _plain(state: PromptState) -> tuple[str, ...]:
+def _plain_texts(state: PromptState) -> tuple[str, ...]:
     """Return the instructions of all predictors without differences in case, spacing and form of characters."""
     return tuple(normalised(state.predictors[name].instructions) for name in sorted(state.predictors))
 
@@ -187,123 +224,166 @@ class Arm(Protocol):
 
 
 class Turns:
-    """Whose turn it is: the arm that found the leader; one that finds none twice goes to the end of the row."""
+    """The order of the arms: the arm that found the leader comes first, and an arm that fails twice goes to the end."""
 
     def __init__(self, arms: Sequence[Arm]) -> None:
-        self._row, self._taken, self._fruitless = list(arms), Counter[str](), Counter[str]()
-        self._made: list[tuple[Arm, list[Candidate]]] = []
+        self._order = list(arms)
+        self._turns = Counter[str]()  # turns of each arm
+        self._fruitless = Counter[str]()  # turns of each arm in a row without a new leader
+        self._last: list[tuple[Arm, list[Candidate]]] = []  # the arms of the last turn, with their candidates
 
     @property
     def untried(self) -> list[Arm]:
         """The arms that have had no turn."""
-        return [arm for arm in self._row if not self._taken[arm.name]]
+        return [arm for arm in self._order if not self._turns[arm.name]]
 
     def propose(self, track: Track, *, late: bool, first: Collection[str] = ()) -> list[Candidate]:
-        """Return the candidates of the first arm that has some; ``late``, an arm without a turn adds its first."""
-        # Beside it too have arms named ``first`` theirs. All these are met before it: the budget may end at any case.
-        self._made = []
-        self._ask(track, list(self._row))
+        """Return the candidates of the first arm that has some, after those of the arms beside it.
+
+        Args:
+            track: the race.
+            late: whether an arm without a turn proposes beside it.
+            first: names of arms without a turn that propose beside it, too.
+        """
+        self._last = []
+        self._ask(track, list(self._order))
         for arm in self.untried:
             if arm.name in first:
                 self._ask(track, [arm])
         if late:
             self._ask(track, self.untried)
-        return [candidate for _, made in reversed(self._made) for candidate in made]
+        # Candidates of arms beside it are met first, because the budget may end at any case.
+        candidates: list[Candidate] = []
+        for _, of_arm in reversed(self._last):
+            candidates.extend(of_arm)
+        return candidates
 
     def _ask(self, track: Track, arms: Sequence[Arm]) -> None:
+        """Give arms a turn until one of them proposes something."""
         for arm in arms:
-            self._taken[arm.name] += 1
-            if made := arm.propose(track, self._taken[arm.name]):
-                self._made.append((arm, made))
+            self._turns[arm.name] += 1
+            candidates = arm.propose(track, self._turns[arm.name])
+            if candidates:
+                self._last.append((arm, candidates))
                 return
 
     def note(self, leader: Candidate) -> None:
-        """Note who leads after the last turns."""
-        for arm, made in self._made:
-            leads = any(candidate.id == leader.id for candidate in made)
-            self._fruitless[arm.name] = 0 if leads else self._fruitless[arm.name] + 1
-            if leads or self._fruitless[arm.name] == _FRUITLESS:
-                self._row.remove(arm)
-                self._row.insert(0 if leads else len(self._row), arm)
+        """Order the arms by the leader after the last turn."""
+        for arm, candidates in self._last:
+            found_leader = any(candidate.id == leader.id for candidate in candidates)
+            if found_leader:
                 self._fruitless[arm.name] = 0
+                self._order.remove(arm)
+                self._order.insert(0, arm)
+                continue
+            self._fruitless[arm.name] += 1
+            if self._fruitless[arm.name] == _FRUITLESS:
+                self._fruitless[arm.name] = 0
+                self._order.remove(arm)
+                self._order.append(arm)
 
 
 class Finalists:
-    """The prompts that a search leaves for the choice, and the calls kept back for them.
+    """The prompts that a search leaves for the choice, and the calls that are reserved for them.
 
-    At most a third of the calls that are left, but one pass over dev at least, for the prompt that is left half scored.
+    At most a third of the calls that are left is reserved, but at least one pass over dev, for a half-scored prompt.
     """
 
     def __init__(self, job: Job, board: Board, count: int, source: str = "") -> None:
-        self._job, self._board, self._count, self._source = job, board, count, source
-        self._before, self._pass = job.context.meter.held, len(job.dev) * job.calls_per_case
-        self._most = (count + 1 + (not board.scored(board.basic, job.dev))) * self._pass
-        if (left := job.context.meter.left()) is not None:
-            self._most = min(self._most, max(self._pass, left // 3))
+        self._job = job
+        self._board = board
+        self._count = count
+        self._source = source
+        meter = job.context.meter
+        self._held_before = meter.held
+        self._pass_calls = len(job.dev) * job.calls_per_case
+        passes = count + 1  # a further pass for a prompt that is left half scored
+        if not board.scored(board.basic, job.dev):
+            passes += 1
+        self._most_calls = passes * self._pass_calls
+        calls_left = meter.left()
+        if calls_left is not None:
+            self._most_calls = min(self._most_calls, max(self._pass_calls, calls_left // 3))
 
     def keep(self) -> None:
-        """Keep back what the finalists still need: those that would be it now, and others for the places left."""
-        board, dev, first = self._board, self._job.dev, self._first()
-        open_ = sum(len(dev) - board.met(candidate, dev) for candidate in [board.basic, *first])
-        open_ += (self._count - len(first)) * len(dev)
-        wanted = max(self._pass, open_ * self._job.calls_per_case)
-        self._job.context.meter.hold(self._before + min(self._most, wanted))
+        """Reserve the calls that the present finalists still need, and a pass for each finalist yet to come."""
+        dev = self._job.dev
+        finalists = self._first()
+        open_cases = (self._count - len(finalists)) * len(dev)
+        for candidate in [self._board.basic, *finalists]:
+            open_cases += len(dev) - self._board.met(candidate, dev)
+        needed_calls = max(self._pass_calls, open_cases * self._job.calls_per_case)
+        self._job.context.meter.hold(self._held_before + min(self._most_calls, needed_calls))
 
     def _first(self) -> list[Candidate]:
         """Return the candidates that could be best, by gain and error, then unscored ones; DSPy's choice first."""
-        board, source = self._board, self._source
-        able = [one for one in board.candidates.values() if one.id != board.basic.id]
-        able = [one for one in able if not source or one.source == source]
-        last, able = (able[-1:], able[:-1]) if source else ([], able)
-        stands = board.standings()
-        known = [one for one in able if one.id in stands]
-        known.sort(key=lambda one: -round(stands[one.id].mean + stands[one.id].error, 9))
-        return [*last, *known, *(one for one in able if one.id not in stands)][: self._count]
+        candidates: list[Candidate] = []
+        for candidate in self._board.candidates.values():
+            is_of_source = not self._source or candidate.source == self._source
+            if candidate.id != self._board.basic.id and is_of_source:
+                candidates.append(candidate)
+        dspy_choice: list[Candidate] = []
+        if self._source and candidates:
+            dspy_choice = [candidates.pop()]
+        standings = self._board.standings()
+        scored = [candidate for candidate in candidates if candidate.id in standings]
+        unscored = [candidate for candidate in candidates if candidate.id not in standings]
+
+        def upper_bound(candidate: Candidate) -> float:
+            standing = standings[candidate.id]
+            return round(standing.mean + standing.error, 9)
+
+        scored.sort(key=lambda candidate: -upper_bound(candidate))
+        return (dspy_choice + scored + unscored)[: self._count]
 
     @contextmanager
     def after(self) -> Iterator[None]:
-        """Keep calls back while the block searches, then score the finalists, however the budget ended it."""
-        ended: BudgetExhausted | None = None
+        """Reserve calls while the block searches, then score the finalists, however the budget ended the search."""
+        meter = self._job.context.meter
+        search_end: BudgetExhausted | None = None
         try:
             self.keep()
             yield
-        except BudgetExhausted as stop:
-            ended = stop
+        except BudgetExhausted as exhausted:
+            search_end = exhausted
         finally:
-            self._job.context.meter.hold(self._before)
-        board, dev = self._board, self._job.dev
-        board.score(board.basic, dev)  # by which the gains are known better
+            meter.hold(self._held_before)
+        board = self._board
+        dev = self._job.dev
+        board.score(board.basic, dev)  # all gains are estimated against the basic prompt
         for candidate in self._first():
             board.score(candidate, dev)
-        while (best := board.best(dev)) is not None and not board.scored(best, dev):
+        best = board.best(dev)
+        while best is not None and not board.scored(best, dev):
             board.score(best, dev)
-        if ended is not None:
-            if ended.limit == "calls":  # what was kept for the finalists is spent, or left for what follows
-                kept = self._job.context.meter.unsent
-                raise BudgetExhausted("calls", ended.allowed, kept=kept) from ended
-            raise ended
+            best = board.best(dev)
+        if search_end is None:
+            return
+        if search_end.limit == "calls":  # reserved calls are spent now, or free for the rest of the job
+            raise BudgetExhausted("calls", search_end.allowed, kept=meter.unsent) from search_end
+        raise search_end
 
 
 @dataclass(frozen=True, kw_only=True)
 class Raced(Optimizer):
-    """The settings of the race; a subclass has the arms, and is mostly one itself."""
+    """The settings of a race. A subclass has the arms, and is usually an arm itself."""
 
-    steps: int = 30  # at most this many rounds
+    steps: int = 30  # at most this many steps
     sample: int = 200  # train cases of the race, beside all of dev; no prompt is scored on more
-    # cases of the race on which the basic prompt is scored first; all that comes is compared with it
+    # cases of the race on which the basic prompt is scored first; every other prompt is compared with it
     opening: int = 40
-    block: int = 8  # cases in a block of the race; each new prompt runs one
+    block: int = 8  # cases in a block of the race; each new prompt meets one
     extra: int = 4  # further blocks a step, for the prompts with the highest upper bounds
-    growth: float = 0.5  # by how many blocks that grows each step
-    reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which one leads
+    growth: float = 0.5  # the number of further blocks grows by this much each step
+    reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which a prompt leads
     shrink: float = 5.0  # cases for which its parent's mean counts beside a prompt's own
-    patience: int = 8  # rounds without a new leader or another choice before it stops
+    patience: int = 8  # steps without a new leader or another choice before it stops
     finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
-    # in place of blocks, each new prompt is scored on all of dev, and who leads on train too
+    # in place of blocks, each new prompt is scored on all of dev, and the leader on train too
     whole: bool = False
-    first: ClassVar[tuple[str, ...]] = ()  # arms that have a turn in the first step, whoever else has it
-    # from the errors of each leader, so that with ``whole`` it meets train too
+    first: ClassVar[tuple[str, ...]] = ()  # arms that have a turn in the first step beside the first arm
+    # whether it proposes from errors of the leader; with ``whole`` the leader then meets train, too
     learns: ClassVar[bool] = True
 
     @property
@@ -316,7 +396,7 @@ class Raced(Optimizer):
         return min(len(job.train), self.sample) + len(job.dev)
 
     def arms(self, job: Job) -> Sequence[Arm]:
-        """Return the arms, those that are tried first first: itself, unless there are others."""
+        """Return the arms in the order of their first turns; by default the optimizer is its only arm."""
         return (self,)
 
     @abstractmethod
@@ -329,15 +409,18 @@ class Raced(Optimizer):
 
     def minimum(self, job: Job) -> int:
         """Return the calls for the opening, the first proposals, the first block of one of them, and both on dev."""
-        train = min(self.sample, len(job.train))
-        beside = train if self.whole else min(self.opening, train) + min(self.block, train)
-        return (beside + 2 * len(job.dev)) * job.calls_per_case + self.proposals_of_first_step(job)
+        cases = min(self.sample, len(job.train))
+        if not self.whole:
+            cases = min(self.opening, cases) + min(self.block, cases)
+        return (cases + 2 * len(job.dev)) * job.calls_per_case + self.proposals_of_first_step(job)
 
     def proposals_of_first_step(self, job: Job) -> int:
         """Return the most calls to the proposer before the first new prompt is tried."""
-        arms = self.arms(job)
-        beside = [arm for arm in arms[1:] if arm.name in self.first]
-        return sum(arm.proposer_calls(job) for arm in [*arms[:1], *beside])
+        calls = 0
+        for position, arm in enumerate(self.arms(job)):
+            if position == 0 or arm.name in self.first:
+                calls += arm.proposer_calls(job)
+        return calls
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Improve on ``start``."""
@@ -348,18 +431,28 @@ class Raced(Optimizer):
                 self._search(track, finalists)
 
     def _track(self, job: Job, board: Board, start: Candidate) -> Track:
-        train, dev = (
-            stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))
-            for part, cases in (("race", job.train), ("dev", job.dev))
-        )
-        train = train[: self.sample]
+        """Return the race after its opening: the basic prompt and the start have met their first cases."""
+        answer = job.judge.answer
+        train = stratified(job.train, answer, random.Random(f"race/{job.seed}"))[: self.sample]
+        dev = stratified(job.dev, answer, random.Random(f"dev/{job.seed}"))
         if self.whole:
-            order, block, opening = [*dev, *train], len(dev), len(dev)
+            order = [*dev, *train]
+            block = len(dev)
+            opening = len(dev)
         else:
-            order = stratified([*train, *dev], job.judge.answer, random.Random(f"order/{job.seed}"))
-            block, opening = max(1, self.block), max(1, self.opening)
-        track = Track(job=job, board=board, start=start, order=order, block=block,
-                      shrink=self.shrink, reach=self.reach, by_wholes=self.whole)  # fmt: skip
+            order = stratified([*train, *dev], answer, random.Random(f"order/{job.seed}"))
+            block = max(1, self.block)
+            opening = max(1, self.opening)
+        track = Track(
+            job=job,
+            board=board,
+            start=start,
+            order=order,
+            block=block,
+            shrink=self.shrink,
+            reach=self.reach,
+            by_wholes=self.whole,
+        )
         board.score(board.basic, order[:opening])
         track.run(start)
         if self.whole:
@@ -367,19 +460,30 @@ class Raced(Optimizer):
         return track
 
     def _search(self, track: Track, finalists: Finalists) -> None:
-        job, board, meter = track.job, track.board, track.job.context.meter
-        turns, waited, last, begun = Turns(self.arms(job)), 0, (track.start.id, track.start.id), meter.left()
+        """Run the steps of the race: arms propose, blocks are given away, and the leader decides whose turn is next."""
+        job = track.job
+        board = track.board
+        meter = job.context.meter
+        turns = Turns(self.arms(job))
+        calls_at_start = meter.left()
+        last_choice = (track.start.id, track.start.id)
+        steps_without_news = 0
         for step in range(1, self.steps + 1):
-            track.step, untried = step, len(turns.untried)
-            left = meter.left()
-            halved = begun is not None and left is not None and 2 * left < begun
-            late = halved or waited >= self.patience or self.steps - step < untried
-            made = turns.propose(track, late=late, first=self.first if step == 1 else ())
-            for one in made:
-                track.run(one)
-                job.note(f"step {step}: {board.name(one)}", board.value(one, track.order), kind="candidate")
-            if not made and self.whole:
-                break  # whoever leads has met all there is
+            track.step = step
+            untried_count = len(turns.untried)
+            calls_left = meter.left()
+            is_half_spent = (
+                calls_at_start is not None and calls_left is not None and 2 * calls_left < calls_at_start
+            )
+            is_stuck = steps_without_news >= self.patience
+            late = is_half_spent or is_stuck or self.steps - step < untried_count
+            candidates = turns.propose(track, late=late, first=self.first if step == 1 else ())
+            for candidate in candidates:
+                track.run(candidate)
+                value = board.value(candidate, track.order)
+                job.note(f"step {step}: {board.name(candidate)}", value, kind="candidate")
+            if not candidates and self.whole:
+                break  # the leader has met all cases
             finalists.keep()
             if not self.whole:
                 track.advance(round(self.extra + self.growth * step))
@@ -387,24 +491,31 @@ class Raced(Optimizer):
                 track.complete()
             leader = track.leader
             turns.note(leader)
-            if len(track.open(leader)) < len(track.open(board.basic)):
-                track.run(board.basic)
-            board.score(board.basic, [case for case in job.dev if board.outcome(leader, case)])
-            track.around = leader
+            self._compare_with_basic(track, leader)
             best = board.best(job.dev) or track.start
-            new = (best.id, leader.id) != last or len(turns.untried) < untried
-            waited, last = 0 if new else waited + 1, (best.id, leader.id)
+            choice = (best.id, leader.id)
+            has_news = choice != last_choice or len(turns.untried) < untried_count
+            steps_without_news = 0 if has_news else steps_without_news + 1
+            last_choice = choice
             job.note(
                 f"step {step}: best prompt so far {board.name(best)}, tried on {board.met(best, job.dev)} dev cases",
                 board.value(best, job.dev),
                 kind="step",
             )
-            if waited >= self.patience and not turns.untried:
+            if steps_without_news >= self.patience and not turns.untried:
                 break
+
+    def _compare_with_basic(self, track: Track, leader: Candidate) -> None:
+        """Score the basic prompt on as many cases as the leader, and take the metric around the leader from now on."""
+        board = track.board
+        if len(track.open(leader)) < len(track.open(board.basic)):
+            track.run(board.basic)
+        board.score(board.basic, [case for case in track.job.dev if board.outcome(leader, case)])
+        track.around = leader
 
 
 def _flawless(track: Track) -> bool:
-    """Whether the basic prompt makes no error; it meets further cases only as long as it makes none."""
+    """Whether the basic prompt makes no error on any case of the race; it meets cases until its first error."""
     board, job = track.board, track.job
     for block in blocks(track.order, track.block):
         if any(outcome.feedback for outcome in board.score(board.basic, block)):
