@@ -37,7 +37,9 @@ def unswallowed() -> Iterator[None]:
     """Turn an ``Exception`` of the block into :class:`CarriedError`."""
     try:
         yield
-    except Exception as error:  # any of them: DSPy counts each as a wrong answer, and goes on paying
+    except Exception as error:
+        # DSPy catches every Exception of a metric, counts it as a wrong answer, and goes on paying. CarriedError is a
+        # BaseException that takes the error past DSPy.
         raise CarriedError(error) from error
 
 

@@ -47,7 +47,7 @@ class Stepwise(dspy.Module):
 
     def steps(self, **inputs: Any) -> Steps:
         """Yield what is asked, and return the prediction; what a step raises is raised where it was yielded."""
-        # this is no abstract method: DSPy's metaclass would let the class be made, and do nothing
+        # An abstract method would not help: DSPy's metaclass makes instances of abstract classes, too.
         if self.plan is None:
             raise NotImplementedError(f"{type(self).__name__} has neither a plan nor steps")
         return dspy.Prediction(**(yield from FLOWS[self.plan.flow](inputs, **self.plan.settings)))

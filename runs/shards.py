@@ -144,7 +144,8 @@ def cluster() -> Iterator[int]:
             if port.isdigit():  # Ray itself tries for minutes
                 create_connection((host.strip("[]"), int(port)), timeout=5).close()
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        except Exception as error:  # Ray raises bare Exception where a node does not begin
+        except Exception as error:
+            # Ray raises a bare Exception if a node does not start, so no narrower class catches it.
             hint = "check RAY_ADDRESS, and that RAY_AUTH_MODE and the token are the cluster's"
             raise JuristError(f"Ray cannot be used: {why(error)}", hint=hint) from error
     try:

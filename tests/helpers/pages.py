@@ -126,7 +126,8 @@ def run_page(page: Path, url: str, known: Mapping[str, Any]) -> str:
                 _python(block, names)
             for command in block.commands:
                 said += _command(command.replace("http://localhost:8000/v1", url))
-        except Exception as error:  # a page runs any code: what it raises is raised again with its line
+        except Exception as error:
+            # The code of a page may raise anything. The error is raised again with the page and its line.
             raise AssertionError(f"{page.name}:{block.line}: {block.code[:300]}") from error
     return said
 
