@@ -259,7 +259,11 @@ def _plan(
 
 
 def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
-    """Keep a version without rows, named by their ids, as the next one. Nothing is proven of it yet."""
+    """Keep a version without rows, named by their ids, as the next one. Nothing is proven of it yet.
+
+    Where the same rows were forgotten of the same version before, as by a command that was killed after it had saved,
+    this is the version of then.
+    """
     artifact, ids = store.load(ref), set(rows)
     artifact.check_single()
     about = artifact.about
@@ -281,10 +285,24 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
             f"{artifact.ref} holds a row in a form in which it cannot be taken out",
             hint="compile the judge again without the row",
         )
+    earlier = _same_version(store, artifact, content)
+    if earlier is not None:
+        return earlier
     seen = [row for row in artifact.seen() if row["case"] not in ids]
     return store.save(
         judge_of(artifact, store), state, content, [line], make_latest=False, records={SEEN: seen}
     )
+
+
+def _same_version(store: Store, artifact: Artifact, content: CardContent) -> Artifact | None:
+    """Return the intact version that was made of an artifact with the same prompt and the same seen rows."""
+    for version in store.list(artifact.judge):
+        if version.problem or version.about.parent != artifact.version:
+            continue
+        has_the_prompt = version.about.optimizer.candidate == content.optimizer.candidate
+        if has_the_prompt and version.about.gold.seen == content.gold.seen:
+            return version
+    return None
 
 
 def _demonstrations_of(artifact: Artifact, ids: Set[str]) -> dict[str, Demo]:

@@ -5,10 +5,14 @@ import os
 import random
 import shutil
 import signal
+import socket
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from batch_runs import collect, rows, submit
 from batch_server import BatchServer
@@ -17,8 +21,10 @@ from loopback import answer, truth_of
 from proving import VERSION, compiled_house_rule
 from small import FAST, claims, cli, killed, new_rows, ok, read_jsonl, start, tree, write_jsonl
 
+from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
 from jurist.keeping.artifacts import Store
+from jurist.programs.catalogue import find
 
 IN_FLIGHT = 4
 KILLS = 5
@@ -183,6 +189,7 @@ def test_a_collection_that_is_killed_five_times_pays_for_no_row_twice(
 _SAVING = """
 import sys
 from pathlib import Path
+from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import Label, LabelJournal
 
 journal = LabelJournal(Path("labels.jsonl"))
@@ -210,6 +217,133 @@ def test_a_label_that_was_said_to_be_saved_survives_five_kills(tmp_path: Path) -
         cases = [label.case for label in LabelJournal(Path("labels.jsonl")).labels()]
         assert len(set(cases)) == len(cases)
         assert {f"c{number}" for number in saved} <= set(cases)
+
+
+_FORGETTING = """
+import os, signal, sys
+limit, *command = argv
+events = 0
+def kill_at_limit(event, arguments):
+    global events
+    if event in ("open", "os.mkdir", "os.rename", "os.link", "os.remove") and "store" in str(arguments[0]):
+        events += 1
+        if events == int(limit):
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(kill_at_limit)
+code = main(command)
+print("events:", events)
+raise SystemExit(code)
+"""
+
+
+@pytest.mark.slow
+def test_forgetting_a_row_survives_five_kills(tmp_path: Path) -> None:
+    write_jsonl(Path("gold.jsonl"), claims())
+    ok("compile", "fect", "--gold", "gold.jsonl", *FAST, "--anyway", "--store", "whole/store")
+    first = Store(Path("whole/store")).load("fect@1")
+    row_id = first.about.gold.seen[0]
+    shutil.copytree("whole", "cut")
+    command = ("artifacts", "forget", "fect@1", row_id, "--store", "store")
+
+    process = Forked(0, *command, cwd=tmp_path / "whole", code=_FORGETTING)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    events = int(out.rpartition("events: ")[2])
+    assert events > 2 * KILLS
+    whole = Store(Path("whole/store")).load("fect@2")
+
+    draw = random.Random("forget")
+    store = Store(Path("cut/store"))
+    for limit in draw.sample(range(1, events), KILLS):
+        process = Forked(limit, *command, cwd=tmp_path / "cut", code=_FORGETTING)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, err
+        assert store.verify() == []
+        assert store.load("fect@1").card == first.card
+        for version in store.list():
+            forgotten = version.ref == "fect@1" or row_id not in version.about.gold.seen
+            assert forgotten, version.ref
+
+    process = Forked(0, *command, cwd=tmp_path / "cut", code=_FORGETTING)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert [version.ref for version in store.list()] == ["fect@1", "fect@2"]
+    last = store.load("fect@2")
+    assert without_changing(dict(last.card)) == without_changing(dict(whole.card))
+    assert last.state == whole.state
+    assert store.verify() == []
+
+
+@pytest.mark.slow
+def test_labels_that_the_review_page_said_to_have_saved_survive_five_kills(tmp_path: Path) -> None:
+    gold = Gold.of(claims(groups=20), find("fect"), labelled=False)
+    write_jsonl(Path("gold.jsonl"), claims(groups=20))
+    units = [f"{case.id}:1" for case in gold.cases]
+    saved: dict[str, str] = {}
+    draw = random.Random("review")
+    for number in range(KILLS + 1):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        argv = ("review", "fect", "gold.jsonl", "--all", "-o", "labels.jsonl", "--port", port)
+        process = Forked(*argv, cwd=tmp_path)
+        client = httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", headers={"x-jurist": "review"}, trust_env=False
+        )
+        wait_until_it_answers(client, process)
+        said = client.get("/labels", params={"rater": "ann"}).json()["history"]
+        assert {step["unit"]: step["label"] for step in said} == saved
+        assert len(said) == len(saved)
+        kill_after = draw.randint(1, 12) if number < KILLS else len(units)
+        sent = 0
+        for unit in units:
+            if unit in saved:
+                continue
+            label = draw.choice(["factual", "non_factual"])
+            message = {
+                "unit": unit,
+                "rater": "ann",
+                "label": label,
+                "category": "",
+                "request": f"{unit} {number}",
+            }
+            if sent == kill_after:
+                killing = threading.Timer(draw.random() / 200, process.kill)
+                killing.start()
+            try:
+                answered = client.post("/labels", json=message)
+            except httpx.TransportError:
+                break  # it is not said to be saved: the page sends it again
+            assert answered.json() == {"saved": True}
+            saved[unit] = label
+            sent += 1
+        process.kill()
+        process.communicate(timeout=60)
+        journalled = {label.place: label.label for label in LabelJournal(Path("labels.jsonl")).labels()}
+        for unit, label in saved.items():
+            assert journalled[unit] == label
+        for unit, label in journalled.items():
+            saved[unit] = label  # the last one may be saved and not have been said to be
+    assert set(saved) == set(units)
+    done = ok(
+        *("gold", "import", "fect", "gold.jsonl", "labels.jsonl"),
+        *("--merge", "reviewed", "--output", "labelled.jsonl", "--json"),
+    )
+    assert done.code == 0, done.err
+    labels = [row["factual"] for row in read_jsonl(Path("labelled.jsonl"))]
+    assert labels == [saved[unit] for unit in units]
+
+
+def wait_until_it_answers(client: httpx.Client, process: Forked) -> None:
+    """Ask for the page until it is there."""
+    for _ in range(600):
+        assert process.poll() is None, process.said
+        try:
+            client.get("/")
+        except httpx.TransportError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError(process.said)
 
 
 @pytest.mark.slow
