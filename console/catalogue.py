@@ -14,12 +14,12 @@ from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_number
 from ..gold.writing import json_text
 from ..jobs.exporting import exported, make_training
 from ..jobs.incoming import (
-    Asked,
+    AnswerSource,
+    answer_of_labels,
+    answer_of_preference,
+    answer_of_score,
     judge_source,
-    labels_asked,
-    preference_asked,
     read_prompt,
-    score_asked,
 )
 from ..keeping.loaders import load_judge
 from ..programs.catalogue import find
@@ -132,15 +132,15 @@ def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
     return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
 
 
-def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[Asked, dict[str, str]]:
+def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[AnswerSource, dict[str, str]]:
     """Return the answer of the judge, from the options or the labels of the gold, and the meaning of these labels."""
     labels, positive = _listed(options.labels), _listed(options.positive)
     values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
     if options.prefer is not None or (shape and shape.pair):
         compared = shape.pair if shape and options.prefer is None else _listed(options.prefer)
-        return preference_asked(compared), {**(sides(shape, compared, values) if shape else {}), **values}
+        return answer_of_preference(compared), {**(sides(shape, compared, values) if shape else {}), **values}
     if options.score is not None:
-        return score_asked(options.score), values
+        return answer_of_score(options.score), values
     known = {theirs.casefold() for theirs in values}
     own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
     sides_compared = [] if labels else sides_by_number(own, prompt.variables)
@@ -151,13 +151,13 @@ def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[
             hint=f"add --prefer {first},{second} --map 0=first --map 1=second, or --score {scale_of(own) or '0-1'}",
         )
     if not (labels or positive) and (scale := scale_of(own)):
-        return score_asked(scale), values
+        return answer_of_score(scale), values
     labels = labels or list(dict.fromkeys([*own, *filter(None, values.values())]))
     if not labels:
         hint = "give --labels yes,no, --score 1-5, --prefer with the two inputs that are compared, or --gold"
         raise UsageError("nothing says what it answers", hint=hint)
     values |= {label: label for label in own if label in labels and not label.isalpha()}
-    return labels_asked(labels, positive), values
+    return answer_of_labels(labels, positive), values
 
 
 def _listed(text: str | None) -> list[str]:

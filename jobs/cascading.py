@@ -12,7 +12,7 @@ from ..evaluation.disagreements import credit
 from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
-from ..evaluation.trust import Trust
+from ..evaluation.trust import SureAnswer, Trust
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import CardContent
@@ -26,6 +26,7 @@ from ..keeping.card_parts import (
     SpendCard,
     ThresholdCard,
 )
+from ..keeping.contenders import Contender
 from ..keeping.loaders import as_member, sure_answer
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import Log, LogReference
@@ -95,20 +96,27 @@ class Cascade:
     def words(self) -> str:
         """The decision in one sentence."""
         if self.chosen is None:
-            few = fewest(self.agree, self.level)
-            best = max((step.bound for step in self.steps), default=0.0)
-            why = (
-                f"the bound reached {best:.3f}"
-                if self.groups >= few
-                else f"{plural(few, 'group')} are needed, and there are {self.groups}"
+            return (
+                f"not shown: no level of sureness keeps an agreement of {self.agree:g} with people; "
+                f"{self._why_not_shown}"
             )
-            return f"not shown: no level of sureness keeps an agreement of {self.agree:g} with people; {why}"
         shares = [f"{judge.judge} {judge.answered / self.cases:.0%}" for judge in self.judges]
         people = 1 - self.chosen.answered / self.cases
         return (
             f"answers {self.chosen.answered / self.cases:.0%} of the rows, and agrees with people on at least "
             f"{self.agree:.0%} of these, but for a risk of {self.risk:g}: {', '.join(shares)}, people {people:.0%}"
         )
+
+    @property
+    def _why_not_shown(self) -> str:
+        """How near the tests came, or that there are too few groups to show anything."""
+        needed = fewest(self.agree, self.level)
+        if self.groups < needed:
+            return f"{plural(needed, 'group')} are needed, and there are {self.groups}"
+        best_bound = 0.0
+        for step in self.steps:
+            best_bound = max(best_bound, step.bound)
+        return f"the bound reached {best_bound:.3f}"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -124,6 +132,31 @@ class Cascade:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _JudgedGold:
+    """The answers of one judge to the labelled rows, in their order."""
+
+    answers: Answers
+    sure: list[SureAnswer]  # its labels, and how sure it is of them
+    right: list[bool]  # whether people say the same
+    probable: list[float]  # how probable that is, by rows of other groups
+
+    def answering(self, best: Step | None, place: int) -> Answering:
+        """Return the share of the judge at a place of the cascade; of no rows where no level was chosen."""
+        answered, right = 0, 0
+        if best is not None:
+            answered, right = best.by[place], best.right[place]
+        return Answering(
+            name=self.answers.name,
+            judge=self.answers.judge.name,
+            model=self.answers.judge.model.name,
+            alone=sum(self.right) / len(self.right),
+            answered=answered,
+            right=right,
+            trust=trust_in(self.sure, self.right),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cascading(Experiment):
     """Judges in the order in which they are asked, the cheapest first."""
 
@@ -136,51 +169,58 @@ class Cascading(Experiment):
 
     def __post_init__(self) -> None:
         """Refuse what is no cascade."""
-        for name, value in (("agree", self.agree), ("risk", self.risk)):
-            if not 0 < value < 1:
-                hint = "give a number above 0 and below 1, such as 0.9"
-                raise UsageError(f"--{name} {value:g} is no share", hint=hint)
-        members = tuple(
-            as_member(member) if isinstance(member, LoadedJudge) else member for member in self.contenders
-        )
-        object.__setattr__(self, "contenders", members)
+        _check_share("agree", self.agree)
+        _check_share("risk", self.risk)
+        members: list[Contender] = []
+        for contender in self.contenders:
+            if isinstance(contender, LoadedJudge):
+                members.append(as_member(contender))
+            else:
+                members.append(contender)
+        object.__setattr__(self, "contenders", tuple(members))
         super().__post_init__()
-        first, *others = (member.judge.answer.scale.identity() for member in members)
-        if any(other != first for other in others):
-            hint = "name judges of the same labels"
-            raise UsageError("the judges of a cascade give other labels", hint=hint)
-        if any(len(member.judge.answer.units(case.inputs)) != 1 for member in members for case in self.cases):
-            raise UsageError(
-                f"{self.scored.name} gives several answers a row, and a cascade passes on whole rows",
-                hint="name judges that give one answer a row",
-            )
+        self._check_same_labels()
+        self._check_one_unit()
+
+    def _check_same_labels(self) -> None:
+        """Refuse judges of which one gives other labels than the first."""
+        first = self.contenders[0].judge.answer.scale.identity()
+        for contender in self.contenders:
+            if contender.judge.answer.scale.identity() != first:
+                hint = "name judges of the same labels"
+                raise UsageError("the judges of a cascade give other labels", hint=hint)
+
+    def _check_one_unit(self) -> None:
+        """Refuse judges that give a row no answer, or several."""
+        for contender in self.contenders:
+            for case in self.cases:
+                if len(contender.judge.answer.units(case.inputs)) != 1:
+                    raise UsageError(
+                        f"{self.scored.name} gives several answers a row, and a cascade passes on whole rows",
+                        hint="name judges that give one answer a row",
+                    )
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Cascade:
         """Choose the level, and keep the cascade as a version."""
         rows = [number for number, case in enumerate(self.cases) if case.known]
         groups = [self.cases[row].group for row in rows]
-        # of each judge: its labels and how sure it is of them, and whether people say the same
-        sure = [
-            [sure_answer(own.judge.judge.answer.scale, own.verdicts[row]) for row in rows] for own in answers
-        ]
-        right = [[self._agrees(own.repeats[0][row]) for row in rows] for own in answers]
-        probable = [crossed(*pair, groups, self.seed) for pair in zip(sure, right, strict=True)]
-        level = level_of(self.risk, self.look.opening) if self.look.opening else self.risk
+        judged, right, probable = [], [], []
+        for judge_answers in answers:
+            judge = self._judged_gold(judge_answers, rows, groups)
+            judged.append(judge)
+            right.append(judge.right)
+            probable.append(judge.probable)
+        level = self.risk
+        if self.look.opening:
+            level = level_of(self.risk, self.look.opening)
         tested = tuple(steps(probable, right, groups, agree=self.agree, risk=level))
         best = chosen(tested, self.agree)
-        judges = tuple(
-            Answering(
-                name=own.name,
-                judge=own.judge.name,
-                model=own.judge.model.name,
-                alone=sum(right[judge]) / len(rows),
-                answered=best.by[judge] if best else 0,
-                right=best.right[judge] if best else 0,
-                trust=trust_in(sure[judge], right[judge]),
-            )
-            for judge, own in enumerate(answers)
-        )
-        prices = self._prices(answers, rows, probable, best)
+        tokens, dollars = {}, {}
+        if best is not None:
+            for name, price in _prices(judged, rows, best.level).items():
+                tokens[name] = price.tokens
+                if price.cost is not None:
+                    dollars[name] = 1000 * price.cost
         cascade = Cascade(
             gold=self.gold.name,
             cases=len(rows),
@@ -192,93 +232,134 @@ class Cascading(Experiment):
             level=level,
             chosen=best,
             steps=tested,
-            judges=judges,
-            tokens={name: part.input_tokens + part.output_tokens for name, part in prices.items()},
-            dollars={name: 1000 * part.cost for name, part in prices.items() if part.cost is not None},
-            spends=tuple(part.spend.to_json() for part in answers),
+            judges=tuple(judge.answering(best, place) for place, judge in enumerate(judged)),
+            tokens=tokens,
+            dollars=dollars,
+            spends=tuple(judge_answers.spend.to_json() for judge_answers in answers),
         )
-        return cascade if best is None else self._kept(cascade, answers, job.ledger.spend())
+        if best is None:
+            return cascade
+        return self._save(cascade, best.level, answers, job.ledger.spend())
+
+    def _judged_gold(self, answers: Answers, rows: Sequence[int], groups: Sequence[str]) -> _JudgedGold:
+        """Return the answers of a judge to some of the rows, which have these groups."""
+        scale = answers.judge.judge.answer.scale
+        sure, right = [], []
+        for row in rows:
+            sure.append(sure_answer(scale, answers.verdicts[row]))
+            right.append(self._agrees(answers.repeats[0][row]))
+        probable = crossed(sure, right, groups, self.seed)
+        return _JudgedGold(answers=answers, sure=sure, right=right, probable=probable)
 
     def _agrees(self, row: Row) -> bool:
+        """Return whether the answer to a row is that of people."""
         gold, value = row.gold[0], row.predicted[0]
         return gold is not None and credit(self.scored.comparison, gold, value) == 1.0
 
-    def _prices(
-        self,
-        answers: Sequence[Answers],
-        rows: Sequence[int],
-        probable: Sequence[Sequence[float]],
-        best: Step | None,
-    ) -> dict[str, Spent]:
-        """Return the price of a row for the cascade and for its last judge alone; empty where a log has no price."""
-        if best is None or any(isinstance(own.judge, Log) for own in answers):
-            return {}
-        taken = []
-        for row, *sure in zip(rows, *probable, strict=True):
-            total = Spend()
-            for own, probability in zip(answers, sure, strict=True):
-                total.add(own.verdicts[row].usage)
-                if probability >= best.level:
-                    break
-            taken.append(total)
-        return {"cascade": spent(taken), "last": spent([answers[-1].verdicts[row].usage for row in rows])}
-
-    def _kept(self, cascade: Cascade, answers: Sequence[Answers], spend: Spend) -> Cascade:
+    def _save(self, cascade: Cascade, level: float, answers: Sequence[Answers], spend: Spend) -> Cascade:
         """Keep it as the next version of its last judge, unless a log is one of its judges: that answers no new row."""
-        contenders = [one.judge for one in answers if isinstance(one.judge, LoadedJudge)]
-        if cascade.chosen is None or len(contenders) < len(answers) or not self.store:
+        judges = []
+        for judge_answers in answers:
+            if isinstance(judge_answers.judge, LoadedJudge):
+                judges.append(judge_answers.judge)
+        if len(judges) < len(answers) or not self.store:
             return cascade
-        last, seen = contenders[-1], {case.id: case for case in self.gold.cases}
-        compiled = {id_ for one in contenders if one.artifact for id_ in one.artifact.about.gold.seen}
-        about = next((one.artifact.about for one in reversed(contenders) if one.artifact), None)
+        last = judges[-1]
         found = cascade.to_json()
         del found["spends"]
         card = CardContent(
-            judge_ref=about.judge_ref if about else "",
+            judge_ref=_judge_reference(judges),
             adapter=last.adapter,
             thresholds=ThresholdCard.model_validate(last.sampling.to_card()),
-            gold=GoldCard(
-                name=cascade.gold,
-                source=self.gold.source,
-                sha256=self.gold.sha256,
-                seen=sorted({*seen, *compiled}),
-            ),
+            gold=self._gold_card(judges),
             decision=DecisionCard(words=cascade.words),
             tokens_per_row={},
             cascade=CascadeCard(
-                level=cascade.chosen.level,
-                members=[
-                    self._member(judge, answering)
-                    for judge, answering in zip(contenders, cascade.judges, strict=True)
-                ],
+                level=level,
+                members=list(map(_member_card, judges, cascade.judges)),
                 found=CascadeFound.model_validate(found),
             ),
             spend=SpendCard.model_validate(spend.to_json()),
         )
-        rows = sketched_rows(self.gold.judge, list(seen.values()))
-        for contender in contenders:
-            earlier = contender.artifact.seen() if contender.artifact else ()
-            rows += [row for row in earlier if row["case"] not in seen]
-        records = {SEEN: rows}
+        records = {SEEN: self._seen_rows(judges)}
         artifact = self.store.save(last.judge, last.state, card, [], make_latest=False, records=records)
         return replace(cascade, artifact=artifact)
 
-    def _member(self, judge: LoadedJudge, answering: Answering) -> MemberCard:
-        """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""
-        reference = judge.artifact.about.judge_ref if judge.artifact else ""
-        content: dict[str, Any] = {
-            "judge": judge.name,
-            "reference": reference or judge.judge.name,
-            "definition": definition_of(judge.judge),
-            "prompt": judge.state.to_json(),
-            **judge.judge.option_values,
-            "model": ModelCard.of(judge.model),
-            "verifier": ModelCard.of(judge.verifier) if judge.verifier else None,
-            "adapter": judge.adapter,
-            "thresholds": judge.sampling.to_card(),
-            "trust": asdict(answering.trust),
-        }
-        return MemberCard.model_validate(content)
+    def _gold_card(self, judges: Sequence[LoadedJudge]) -> GoldCard:
+        """Return the gold, with the ids of the rows on which the level was chosen or a judge was compiled."""
+        case_ids = {case.id for case in self.gold.cases}
+        for judge in judges:
+            if judge.artifact:
+                case_ids.update(judge.artifact.about.gold.seen)
+        return GoldCard(
+            name=self.gold.name, source=self.gold.source, sha256=self.gold.sha256, seen=sorted(case_ids)
+        )
+
+    def _seen_rows(self, judges: Sequence[LoadedJudge]) -> list[dict[str, str]]:
+        """Return the sketches of the rows of the gold, and of those on which a judge was compiled."""
+        case_of = {case.id: case for case in self.gold.cases}
+        rows = sketched_rows(self.gold.judge, list(case_of.values()))
+        for judge in judges:
+            if not judge.artifact:
+                continue
+            for row in judge.artifact.seen():
+                if row["case"] not in case_of:
+                    rows.append(row)
+        return rows
+
+
+def _check_share(option: str, value: float) -> None:
+    """Refuse a value of an option that is no share, or one that leaves nothing to decide."""
+    if not 0 < value < 1:
+        hint = "give a number above 0 and below 1, such as 0.9"
+        raise UsageError(f"--{option} {value:g} is no share", hint=hint)
+
+
+def _prices(judged: Sequence[_JudgedGold], rows: Sequence[int], level: float) -> dict[str, Spent]:
+    """Return the price of a row for the cascade and for its last judge alone; empty where a log has no price."""
+    for judge in judged:
+        if isinstance(judge.answers.judge, Log):
+            return {}
+    cascade, last = [], []
+    for place, row in enumerate(rows):
+        usage = Spend()
+        for judge in judged:
+            usage.add(judge.answers.verdicts[row].usage)
+            if judge.probable[place] >= level:
+                break
+        cascade.append(usage)
+        last.append(judged[-1].answers.verdicts[row].usage)
+    return {"cascade": spent(cascade), "last": spent(last)}
+
+
+def _judge_reference(judges: Sequence[LoadedJudge]) -> str:
+    """Return where the last of some judges that is a version was loaded from; empty if none is one."""
+    for judge in reversed(judges):
+        if judge.artifact:
+            return judge.artifact.about.judge_ref
+    return ""
+
+
+def _member_card(judge: LoadedJudge, answering: Answering) -> MemberCard:
+    """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""
+    reference, verifier = "", None
+    if judge.artifact:
+        reference = judge.artifact.about.judge_ref
+    if judge.verifier:
+        verifier = ModelCard.of(judge.verifier)
+    content: dict[str, Any] = {
+        "judge": judge.name,
+        "reference": reference or judge.judge.name,
+        "definition": definition_of(judge.judge),
+        "prompt": judge.state.to_json(),
+        **judge.judge.option_values,
+        "model": ModelCard.of(judge.model),
+        "verifier": verifier,
+        "adapter": judge.adapter,
+        "thresholds": judge.sampling.to_card(),
+        "trust": asdict(answering.trust),
+    }
+    return MemberCard.model_validate(content)
 
 
 def with_models(
@@ -293,8 +374,8 @@ def with_models(
     keeping = keep or [False] * len(judges)
     takers = 0
     for judge, keeps_model in zip(judges, keeping, strict=True):
-        takers += not (judge.named or keeps_model)
-    settings = settings or Model()
+        if not (judge.named or keeps_model):
+            takers += 1
     if models and len(models) not in (1, takers):
         hint = "name one for all, or one for each in their order"
         raise UsageError(f"{plural(len(models), 'model')} for {plural(takers, 'judge')}", hint=hint)
@@ -305,15 +386,18 @@ def with_models(
     for judge, keeps_model in zip(judges, keeping, strict=True):
         if isinstance(judge, LogReference) or judge.named or keeps_model:
             ready.append(judge)
-            continue
-        proven = judge.artifact.about.model if judge.artifact else None
-        if models:
-            model = next(next_model)
-        elif proven and proven.name:
-            model = replace(
-                settings, name=proven.name, api_base=proven.api_base, max_tokens=proven.max_tokens
-            )
+        elif models:
+            ready.append(judge.with_model(next(next_model)))
         else:
-            model = settings
-        ready.append(judge.with_model(model))
+            ready.append(judge.with_model(_usual_model(judge, settings or Model())))
     return tuple(ready)
+
+
+def _usual_model(judge: LoadedJudge, settings: Model) -> Model:
+    """Return the model that a version was proven with, reached by these settings; for a basic prompt the settings."""
+    if not judge.artifact:
+        return settings
+    proven = judge.artifact.about.model
+    if not (proven and proven.name):
+        return settings
+    return replace(settings, name=proven.name, api_base=proven.api_base, max_tokens=proven.max_tokens)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..errors import UsageError, why
 from ..gold.files import Place, unreadable
@@ -24,8 +23,10 @@ _WRITE = "write the inputs as {{name}}, or keep the template and write the judge
 def read_prompt(path: Path) -> Template:
     """Read a text, or chat messages in JSON; variables are written ``{{name}}``, or all ``{name}``."""
     content = _content(path)
+    if isinstance(content, Mapping):
+        content = content.get("messages")
     try:
-        template = Template.of(content.get("messages") if isinstance(content, Mapping) else content)
+        template = Template.of(content)
     except LogicInTemplateError as error:
         raise UsageError(f"{path} has more than variables in its template", hint=_WRITE) from error
     except ValueError as error:
@@ -41,7 +42,7 @@ def read_prompt(path: Path) -> Template:
     return template
 
 
-def _content(path: Path) -> Any:
+def _content(path: Path) -> object:
     """Return the text of a file, or the value of a JSON file."""
     try:
         text = path.read_text("utf-8-sig", "surrogateescape")
@@ -85,7 +86,7 @@ judge = jurist.Judge(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AnswerSource:
     """The answer of a judge to be written, as Python of its file."""
 
     names: Sequence[str]  # for the output field; the first that is no input is taken
@@ -94,27 +95,33 @@ class Asked:
     words: str  # for people
 
 
-def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
-    """Return one of some labels; of three or more none is positive unless it is named."""
-    chosen = list(positive) or list(labels[-1:] if len(labels) <= 2 else ())
-    named = f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}),\n    " if chosen else ""
-    return Asked(
+def answer_of_labels(labels: Sequence[str], positive: Sequence[str] = ()) -> AnswerSource:
+    """Return the answer that is one of some labels; of three or more none is positive unless it is named."""
+    chosen = list(positive)
+    if not chosen and len(labels) <= 2:
+        chosen = list(labels[-1:])
+    arguments, words = "unit={unit}", "no positive class"
+    if chosen:
+        arguments = f"positive=frozenset({{{_quoted_list(chosen)}}}),\n    {arguments}"
+        words = f"the positive class is {', '.join(chosen)}"
+    return AnswerSource(
         names=("label", "verdict", "decision", "judged_label"),
-        annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
-        arguments=f"{named}unit={{unit}}",
-        words=f"labels {', '.join(labels)}; {'the positive class is ' if chosen else 'no positive class'}"
-        f"{', '.join(chosen)}; compiled for balanced_accuracy",
+        annotation=f"Literal[{_quoted_list(labels)}] = dspy.OutputField()",
+        arguments=arguments,
+        words=f"labels {', '.join(labels)}; {words}; compiled for balanced_accuracy",
     )
 
 
-def score_asked(scale: str) -> Asked:
-    """Return a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not."""
+def answer_of_score(scale: str) -> AnswerSource:
+    """Return the answer that is a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not."""
     bounds = _SCALE.fullmatch(scale.strip())
     if not bounds:
         raise UsageError(f"{scale!r} is no scale", hint="give its ends, as --score 1-5 or --score 0.0-1.0")
     low, high = bounds[1], bounds[2]
-    kind = "float" if "." in low + high else "int"
-    return Asked(
+    kind = "int"
+    if "." in low + high:
+        kind = "float"
+    return AnswerSource(
         names=("score", "rating", "grade", "judged_score"),
         annotation=f"{kind} = dspy.OutputField(ge={low}, le={high})",
         arguments="unit={unit}",
@@ -122,12 +129,12 @@ def score_asked(scale: str) -> Asked:
     )
 
 
-def preference_asked(pair: Sequence[str]) -> Asked:
-    """Return which of two inputs is better: ``first``, ``second`` or ``tie``."""
+def answer_of_preference(pair: Sequence[str]) -> AnswerSource:
+    """Return the answer that says which of two inputs is better: ``first``, ``second`` or ``tie``."""
     if len(pair) != 2:
         raise UsageError(f"{', '.join(pair) or 'nothing'} are not two inputs", hint="let --prefer name two")
-    first, second = map(_quoted, pair)
-    return Asked(
+    first, second = _quoted(pair[0]), _quoted(pair[1])
+    return AnswerSource(
         names=("better", "preferred", "preference", "judged_better"),
         annotation='Literal["first", "second", "tie"] = dspy.OutputField()',
         arguments=f"answer=jurist.Preference(first={first}, second={second})",
@@ -139,53 +146,74 @@ def judge_source(
     name: str,
     source: str,
     prompt: Template,
-    asked: Asked,
+    answer: AnswerSource,
     unit: str = "",
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> str:
     """Return the text of the file, which may yet be no judge; a column that is ``label`` goes to the output field."""
-    output = next((one for one in asked.names if one not in prompt.variables), f"given_{asked.names[0]}")
-    fields = {column: output if ours == "label" else ours for column, ours in (columns or {}).items()}
-    renamed = {column: ours for column, ours in fields.items() if column != ours}
-    reads = [
-        f"{key}={_quoted(dict(names))}" for key, names in (("columns", renamed), ("values", values)) if names
-    ]
+    output = _output_field(answer, prompt)
+    renamed = {}
+    for column, field in (columns or {}).items():
+        if field == "label":
+            field = output
+        if column != field:
+            renamed[column] = field
+    arguments = [answer.arguments.replace("{unit}", _quoted(unit or prompt.variables[-1]))]
+    if renamed:
+        arguments.append(f"columns={_quoted(renamed)}")
+    if values:
+        arguments.append(f"values={_quoted(dict(values))}")
+    imports = ""
+    if "Literal" in answer.annotation:
+        imports = "\nfrom typing import Literal\n"
     return _FILE.format(
         title=name,
         source=re.sub(r'["\\]', "'", source),
-        imports="\nfrom typing import Literal\n" if "Literal" in asked.annotation else "",
+        imports=imports,
         name=_class_name(name),
         prompt=_prompt_source(prompt.as_prompt()),
-        inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.variables),
+        inputs="\n".join(f"    {variable}: str = dspy.InputField()" for variable in prompt.variables),
         output=output,
-        annotation=asked.annotation,
+        annotation=answer.annotation,
         judge=name,
-        arguments=",\n    ".join(
-            [asked.arguments.replace("{unit}", _quoted(unit or prompt.variables[-1])), *reads]
-        ),
+        arguments=",\n    ".join(arguments),
     )
+
+
+def _output_field(answer: AnswerSource, prompt: Template) -> str:
+    """Return the first name for the output field that is no variable of the prompt."""
+    for name in answer.names:
+        if name not in prompt.variables:
+            return name
+    return f"given_{answer.names[0]}"
 
 
 def _class_name(name: str) -> str:
     """Return a judge's name as that of a class: ``MaySend``; ``Judge123`` where it could be none."""
     words = re.sub(r"\W", "", name.title())
-    return words if words.isidentifier() and not keyword.iskeyword(words) else f"Judge{words}"
+    if words.isidentifier() and not keyword.iskeyword(words):
+        return words
+    return f"Judge{words}"
 
 
-def _quoted(text: Any) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _quoted_list(texts: Sequence[str]) -> str:
+    return ", ".join(map(_quoted, texts))
 
 
 def _prompt_source(prompt: str | Sequence[Mapping[str, str]]) -> str:
     """Return the Python source of a prompt, a text or messages: evaluated, it is the prompt, character by character."""
     if isinstance(prompt, str):
         return _text_source(prompt)
-    messages = [
-        f'    {{"role": {_quoted(message["role"])}, "content": {_text_source(message["content"])}}},\n'
-        for message in prompt
-    ]
-    return f"[\n{''.join(messages)}]"
+    lines = []
+    for message in prompt:
+        role, content = _quoted(message["role"]), _text_source(message["content"])
+        lines.append(f'    {{"role": {role}, "content": {content}}},\n')
+    return f"[\n{''.join(lines)}]"
 
 
 def _text_source(text: str) -> str:
@@ -197,7 +225,10 @@ def _text_source(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
+    code = ord(character)
+    if code < 256:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}"
 
 
 def with_names(
@@ -211,30 +242,44 @@ def with_names(
         columns: column -> field, added to ``columns=`` of the judge.
         values: label of a file -> label of the judge, added to ``values=``.
     """
-    text = source
-    for keyword_name, names in (("columns", columns), ("values", values)):
-        if not names:
-            continue
-        call = _judge_call(text, variable)
-        if call is None:
-            return None
-        written = next((keyword for keyword in call.keywords if keyword.arg == keyword_name), None)
-        if written is None:
-            text = _with_argument(text, call, f"{keyword_name}={_dictionary(names)}")
-        else:
-            try:
-                before = ast.literal_eval(written.value)
-            except ValueError:  # it is worked out by code of the user's
-                return None
-            if not isinstance(before, dict):
-                return None
-            if not names.items() <= before.items():
-                text = _with_span(text, written.value, _dictionary({**before, **names}))
-        # what stands in brackets of its own ends elsewhere than the syntax tree says
-        changed = _judge_call(text, variable)
-        if changed is None or keyword_name not in {keyword.arg for keyword in changed.keywords}:
-            return None
+    text: str | None = source
+    for argument, names in (("columns", columns), ("values", values)):
+        if text is not None and names:
+            text = _with_names_of(text, variable, argument, names)
     return text
+
+
+def _with_names_of(source: str, variable: str, argument: str, names: Mapping[str, str]) -> str | None:
+    """Return a source with names added to one argument of the judge; ``None`` where it has no place for them."""
+    call = _judge_call(source, variable)
+    if call is None:
+        return None
+    value = _argument_value(call, argument)
+    text = source
+    if value is None:
+        text = _with_argument(source, call, f"{argument}={_dictionary(names)}")
+    else:
+        try:
+            written = ast.literal_eval(value)
+        except ValueError:  # it is worked out by code of the user's
+            return None
+        if not isinstance(written, dict):
+            return None
+        if not names.items() <= written.items():
+            text = _with_span(source, value, _dictionary({**written, **names}))
+    # what stands in brackets of its own ends elsewhere than the syntax tree says
+    changed = _judge_call(text, variable)
+    if changed is None or _argument_value(changed, argument) is None:
+        return None
+    return text
+
+
+def _argument_value(call: ast.Call, argument: str) -> ast.expr | None:
+    """Return the expression of an argument that is named in a call; ``None`` if it is not."""
+    for keyword_argument in call.keywords:
+        if keyword_argument.arg == argument:
+            return keyword_argument.value
+    return None
 
 
 def _judge_call(source: str, variable: str) -> ast.Call | None:
@@ -246,45 +291,62 @@ def _judge_call(source: str, variable: str) -> ast.Call | None:
     for node in tree.body:
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
             continue
-        named = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        is_judge = ast.unparse(node.value.func).rpartition(".")[2] == "Judge"
-        unpacks = any(keyword.arg is None for keyword in node.value.keywords)
-        if variable in named and is_judge and node.value.keywords and not unpacks:
-            return node.value
+        call = node.value
+        is_judge = ast.unparse(call.func).rpartition(".")[2] == "Judge"
+        unpacks = any(keyword_argument.arg is None for keyword_argument in call.keywords)
+        if _assigns(node, variable) and is_judge and call.keywords and not unpacks:
+            return call
     return None
+
+
+def _assigns(node: ast.Assign, variable: str) -> bool:
+    """Return whether an assignment gives its value to a variable."""
+    return any(isinstance(target, ast.Name) and target.id == variable for target in node.targets)
 
 
 def _with_argument(source: str, call: ast.Call, argument: str) -> str:
     """Return a source in which a call has one more argument, on a line of its own where the others have."""
-    last = max((*call.args, *(keyword.value for keyword in call.keywords)), key=_end_of)
-    apart = ", "
-    if call.end_lineno != call.lineno:
-        places = [(value.lineno, value.col_offset) for value in call.args]
-        places += [(keyword.lineno, keyword.col_offset) for keyword in call.keywords]
-        first_line, indent = min(places)
-        if first_line > call.lineno:
-            apart = ",\n" + " " * indent
-    start = _offset(source, *_end_of(last))
-    data = source.encode("utf-8", "surrogateescape")
-    return (data[:start] + f"{apart}{argument}".encode() + data[start:]).decode("utf-8", "surrogateescape")
+    starts, ends = [], []
+    for value in call.args:
+        starts.append((value.lineno, value.col_offset))
+        ends.append(_end_position(value))
+    for keyword_argument in call.keywords:
+        starts.append((keyword_argument.lineno, keyword_argument.col_offset))
+        ends.append(_end_position(keyword_argument.value))
+    first_line, indent = min(starts)
+    separator = ", "
+    if first_line > call.lineno:
+        separator = ",\n" + " " * indent
+    place = _offset(source, *max(ends))
+    return _replace_bytes(source, place, place, f"{separator}{argument}")
 
 
 def _with_span(source: str, node: ast.expr, text: str) -> str:
     """Return a source with another text in the place of an expression."""
-    start, end = _offset(source, node.lineno, node.col_offset), _offset(source, *_end_of(node))
+    start = _offset(source, node.lineno, node.col_offset)
+    return _replace_bytes(source, start, _offset(source, *_end_position(node)), text)
+
+
+def _replace_bytes(source: str, start: int, end: int, text: str) -> str:
+    """Return a source with a text in the place of some of its bytes."""
     data = source.encode("utf-8", "surrogateescape")
     return (data[:start] + text.encode() + data[end:]).decode("utf-8", "surrogateescape")
 
 
-def _end_of(node: ast.expr) -> tuple[int, int]:
+def _end_position(node: ast.expr) -> tuple[int, int]:
+    """Return the line, from 1, and the column in bytes where an expression ends."""
     return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def _offset(source: str, line: int, column: int) -> int:
     """Return the place of a line and a column, which Python counts in bytes, in the bytes of a source."""
-    before = source.encode("utf-8", "surrogateescape").split(b"\n")[: line - 1]
-    return sum(len(text) + 1 for text in before) + column
+    offset = column
+    for text in source.encode("utf-8", "surrogateescape").split(b"\n")[: line - 1]:
+        offset += len(text) + 1
+    return offset
 
 
 def _dictionary(names: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{_quoted(theirs)}: {_quoted(ours)}" for theirs, ours in names.items()) + "}"
+    """Return the source of a dictionary, on one line."""
+    pairs = [f"{_quoted(theirs)}: {_quoted(ours)}" for theirs, ours in names.items()]
+    return "{" + ", ".join(pairs) + "}"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import cli, ok, write_jsonl
 
-from jurist.jobs.incoming import judge_source, labels_asked, read_prompt
+from jurist.jobs.incoming import answer_of_labels, judge_source, read_prompt
 from jurist.text.templates import Template
 
 TEXT = "Is the reply polite?\n\nMessage: {{message}}\nReply: {{ reply }}"
@@ -80,7 +80,7 @@ def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
     assert (done.json["counts"]["units"]["total"], done.json["metric"]) == (2, metric)
 
 
-LABELS = labels_asked(["a", "b"])
+LABELS = answer_of_labels(["a", "b"])
 PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t", "\u2028", "\x00", "\u200b"]
 
 
@@ -100,7 +100,7 @@ def test_the_file_gives_the_prompt_back(text: str, name: str, alone: bool) -> No
     exec(compile(source, "made.py", "exec", dont_inherit=True), made)  # noqa: S102
     assert made["judge"].prompt == prompt
     assert made["judge"].answer.positive == {"b"}
-    assert "positive" not in labels_asked(["a", "b", "c"]).arguments
+    assert "positive" not in answer_of_labels(["a", "b", "c"]).arguments
 
 
 def judge_of(form: str) -> str:
