@@ -40,7 +40,7 @@ from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
-from .recorded import logs_beside
+from .recorded import read_logs_beside
 from .sealed_rows import proof_of
 from .surface import Asking, GoldLike, MappingLike, ModelLike, Surface, holdout_of, model_of, started
 
@@ -152,7 +152,7 @@ def compile(
     surface.note(fit.note)
     labelled = surface.gold(gold, resolved)
     sealed = None if holdout is None else holdout_of(holdout, labelled)
-    logs = logs_beside(beside, sealed or labelled)
+    logs = read_logs_beside(beside, sealed or labelled)
     surface.note(*(log.note for log in logs))
     proposer = None if prompt_model is None else model_of(prompt_model)
     plan = Plan(

@@ -31,8 +31,10 @@ from .comparing import Comparing, Evaluating
 from .estimate import Estimate
 from .experiment import Answers, Experiment
 from .hardening import Hardening
+from .log_columns import read_judge_name
+from .log_judge import infer_judge
 from .plan import Plan
-from .recorded import inferred_judge, judge_named, read_log
+from .recorded import read_log
 
 ModelLike: TypeAlias = str | Model | dspy.LM
 """``offline``, a DSPy model string, a :class:`~jurist.Model`, or a ``dspy.LM``."""
@@ -102,10 +104,10 @@ class Surface:
         judges = [contender.judge for contender in contenders if isinstance(contender, LoadedJudge)]
         if judges:  # gold is read as that of the first
             judge = judges[0]
-        elif name := next(filter(None, map(judge_named, logs)), ""):
+        elif name := next(filter(None, map(read_judge_name, logs)), ""):
             judge = self.judge(name)[0]
         else:
-            judge = inferred_judge(logs, gold, self.mapping)
+            judge = infer_judge(logs, gold, self.mapping)
         labelled = self.gold(gold, judge)
         ready: list[Contender] = []
         for contender in contenders:

@@ -31,7 +31,7 @@ from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold
 from ...jobs.experiment import Experiment
-from ...jobs.recorded import logs_beside
+from ...jobs.recorded import read_logs_beside
 from ...keeping.logs import Log
 from ...keeping.paying import PaidJob
 from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, statement_type
@@ -249,7 +249,7 @@ class Detection:
 def recorded_detector(reference: str, gold: Gold) -> Log:
     """Return the verdicts of a log on gold of the judge ``cognibench``, in its labels or in those of ``detector``."""
     labels = {**_SENTENCE_LABELS, **gold.mapping.get("labels", {})}
-    (log,) = logs_beside([reference], replace(gold, mapping={**gold.mapping, "labels": labels}))
+    (log,) = read_logs_beside([reference], replace(gold, mapping={**gold.mapping, "labels": labels}))
     return log
 
 

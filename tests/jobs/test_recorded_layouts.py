@@ -56,6 +56,12 @@ RIGHT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str], st
         ["--map", "True=send", "--map", "false=hold"],
         "found by id",
     ),
+    "an id that is called as that of a run": (
+        [{**row, "case": f"ticket {n}"} for n, row in enumerate(ROWS)],
+        [{"case": f"ticket {n}", "verdict": row["verdict"]} for n, row in enumerate(ROWS)],
+        [],
+        "found by case",
+    ),
     "JSON in cells": (
         ROWS,
         [{"id": row["id"], "verdict": json.dumps({"reason": "so", "verdict": row["verdict"]})} for row in ROWS],
