@@ -1,13 +1,13 @@
 """A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
 from ..errors import JuristError, UsageError, choices, plural
-from ..evaluation.contrasts import not_worse, usual_margin
+from ..evaluation.contrasts import Contrast, not_worse, usual_margin
 from ..evaluation.plain import plain_fields
 from ..evaluation.scale import resolve, shown_metrics
 from ..keeping.contenders import Contender
@@ -27,18 +27,20 @@ class Limit:
     @property
     def name(self) -> str:
         """``f1 >= 0.8``."""
-        return f"{self.metric} {'>=' if self.lowest else '<='} {self.value:g}"
+        sign = "<="
+        if self.lowest:
+            sign = ">="
+        return f"{self.metric} {sign} {self.value:g}"
 
     def check(self, scores: ContenderResult, *, sure: bool) -> "Check":
         """Hold a judge's score against it: the value, or if ``sure`` the worse end of its 95 % interval."""
         score = scores.scores[self.metric]
-        held = (score.interval.low if self.lowest else score.interval.high) if sure else score.value
-        passed = held >= self.value if self.lowest else held <= self.value
-        return Check(
-            name=f"{self.name}{', for sure' if sure else ''}",
-            passed=passed,
-            words=f"{self.metric} {score.value:.3f} {score.interval}",
-        )
+        name, lowest, highest = self.name, score.value, score.value
+        if sure:
+            name += ", for sure"
+            lowest, highest = score.interval.low, score.interval.high
+        passed = lowest >= self.value if self.lowest else highest <= self.value
+        return Check(name=name, passed=passed, words=f"{self.metric} {score.value:.3f} {score.interval}")
 
 
 Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
@@ -46,12 +48,20 @@ Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
 
 
 def limits_of(minimum: Limits, maximum: Limits) -> tuple[Limit, ...]:
-    """Return the limits of metrics and their lowest, and highest, values."""
-    return tuple(
-        Limit(metric=name, value=value, lowest=lowest)
-        for lowest, limits in ((True, minimum), (False, maximum))
-        for name, value in (limits.items() if isinstance(limits, Mapping) else limits)
-    )
+    """Return the limits of metrics: those of the lowest values that pass, then those of the highest."""
+    limits = []
+    for name, value in _pairs_of(minimum):
+        limits.append(Limit(metric=name, value=value, lowest=True))
+    for name, value in _pairs_of(maximum):
+        limits.append(Limit(metric=name, value=value, lowest=False))
+    return tuple(limits)
+
+
+def _pairs_of(limits: Limits) -> Iterable[tuple[str, float]]:
+    """Return the metrics with their values."""
+    if isinstance(limits, Mapping):
+        return limits.items()
+    return limits
 
 
 LEAST_GROUPS = 6
@@ -63,12 +73,12 @@ class Criteria(CriteriaOptions):
 
     limits: tuple[Limit, ...] = ()  # of metrics
 
-    def check(self, *, other: bool) -> None:
-        """Refuse what nobody could fail; ``other`` says whether there is a judge that it must not be worse than."""
-        if not (self.limits or other):
+    def check(self, *, compares: bool) -> None:
+        """Refuse what nobody could fail; ``compares`` says whether there is a judge that it must not be worse than."""
+        if not (self.limits or compares):
             hint = "give --min METRIC=VALUE, --max METRIC=VALUE or --not-worse-than"
             raise UsageError("there is nothing to pass", hint=hint)
-        if self.margin is not None and not other:
+        if self.margin is not None and not compares:
             raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
         if not (0 <= self.max_unusable <= 1 and 0 <= (self.margin or 0) < math.inf):
             hint = "give --max-unusable from 0 to 1, and --margin from 0 on"
@@ -99,9 +109,11 @@ class Gating(Comparing):
     @classmethod
     def of(cls, contenders: Sequence[Contender], **settings: Any) -> Self:
         """Return the gate of a judge, and of the one that it must not be worse than."""
-        settings["criteria"].check(other=len(contenders) > 1)
-        itself = any(contenders[0].is_same(one) for one in contenders[1:])
-        return cls(contenders=tuple(contenders[:1] if itself else contenders), itself=itself, **settings)
+        settings["criteria"].check(compares=len(contenders) > 1)
+        itself = any(contenders[0].is_same(contender) for contender in contenders[1:])
+        if itself:
+            contenders = contenders[:1]
+        return cls(contenders=tuple(contenders), itself=itself, **settings)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,37 +122,41 @@ class Gating(Comparing):
 
     def _check_enough(self) -> None:
         """Refuse to decide on what is left of the gold where that is too little to find anything out."""
-        labelled = [case for case in self.cases if case.known]
-        units = sum(len(case.known) for case in labelled)
-        groups = len({case.group for case in labelled})
+        labelled, units, groups = [], 0, set()
+        for case in self.cases:
+            if case.known:
+                labelled.append(case)
+                units += len(case.known)
+                groups.add(case.group)
         least_units = self.criteria.at_least
         least_groups = min(LEAST_GROUPS, least_units)
         lack = self.scored.answer.scale.check_part(labelled)
-        if units >= least_units and groups >= least_groups and lack is None:
-            return
         if lack is not None:
             reason, hint = f"{lack.said}: there is no {lack.what} one", f"add rows labelled {lack.wanted}"
-        else:
+        elif units < least_units or len(groups) < least_groups:
             reason = f"a gate needs {plural(least_units, 'labelled unit')} in {plural(least_groups, 'group')}"
             hint = (
                 "give labelled rows that no version was compiled on; --at-least N (at_least=N in Python) is content "
                 "with N units"
             )
-        rest = f"{plural(units, 'labelled unit')} in {plural(groups, 'group')}"
-        if self.left_out:
-            rest += f" remain of {self.gold.name}, as {self.left_out_words}"
         else:
-            rest = f"{self.gold.name} has {rest}"
+            return
+        remaining = f"{plural(units, 'labelled unit')} in {plural(len(groups), 'group')}"
+        if self.left_out:
+            remaining = f"{remaining} remain of {self.gold.name}, as {self.left_out_words}"
+        else:
+            remaining = f"{self.gold.name} has {remaining}"
         name = self.contenders[0].name
-        raise JuristError(f"whether {name} passes cannot be found out: {rest}; {reason}", hint=hint)
+        raise JuristError(f"whether {name} passes cannot be found out: {remaining}; {reason}", hint=hint)
 
     def _check_limits(self) -> None:
         """Refuse limits of metrics that there are not, or that nothing could meet or miss."""
         judge = self.contenders[0].judge
-        known = {one.name: one for one in shown_metrics(judge.comparison, judge.metric)}
+        metrics = {metric.name: metric for metric in shown_metrics(judge.comparison, judge.metric)}
         for limit in self.criteria.limits:
-            if (metric := known.get(limit.metric)) is None:
-                hint = choices(limit.metric, known)
+            metric = metrics.get(limit.metric)
+            if metric is None:
+                hint = choices(limit.metric, metrics)
                 raise UsageError(f"no metric of {judge.name} is called {limit.metric!r}", hint=hint)
             if limit.lowest and metric.higher_is_better is False:
                 raise UsageError(
@@ -153,58 +169,60 @@ class Gating(Comparing):
                     hint="give a limit between these",
                 )
 
-    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        criteria = self.criteria
+    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> "Gate":
+        """Return the gate with its checks: of the limits, against the other judge, and of rows without an answer."""
         comparison = self.compared(answers)
-        one = comparison.contenders[0]
-        same = Check(
-            name=f"not worse than {one.name}", passed=True, words="it is the same judge, and asked once"
-        )
-        counts, most = one.counts.units, criteria.max_unusable
-        # not 1 less the coverage, which of 4 in 80 is more than 0.05
-        missing = (counts.labelled - counts.answered) / counts.labelled if counts.labelled else 1.0
-        answered = Check(
-            name=f"unusable <= {most:.1%}",
-            passed=missing <= most,
-            words=f"{missing:.1%} of the labelled units have no answer",
-        )
+        result = comparison.contenders[0]
+        checks = []
+        for limit in self.criteria.limits:
+            checks.append(limit.check(result, sure=self.criteria.sure))
+        if self.itself:
+            words = "it is the same judge, and asked once"
+            checks.append(Check(name=f"not worse than {result.name}", passed=True, words=words))
+        for test in comparison.tests:
+            checks.append(self._check_not_worse(test, comparison))
+        checks.append(_check_unusable(result, self.criteria.max_unusable))
         return Gate(
-            judge=one.name,
+            judge=result.name,
             gold=comparison.gold,
             cases=comparison.cases,
             left_out=self.left_out,
-            checks=(
-                *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
-                *([same] if self.itself else self._not_worse(comparison)),
-                answered,
-            ),
+            checks=tuple(checks),
             comparison=comparison,
         )
 
-    def _not_worse(self, comparison: Comparison) -> list[Check]:
-        """Return a check for each test against the other judge: over all, and of each criterion."""
-        checks = []
-        several = len({test.metric for test in comparison.tests}) > 1
-        for test in comparison.tests:
-            metric = resolve(self.scored.metric, self.scored.comparison)
-            if test.metric != metric.name:  # that of a criterion
-                metric = self.scored.comparison.metrics[test.metric]
-            margin = self.criteria.margin
-            if margin is None:
-                margin = usual_margin(metric)
-            found = not_worse(test, margin, comparison.cases)
-            name = f"not worse than {test.second} by more than {margin:g}"
-            if several:
-                name += f" in {test.metric}"
-            checks.append(
-                Check(
-                    name=name,
-                    passed=found.outcome == "holds",
-                    words=found.words,
-                    undecided=found.outcome == "cannot be told",
-                )
-            )
-        return checks
+    def _check_not_worse(self, test: Contrast, comparison: Comparison) -> Check:
+        """Return the check of a test against the other judge: of the judge's metric, or of a criterion."""
+        metric = resolve(self.scored.metric, self.scored.comparison)
+        if test.metric != metric.name:  # that of a criterion
+            metric = self.scored.comparison.metrics[test.metric]
+        margin = self.criteria.margin
+        if margin is None:
+            margin = usual_margin(metric)
+        decision = not_worse(test, margin, comparison.cases)
+        name = f"not worse than {test.second} by more than {margin:g}"
+        if any(another.metric != test.metric for another in comparison.tests):
+            name += f" in {test.metric}"
+        return Check(
+            name=name,
+            passed=decision.outcome == "holds",
+            words=decision.words,
+            undecided=decision.outcome == "cannot be told",
+        )
+
+
+def _check_unusable(result: ContenderResult, largest_share: float) -> Check:
+    """Return the check of the share of labelled units that have no answer."""
+    units = result.counts.units
+    # 1 less the coverage would not do: of 4 in 80 it is more than 0.05.
+    share = 1.0
+    if units.labelled:
+        share = (units.labelled - units.answered) / units.labelled
+    return Check(
+        name=f"unusable <= {largest_share:.1%}",
+        passed=share <= largest_share,
+        words=f"{share:.1%} of the labelled units have no answer",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,16 +244,19 @@ class Gate:
     @property
     def undecided(self) -> bool:
         """Whether no check fails, and the rows cannot tell whether all hold."""
-        open_checks = [check for check in self.checks if not check.passed]
-        return bool(open_checks) and all(check.undecided for check in open_checks)
+        failing = [check for check in self.checks if not check.passed]
+        return bool(failing) and all(check.undecided for check in failing)
 
     @property
     def decision(self) -> str:
         """The decision, without what decides it."""
-        failing = sum(not check.passed and not check.undecided for check in self.checks)
+        failures = 0
+        for check in self.checks:
+            if not check.passed and not check.undecided:
+                failures += 1
         decided = "passes"
-        if failing:
-            decided = f"fails {failing} of {len(self.checks)} checks"
+        if failures:
+            decided = f"fails {failures} of {len(self.checks)} checks"
         elif self.undecided:
             decided = "whether it passes cannot be told"
         size = plural(self.cases, "case")
@@ -246,8 +267,11 @@ class Gate:
     @property
     def words(self) -> str:
         """One line: the decision, and what decides it."""
-        shown = [f"{check.name} ({check.words})" for check in self.checks if check.passed == self.passed]
-        return f"{self.decision}: {'; '.join(shown)}"
+        reasons = []
+        for check in self.checks:
+            if check.passed == self.passed:
+                reasons.append(f"{check.name} ({check.words})")
+        return f"{self.decision}: {'; '.join(reasons)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
