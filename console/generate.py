@@ -90,7 +90,7 @@ def _items(
     more, parts = table_of(output)
     about = {"output": options.output, "generator": loaded.name}
     data = {**about, **more, **made.to_json(), "forecast": terminal.forecast}
-    if made.before:
+    if made.done_before:
         again = f"{options.output} holds this very job already; nothing was asked"
         return Result(data=data, body=[*parts, again])
     rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []

@@ -4,10 +4,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -36,14 +35,14 @@ class Generation:
     cases: tuple[Case, ...]  # the documents, in the order in which their items are written
     budget: Budget = field(default_factory=Budget)  # hard limits of the whole job
     # what else makes it the same job when it is started again, as JSON values
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what writes nothing, and ids that would meet."""
-        groups = Counter((case.group, case.id) for case in self.cases)
-        twice = next((name for (name, _), count in groups.items() if count > 1), None)
-        if twice is not None:
-            raise UsageError(f"the document {twice!r} is there twice", hint="give every document once")
+        ids = Counter((case.group, case.id) for case in self.cases)
+        for (name, _), count in ids.items():
+            if count > 1:
+                raise UsageError(f"the document {name!r} is there twice", hint="give every document once")
 
     @property
     def generator(self) -> Generator:
@@ -53,9 +52,11 @@ class Generation:
     @property
     def roles(self) -> tuple[Purpose, ...]:
         """Who has a journal: who writes, and who verifies where the program asks a model for that."""
-        return ("generator", "judge") if self.generator.frozen else ("generator",)
+        if self.generator.frozen:
+            return ("generator", "judge")
+        return ("generator",)
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that identify this job when it is started again, as JSON values."""
         texts = "\n".join(f"{case.group} {case.id}" for case in self.cases)
         return {
@@ -78,32 +79,41 @@ class Generation:
         """Estimate it without sending, by offline items."""
         context = CallContext.fresh()
         tried(self.loaded.asker(), some(self.cases), context)
-        generator, samples = self.generator, self.loaded.sampling.samples
-        verifying = (generator.verifier_calls, generator.verifier_calls)
-        each = {
-            "generator": [generator.writer_calls(case) for case in self.cases],
-            "judge": [verifying] * len(self.cases),
-        }
         roles: tuple[Purpose, ...] = ("generator", "judge")
-        asks = tuple(
-            Ask(
-                role=role,
-                models=(model,),
-                calls=Span(sum(low for low, _ in each[role]), samples * sum(most for _, most in each[role])),
-                size=Size.of(context.ledger.spend(role)),
-                who=f"of the {role} ({model.name})",
-            )
-            for role, model in zip(roles, self.loaded.models, strict=False)
-            if role in self.roles
-        )
-        return Estimate(what=plural(len(self.cases), "document"), asks=asks, budget=self.budget)
+        asks = []
+        for role, model in zip(roles, self.loaded.models, strict=False):
+            if role in self.roles:
+                ask = Ask(
+                    role=role,
+                    models=(model,),
+                    calls=self._calls_of(role),
+                    size=Size.of(context.ledger.spend(role)),
+                    who=f"of the {role} ({model.name})",
+                )
+                asks.append(ask)
+        return Estimate(what=plural(len(self.cases), "document"), asks=tuple(asks), budget=self.budget)
 
-    def row_stamp(self) -> dict[str, Any]:
+    def _calls_of(self, role: Purpose) -> Span:
+        """Return the calls of the model that writes, or of the one that verifies, over all documents."""
+        least_calls, most_calls = 0, 0
+        for case in self.cases:
+            if role == "generator":
+                fewest, largest = self.generator.writer_calls(case)
+            else:
+                fewest = largest = self.generator.verifier_calls
+            least_calls += fewest
+            most_calls += largest
+        return Span(least_calls, self.loaded.sampling.samples * most_calls)
+
+    def row_stamp(self) -> dict[str, object]:
         """Return the part of every row that identifies the job."""
         loaded = self.loaded
+        artifact_hash = None
+        if loaded.artifact:
+            artifact_hash = loaded.artifact.sha256
         return {
             "generator": loaded.name,
-            "artifact": loaded.artifact.sha256 if loaded.artifact else None,
+            "artifact": artifact_hash,
             "model": loaded.model.name,
             "temperature": loaded.model.temperature,
             "job": job_id(self.fingerprint()),
@@ -122,7 +132,7 @@ class Generated:
     words: tuple[str, ...] = ()  # the same for people
     # calls, tokens and cost, by purpose; answers paid by an earlier start count as ``replayed``
     spend: Mapping[str, Any] = field(default_factory=dict)
-    before: bool = False  # the output was there already, and nothing was asked
+    done_before: bool = False  # the output was there already, and nothing was asked
 
     @property
     def kept(self) -> int:
@@ -143,20 +153,20 @@ class Generated:
     def unusable(self) -> float:
         """The share of what was rejected or failed, 0 to 1."""
         total = self.kept + self.rejected + self.failed
-        return (self.rejected + self.failed) / total if total else 0.0
+        if not total:
+            return 0.0
+        return (self.rejected + self.failed) / total
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON types."""
-        return {
-            **plain_parts(self, "documents", "kept", "rejected", "failed"),
-            **({"uncertain": self.totals["uncertain_items"]} if self.totals else {}),
-            **({"check_rates": self.totals["check_rates"]} if self.totals else {}),
-            "done_before": self.before,
-            "spend": dict(self.spend),
-        }
+        counts = plain_parts(self, "documents", "kept", "rejected", "failed")
+        if self.totals:
+            counts["uncertain"] = self.totals["uncertain_items"]
+            counts["check_rates"] = self.totals["check_rates"]
+        return {**counts, "done_before": self.done_before, "spend": dict(self.spend)}
 
 
-def job_id(fingerprint: Mapping[str, Any]) -> str:
+def job_id(fingerprint: Mapping[str, object]) -> str:
     """Return 16 hex digits for a job."""
     text = json.dumps(fingerprint, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -170,73 +180,89 @@ def rejects_path(output: Path) -> Path:
 def generate(job: Generation, output: Path, surface: Surface) -> Generated:
     """Write what passes into a JSONL file, and the others, if any, into another beside it."""
     if already_made(output, job.fingerprint(), surface.start):
-        return Generated(before=True)
+        return Generated(done_before=True)
     with surface.asking(job, f"writing with {job.loaded.name}") as (work, on_document):
         check_files(output)
         output.parent.mkdir(parents=True, exist_ok=True)
-        made = _written(job, replace(job.loaded, contexts=work.contexts).asker(), output, on_document)
-        work.unfinished = bool(made.failed)
-        return replace(made, spend=work.ledger.to_json())
+        asker = replace(job.loaded, contexts=work.contexts).asker()
+        generated = _write_files(job, asker, output, on_document)
+        work.unfinished = bool(generated.failed)
+        return replace(generated, spend=work.ledger.to_json())
 
 
-def _written(job: Generation, asker: Asker, output: Path, on_document: Callable[[], None]) -> Generated:
-    scale, stamp, rejects = job.generator.checked.scale, job.row_stamp(), rejects_path(output)
-    statuses: Counter[str] = Counter()
-    sums: Counter[str] = Counter()
-    parts = [path.with_name(path.name + ".part") for path in (output, rejects)]
+def _write_files(job: Generation, asker: Asker, output: Path, on_document: Callable[[], None]) -> Generated:
+    """Write the output and its rejects; neither is in its place before all documents were asked about."""
+    rejects = rejects_path(output)
+    part = output.with_name(output.name + ".part")
+    rejects_part = rejects.with_name(rejects.name + ".part")
     try:
-        with ExitStack() as files:
-            kept, refused = (files.enter_context(part.open("w", encoding="utf-8")) for part in parts)
-            for start in range(0, len(job.cases), _BATCH):
-                batch = job.cases[start : start + _BATCH]
-                verdicts = asker.ask_all(batch, lambda place, verdict: on_document())
-                for case, verdict in zip(batch, verdicts, strict=True):
-                    statuses[verdict.status] += 1
-                    if verdict.status == "verdict":
-                        sums.update(scale.tally(verdict.values, verdict.counts))
-                    for row, passed in rows_of(job, case, verdict, stamp):
-                        (kept if passed else refused).write(json_text(row) + "\n")
-        parts[0].replace(output)
-        if parts[1].stat().st_size:
-            parts[1].replace(rejects)
+        with (
+            part.open("w", encoding="utf-8") as passing,
+            rejects_part.open("w", encoding="utf-8") as rejected,
+        ):
+            generated = _write_items(job, asker, passing, rejected, on_document)
+        part.replace(output)
+        if rejects_part.stat().st_size:
+            rejects_part.replace(rejects)
         else:  # those of an earlier start of this job go
             rejects.unlink(missing_ok=True)
     finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+        rejects_part.unlink(missing_ok=True)
+    return generated
+
+
+def _write_items(
+    job: Generation, asker: Asker, passing: TextIO, rejected: TextIO, on_document: Callable[[], None]
+) -> Generated:
+    """Write the rows of all documents into two open files, and return how many there are of each kind."""
+    scale, stamp = job.generator.checked.scale, job.row_stamp()
+    statuses: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    for start in range(0, len(job.cases), _BATCH):
+        batch = job.cases[start : start + _BATCH]
+        verdicts = asker.ask_all(batch, lambda place, verdict: on_document())
+        for case, verdict in zip(batch, verdicts, strict=True):
+            statuses[verdict.status] += 1
+            if verdict.status == "verdict":
+                sums.update(scale.tally(verdict.values, verdict.counts))
+            for row, passed in _rows_of_document(job, case, verdict, stamp):
+                file = passing if passed else rejected
+                file.write(json_text(row) + "\n")
+    words = list(scale.total_words(sums))
     silent = statuses["abstained"]
-    nothing = [f"{silent} of {len(job.cases)} texts gave no item"] if silent else []
+    if silent:
+        words.append(f"{silent} of {len(job.cases)} texts gave no item")
     return Generated(
-        documents=len(job.cases),
-        statuses=dict(statuses),
-        totals=scale.totals(sums),
-        words=(*scale.total_words(sums), *nothing),
+        documents=len(job.cases), statuses=dict(statuses), totals=scale.totals(sums), words=tuple(words)
     )
 
 
-def rows_of(
-    job: Generation, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
-) -> Iterator[tuple[dict[str, Any], bool]]:
+def _rows_of_document(
+    job: Generation, case: Case, verdict: Verdict, stamp: Mapping[str, object]
+) -> Iterator[tuple[dict[str, object], bool]]:
     """Yield the rows of a document's items, and whether each passed; one row with the reason if there is no item."""
     usage, items = verdict.usage, items_of(verdict.value)
-    about = {
+    origin = {
         "document": case.group,
         "source": case.source,
         "calls": usage.calls - usage.retries - usage.failures + usage.replayed,
     }
     for number, item in enumerate(items, 1):
-        row = dict(job.generator.row(case, item, number if len(items) > 1 else 0))
+        number_in_document = number if len(items) > 1 else 0
+        row = dict(job.generator.row(case, item, number_in_document))
         reasons = row.pop("reasons", None) or job.generator.checked.scale.failures((item,))
-        provenance = {**about, **row.pop("provenance", {}), **stamp}
-        refused = {} if item.passed else {"status": "rejected", "reasons": reasons}
-        yield {**row, **refused, "provenance": provenance}, item.passed
+        provenance = {**origin, **row.pop("provenance", {}), **stamp}
+        if not item.passed:
+            row.update({"status": "rejected", "reasons": reasons})
+        yield {**row, "provenance": provenance}, item.passed
     if not items:
         status = "failed" if verdict.status == "failed" else "rejected"
         row = {"id": case.group, "group": case.group, "status": status, "reasons": [verdict.error]}
-        yield {**row, "provenance": {**about, **stamp}}, False
+        yield {**row, "provenance": {**origin, **stamp}}, False
 
 
-def already_made(output: Path, fingerprint: Mapping[str, Any], start: Start) -> bool:
+def already_made(output: Path, fingerprint: Mapping[str, object], start: Start) -> bool:
     """Say whether the output is that of this very job, finished; refuse what would overwrite other work."""
     if output.is_dir():
         raise UsageError(f"{output} is a folder", hint="name a file")
@@ -251,8 +277,11 @@ def already_made(output: Path, fingerprint: Mapping[str, Any], start: Start) -> 
 
 
 def _job_of(output: Path) -> str | None:
+    """Return the id of the job that wrote an output, or its rejects where that is empty; ``None`` if none did."""
     try:
-        path = output if output.stat().st_size else rejects_path(output)
+        path = output
+        if not output.stat().st_size:
+            path = rejects_path(output)
         with path.open(encoding="utf-8") as stream:
             return str(json.loads(stream.readline())["provenance"]["job"])
     except (OSError, ValueError, LookupError, TypeError):
