@@ -37,6 +37,7 @@ from ..evaluation.units import encode
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from ..report.views import comparison_parts, evaluation_parts, html_of
 from .experiment import Answers, Experiment
 from .references import References
@@ -56,7 +57,7 @@ class ContenderResult:
     repeats: Mapping[str, Spread]
     consistency: Consistency | None  # how far the repeats agree; ``None`` for one repeat
     counts: Tally  # units and cases by how they ended, summed over repeats
-    spend: Mapping[str, Any]  # calls, tokens and cost of all repeats
+    spend: Mapping[str, object]  # calls, tokens and cost of all repeats
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -87,12 +88,14 @@ class Comparison:
     tests: tuple[Contrast, ...]
     warnings: tuple[str, ...]
     metrics: tuple[str, ...]
-    references: Mapping[str, Any]
+    references: Mapping[str, object]
 
     def __repr__(self) -> str:
         """Name the judges with the score that is tested."""
-        scores = ", ".join(f"{judge.name} {judge.scores[self.metric].value:.3f}" for judge in self.contenders)
-        return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {scores}>"
+        scores = []
+        for judge in self.contenders:
+            scores.append(f"{judge.name} {judge.scores[self.metric].value:.3f}")
+        return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {', '.join(scores)}>"
 
     def _repr_html_(self) -> str:
         return html_of(comparison_parts(self.to_json()))
@@ -109,53 +112,74 @@ class Comparing(Experiment):
     seed: int = 0  # of the permutation test
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
+        """Return the comparison of all contenders."""
         return self.compared(answers, self.references(self.seed))
 
     def compared(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
         """Return all scores, and the tests, corrected together."""
         tested = resolve(self.scored.metric, self.scored.comparison).name
-        contenders = tuple(_contender(answer, self.scored) for answer in answers)
-        shown = (tested, *self.scored.comparison.compared)
+        contenders, warnings = [], []
+        for contender in answers:
+            contenders.append(_result_of(contender, self.scored))
+            if contender.other_adapter:
+                warnings.append(f"{contender.name}: {contender.other_adapter}")
+        tests = []
+        for contender in answers[1:]:
+            tests += self._tests(answers[0], contender)
+        reference_card: Mapping[str, object] = {}
+        if references:
+            reference_card = references.to_card()
+        metrics = []
+        for metric in dict.fromkeys((tested, *self.scored.comparison.compared)):
+            if metric in contenders[0].scores:
+                metrics.append(metric)
         return Comparison(
             metric=tested,
             gold=self.gold.name,
             cases=len(self.cases),
             left_out=self.left_out,
             repeats=self.repeats,
-            contenders=contenders,
-            tests=corrected([test for other in answers[1:] for test in self._tests(answers[0], other)]),
-            warnings=tuple(
-                f"{answer.name}: {answer.other_adapter}" for answer in answers if answer.other_adapter
-            ),
+            contenders=tuple(contenders),
+            tests=corrected(tests),
+            warnings=tuple(warnings),
             opening=self.look.opening,
-            references=references.to_card() if references else {},
-            metrics=tuple(name for name in dict.fromkeys(shown) if name in contenders[0].scores),
+            references=reference_card,
+            metrics=tuple(metrics),
         )
 
     def _tests(self, first: Answers, second: Answers) -> list[Contrast]:
         """Hold two contenders against each other by their metric, and by each criterion where there are several."""
         judge = self.scored
-        rows, other = (first.name, first.repeats), (second.name, second.repeats)
+        first_rows, second_rows = (first.name, first.repeats), (second.name, second.repeats)
         # two-sided; what several tests need is corrected later, together
-        level: dict[str, Any] = {"seed": self.seed, "alpha": 2.0 * self.look.level}
-        whole = contrast(rows, other, judge.metric, judge.comparison, **level)
-        return [whole, *contrasts_by_criterion(rows, other, judge.comparison, **level)]
+        alpha = 2.0 * self.look.level
+        test = contrast(first_rows, second_rows, judge.metric, judge.comparison, seed=self.seed, alpha=alpha)
+        tests_by_criterion = contrasts_by_criterion(
+            first_rows, second_rows, judge.comparison, seed=self.seed, alpha=alpha
+        )
+        return [test, *tests_by_criterion]
 
 
-def _contender(answers: Answers, judge: Judge) -> ContenderResult:
-    kind, repeats = judge.comparison, answers.repeats
-    units = encode(kind, *repeats)
-    measured = measure_units(units, tally(list(itertools.chain(*repeats))), judge.metric, kind)
+def _result_of(answers: Answers, judge: Judge) -> ContenderResult:
+    """Return the results of a contender, by the metrics of the judge that is scored."""
+    comparison, repeats = judge.comparison, answers.repeats
+    units = encode(comparison, *repeats)
+    counts = tally(list(itertools.chain(*repeats)))
+    measured = measure_units(units, counts, judge.metric, comparison)
+    spreads = {}
+    for metric in shown_metrics(comparison, judge.metric):
+        spreads[metric.name] = spread(metric.each(units), metric.low, metric.high)
+    agreement = None
+    if len(repeats) > 1:
+        agreement = consistency(repeats)
     return ContenderResult(
         name=answers.name,
         judge=answers.judge.name,
         model=answers.judge.model.name,
         temperature=answers.judge.model.temperature,
         scores=measured.scores,
-        repeats={
-            one.name: spread(one.each(units), one.low, one.high) for one in shown_metrics(kind, judge.metric)
-        },
-        consistency=consistency(repeats) if len(repeats) > 1 else None,
+        repeats=spreads,
+        consistency=agreement,
         counts=measured.counts,
         spend=answers.spend.to_json(),
     )
@@ -167,7 +191,7 @@ class Disagreement:
 
     id: str
     source: str
-    inputs: Mapping[str, Any]  # what was judged
+    inputs: Mapping[str, object]  # what was judged
     score: float  # how near the answer is to gold, 0 to 1 (below 1)
     status: str  # ``verdict``, ``abstained`` or ``failed``
     wrong: str  # in words, what people said and what the judge did
@@ -192,17 +216,19 @@ class Evaluation:
     confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.evaluation.measured.confused`
     # the worst first; of equals, those that the judge's own samples agreed on most
     disagreements: tuple[Disagreement, ...]
-    spend: Mapping[str, Any]  # calls, tokens and cost
-    references: Mapping[str, Any]  # see :meth:`~.references.References.to_card`
+    spend: Mapping[str, object]  # calls, tokens and cost
+    references: Mapping[str, object]  # see :meth:`~.references.References.to_card`
     warnings: tuple[str, ...]  # what its answers hardly tell apart, in words
     by: Mapping[str, int]  # cases that each judge of a cascade answered, and people; of other judges empty
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
         score = f"{self.measured.metric} {self.measured[self.measured.metric].value:.3f}"
-        rest = self.left_out + self.skipped
-        left = f", {rest} rows left out" if rest else ""
-        return f"<Evaluation of {self.judge} on {self.gold}: {score}, {self.cases} cases{left}>"
+        cases = f"{self.cases} cases"
+        left_out = self.left_out + self.skipped
+        if left_out:
+            cases += f", {left_out} rows left out"
+        return f"<Evaluation of {self.judge} on {self.gold}: {score}, {cases}>"
 
     def _repr_html_(self) -> str:
         return html_of(evaluation_parts(self.to_json()))
@@ -213,8 +239,10 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        by = {"by": dict(self.by)} if self.by else {}
-        return {**plain_fields(self, "measured", "by"), **plain_fields(self.measured), **by}
+        values = {**plain_fields(self, "measured", "by"), **plain_fields(self.measured)}
+        if self.by:
+            values["by"] = dict(self.by)
+        return values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,13 +254,22 @@ class Evaluating(Experiment):
     fewest: ClassVar[int] = 1
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        (own,) = answers
-        judge, rows = own.judge.judge, own.repeats[0]
-        beside = self.references()
-        beside = beside.against(judge, own.name, rows, beside.found, seed=0, level=self.look.level)
+        """Return the scores of the one judge, and the rows that it did not judge as people did."""
+        (judged,) = answers
+        judge, rows = judged.judge.judge, judged.repeats[0]
+        references = self.references()
+        references = references.against(
+            judge, judged.name, rows, references.found, seed=0, level=self.look.level
+        )
+        warnings = []
+        if judged.other_adapter:
+            warnings.append(judged.other_adapter)
+        warnings += lopsided(judged.judge.name, rows, judge.comparison, judge.answer.scale.text)
+        warnings += references.words(judged.judge.name)
+        members = Counter(verdict.by for verdict in judged.verdicts if verdict.by)
         return Evaluation(
-            judge=own.judge.name,
-            model=own.judge.model.name,
+            judge=judged.judge.name,
+            model=judged.judge.model.name,
             gold=self.gold.name,
             cases=len(rows),
             left_out=self.left_out,
@@ -242,24 +279,21 @@ class Evaluating(Experiment):
             measured=measure(rows, judge.metric, judge.comparison),
             classes=class_scores(rows, judge.comparison),
             confusion=confused(judge.answer.scale, rows),
-            disagreements=self._disagreements(own),
-            spend=own.spend.to_json(),
-            references=beside.to_card(),
-            by=dict(Counter(verdict.by for verdict in own.verdicts if verdict.by)),
-            warnings=(
-                *([own.other_adapter] if own.other_adapter else []),
-                *lopsided(own.judge.name, rows, judge.comparison, judge.answer.scale.text),
-                *beside.words(own.judge.name),
-            ),
+            disagreements=self._disagreements(judged),
+            spend=judged.spend.to_json(),
+            references=references.to_card(),
+            by=dict(members),
+            warnings=tuple(warnings),
         )
 
     def _disagreements(self, answers: Answers) -> tuple[Disagreement, ...]:
-        objective, ranked = Objective(judge=answers.judge.judge), []
+        """Return the cases that were not judged as by people, the worst and surest first."""
+        objective = Objective(judge=answers.judge.judge)
+        ranked = []
         for case, verdict in zip(self.cases, answers.verdicts, strict=True):
             outcome = objective.outcome(case, verdict)
             if not outcome.row.labelled or outcome.score >= 1:
                 continue
-            sure = min((share for share in verdict.agreement if share is not None), default=0.0)
             disagreement = Disagreement(
                 id=case.id,
                 source=case.source,
@@ -270,5 +304,12 @@ class Evaluating(Experiment):
                 reasoning=verdict.reasoning,
                 error=verdict.error,
             )
-            ranked.append((outcome.score, -sure, disagreement))
-        return tuple(disagreement for *_, disagreement in sorted(ranked, key=lambda entry: entry[:2]))
+            ranked.append((outcome.score, -_least_agreement(verdict), disagreement))
+        ranked.sort(key=lambda entry: entry[:2])
+        return tuple(disagreement for _, _, disagreement in ranked)
+
+
+def _least_agreement(verdict: Verdict) -> float:
+    """Return the share of samples behind the unit on which they agree least; 0 where no unit has one."""
+    shares = [share for share in verdict.agreement if share is not None]
+    return min(shares, default=0.0)
