@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..evaluation.votes import more_than_half
-from ..programs.answers.portable import TYPED, is_number
+from ..programs.answers.portable import TYPED, gives_number
 from ..text.quoting import in_docstring
 from ..text.tables import table
 from ..text.templates import PLAIN
@@ -252,10 +252,11 @@ class ScorerFile(PortableFile):
 
     def render(self, subject: Subject) -> str:
         """Return the source; refuse a judge whose verdict is no number."""
-        scale, rule = subject.judge.answer.scale, subject.judge.answer.portable_rule()
-        scales, rules = getattr(scale, "scales", {"": scale}), rule.get("criteria", {"": rule})
+        answer = subject.judge.answer
+        criteria = getattr(answer, "answers", {"": answer})
         if not any(
-            is_number(one.get("reader"), getattr(scales[name], "positive", ())) for name, one in rules.items()
+            gives_number(criterion.portable_rule().get("reader"), getattr(criterion.scale, "positive", ()))
+            for criterion in criteria.values()
         ):
             raise UsageError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",

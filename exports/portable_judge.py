@@ -12,7 +12,7 @@ from operator import mul
 from statistics import mean
 from typing import Any, TypeAlias
 
-from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, is_number
+from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, gives_number
 from ..programs.flows import FLOWS, Flow
 from ..text.drafts import without_drafts
 from ..text.escaping import defuse
@@ -280,7 +280,7 @@ class PortableJudge:
         scores = [
             SCORES[reader](value, one)
             for reader, value, one in zip(readers, values, each, strict=True)
-            if value is not None and is_number(reader, one.get("positive"))
+            if value is not None and gives_number(reader, one.get("positive"))
         ]
         abstained, value = None in values, values[0] if units == 1 else values
         if len(self.answers) > 1:

@@ -372,6 +372,7 @@ class JudgeModule(dspy.Module):
         answer = self.judge.judge.answer
         if answer.criteria:
             fields = answer.row_parts(verdict.values)["answers"]
+            assert isinstance(fields, Mapping)
         else:
             value = verdict.value if len(verdict.values) == 1 else verdict.values
             fields = {answer.field: value if verdict.status == "verdict" else None}

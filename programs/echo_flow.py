@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from .answers.echo import echoed, in_tags
+from .answers.echo import put_in_tags, read_echo
 from .flows import FLOWS, Flow, labels_of, lines_of_numbers, numbered_labels
 
 ECHO_THEN_LABELS: Final = "echo, then labels"
@@ -24,8 +24,8 @@ def echo_then_labels(
     texts = {int(number): text for number, _, text in (line.partition(". ") for line in lines)}
     asked = list(texts.values())
     every = range(len(asked))
-    reply = yield first, {**inputs, unit: in_tags(asked, every, tags)}
-    tagged = dict(zip(texts, echoed(reply.get(field), tags, asked, every)[0], strict=True))
+    reply = yield first, {**inputs, unit: put_in_tags(asked, every, tags)}
+    tagged = dict(zip(texts, read_echo(reply.get(field), tags, asked, every).labels, strict=True))
     left = lines_of_numbers(inputs[unit], [n for n, tag in tagged.items() if tag in facts])
     labels: dict[int, Any] = {}
     if left:

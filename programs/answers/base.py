@@ -11,19 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeAlias
 
-from ...cases import Value, Values
+from ...cases import Label, Value, Values
 from ...errors import JudgeError, UsageError
-from ...evaluation.scale import SHOWN, Scale, resolve
+from ...evaluation.scale import SHOWN, MetricLike, Scale, resolve
 
 Inputs: TypeAlias = Mapping[str, Any]
 """A row's inputs, as the prompt shows them."""
-Reply: TypeAlias = Mapping[str, Any]
+Reply: TypeAlias = Mapping[str, object]
 """Output field -> its value."""
 Places: TypeAlias = Sequence[int] | None
 """The units that are asked for, from 0; default: all."""
 Constant: TypeAlias = Callable[[Inputs], Values]
 """Inputs -> the values of an answer that reads no row."""
-Shares: TypeAlias = Mapping[Any, float]
+Shares: TypeAlias = Mapping[Value, float]
 """Label -> probability."""
 Tokens: TypeAlias = Mapping[str, Sequence[Shares]]
 """Output field -> what its tokens say of each label in it, in its order (:mod:`jurist.engines.draws`)."""
@@ -58,10 +58,12 @@ class Reading:
 
     def completed(self, second: "Reading") -> "Reading":
         """Return this reading with the values that ``second``, asked for the missing units only, gives them."""
-        values = zip(self.values, second.values, strict=True)
+        values: list[Value | None] = []
+        for first_value, second_value in zip(self.values, second.values, strict=True):
+            values.append(second_value if first_value is None else first_value)
         return replace(
             self,
-            values=tuple(again if value is None else value for value, again in values),
+            values=tuple(values),
             extra=self.extra + second.extra,
             duplicated=self.duplicated + second.duplicated,
         )
@@ -86,8 +88,8 @@ class Answer(ABC):
     # modules of ours, by their paths, that an exported file needs for reading this answer alone
     reader_modules: ClassVar[tuple[str, ...]] = ()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is worked out again."""
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone; cached properties are worked out again."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @property
@@ -124,7 +126,7 @@ class Answer(ABC):
         except UsageError as error:
             raise JudgeError(f"judge {judge}: {error.message}", hint=error.hint) from error
 
-    def check_metric(self, judge: str, metric: Any) -> None:
+    def check_metric(self, judge: str, metric: MetricLike) -> None:
         """Refuse a metric that does not fit, or needs a setting that is not there; ``""`` is the usual one."""
         resolve(metric or self.scale.default, self.scale)
 
@@ -136,7 +138,7 @@ class Answer(ABC):
         """Return the inputs of each presentation of a case, the row's own first."""
         return (inputs,)
 
-    def render(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
+    def render(self, inputs: Inputs, places: Places = None) -> dict[str, object]:
         """Return the values of the signature's input fields."""
         return dict(inputs)
 
@@ -148,10 +150,10 @@ class Answer(ABC):
             return Reading(values=(None,), problem=str(error)[:SHOWN])
         return Reading(values=(value,), reasoning=reasoning_of(reply))
 
-    def other_words(self, renamed: Mapping[str, Any]) -> Mapping[str, Any]:
+    def other_words(self, renamed: Mapping[str, Label]) -> Mapping[str, object]:
         """Return the words that a reply may hold in place of a value: word -> the field's value.
 
-        ``renamed`` is what the judge's own files say in place of its labels.
+        ``renamed`` holds the words of the judge's own files: word -> the label that it stands for.
         """
         return {}
 
@@ -168,30 +170,34 @@ class Answer(ABC):
         """Return one reading of those of all presentations."""
         return readings[0]
 
-    def example(self, values: Values, inputs: Inputs) -> Any:
+    def example(self, values: Values, inputs: Inputs) -> object:
         """Return the value of :attr:`field` that says ``values``: :meth:`read` gives them back."""
         return self.scale.to_json(values[0])
 
-    def examples(self, values: Values, inputs: Inputs) -> dict[str, Any]:
+    def examples(self, values: Values, inputs: Inputs) -> dict[str, object]:
         """Return output field -> its value, of a reply that says ``values``."""
         return {self.field: self.example(values, inputs)}
 
     # How gold's rows give it.
 
-    def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def gathered(self, row: Mapping[str, object]) -> dict[str, object]:
         """Return a row whose labels stand in one field."""
         return dict(row)
 
     def values_of(self, labelled: Any) -> Values:
         """Return the values that a row's field says."""
-        each = labelled if self.per_unit else [labelled]
-        return tuple(None if value is None else self.scale.of_json(value) for value in each)
+        values: list[Value | None] = []
+        for data in labelled if self.per_unit else [labelled]:
+            values.append(None if data is None else self.scale.of_json(data))
+        return tuple(values)
 
-    def row_of(self, parts: Sequence[Any]) -> Any:
+    def row_of(self, parts: Sequence[object]) -> object:
         """Return a row's field that gives each unit a value as JSON, or ``None``."""
-        return list(parts) if self.per_unit else next((part for part in parts if part is not None), None)
+        if self.per_unit:
+            return list(parts)
+        return next((part for part in parts if part is not None), None)
 
-    def cell(self, written: str, unit: int) -> Any:
+    def cell(self, written: str, unit: int) -> object:
         """Return the value in a cell of a sheet for a unit (from 0), as a row has it; ``None`` if it is unusable."""
         return self.scale.cell(written)
 
@@ -203,33 +209,37 @@ class Answer(ABC):
     def row_type(self) -> Any:
         """The annotation of a gold row's field: a value as JSON, or a list with one, or nothing, for each unit."""
         value = self.scale.row_type
-        return list[value | None] if self.per_unit else value  # type: ignore[valid-type]
+        if self.per_unit:
+            return list[value | None]  # type: ignore[valid-type]
+        return value
 
-    def spell(self, value: Any) -> Any:
+    def spell(self, value: object) -> object:
         """Return a value of a file as a row's field has it; an unknown one stays as it is."""
-        spelled = self.scale.cell(value) if isinstance(value, str) else None
+        if not isinstance(value, str):
+            return value
+        spelled = self.scale.cell(value)
         return value if spelled is None else spelled
 
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
+    def constants(self, gold_values: Sequence[Value]) -> Mapping[str, Constant]:
         """Return the answers that need no row, by their names."""
 
         def always(value: Value) -> Constant:
             return lambda inputs: (value,) * len(self.units(inputs))
 
-        return {name: always(value) for name, value in self.scale.constants(known).items()}
+        return {name: always(value) for name, value in self.scale.constants(gold_values).items()}
 
     # What cards, output lines and exports hold of it.
 
-    def unit_parts(self, value: Value | None) -> dict[str, Any]:
+    def unit_parts(self, value: Value | None) -> dict[str, object]:
         """Return the entries of a unit's value in the output line of a run."""
         return {self.part: self.scale.to_json(value)}
 
-    def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
+    def unit_value(self, unit: Mapping[str, object]) -> Value | None:
         """Return the value of a unit of an output line, as :meth:`unit_parts` wrote it. Raises ``ValueError``."""
         data = unit.get(self.part)
         return None if data is None else self.scale.of_json(data)
 
-    def row_parts(self, values: Values) -> dict[str, Any]:
+    def row_parts(self, values: Values) -> dict[str, object]:
         """Return the entries of the whole row in an output line."""
         return {self.part: self.scale.to_json(values[0])}
 
@@ -238,10 +248,10 @@ class Answer(ABC):
         return "as-is" if type(self).render is Answer.render else "custom"
 
     @abstractmethod
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         """Return the rule by which another system reads the answer from a reply, as JSON values."""
 
-    def portable_rule(self) -> dict[str, Any]:
+    def portable_rule(self) -> dict[str, object]:
         """Return :meth:`parser_rule`, without a reader where a subclass reads in another way than the rule says."""
         rule = self.parser_rule()
         classes = type(self).__mro__
@@ -252,7 +262,7 @@ class Answer(ABC):
         return rule
 
 
-def reasoning_of(reply: Mapping[str, Any]) -> str:
+def reasoning_of(reply: Reply) -> str:
     """Return the reasoning in a reply."""
     return str(reply.get("reasoning") or "")
 

@@ -5,12 +5,12 @@ Only the standard library: exports carry this source along (:mod:`jurist.exports
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 from ...text.replies import is_frame
-from .portable import READERS, RENDERERS, shown
+from .portable import READERS, RENDERERS, Reply, Rule, show_sentence
 
 _SPACES = re.compile(r"\s+")
 _LIST_NUMBER = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.)])(?=\s|$)")
@@ -19,29 +19,35 @@ _EMPTY_TAGS = re.compile(r"<\s*>(?P<text>.*)<\s*/\s*>")
 _AMPERSANDS = re.compile(r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+")
 
 
-def in_tags(texts: Sequence[str], places: Sequence[int], labels: Sequence[str]) -> str:
+class Echo(NamedTuple):
+    """The labels that an echo gives to sentences."""
+
+    labels: tuple[str | None, ...]
+    extra: int = 0  # echoes of no sentence
+    duplicated: int = 0  # sentences with two labels, which have none
+    problem: str = ""  # why no sentence has a label
+
+
+def put_in_tags(texts: Sequence[str], places: Sequence[int], labels: Sequence[str]) -> str:
     """Return the texts at these places one to a line, in empty tags."""
-    return "\n".join(f"<>{harmless(texts[place], labels)}</>" for place in places)
+    return "\n".join(f"<>{defuse_tags(texts[place], labels)}</>" for place in places)
 
 
-def echoed(
-    text: Any, labels: Sequence[str], texts: Sequence[str], asked: Sequence[int]
-) -> tuple[tuple[str | None, ...], int, int, str]:
-    """Return the labels that an echo gives to the texts that were asked for, by text and order."""
-    # besides: how many echoes are of no text, how many texts got two labels, and why none has a label
-    spans, around = _spans(text, tuple(labels))
-    wanted = [_plain(shown(texts[place])) for place in asked]
+def read_echo(text: object, labels: Sequence[str], texts: Sequence[str], places: Sequence[int]) -> Echo:
+    """Return the labels that an echo gives to the texts at these places, by text and order."""
+    spans, text_around = _spans(text, tuple(labels))
+    plain_texts = [_undo_escapes(show_sentence(texts[place])) for place in places]
     tag, _ = _patterns(tuple(labels))
     problem = ""
-    if any(map(tag.search, wanted)) and [copied for _, copied in spans] != wanted:
+    if any(map(tag.search, plain_texts)) and [copied for _, copied in spans] != plain_texts:
         problem = "the judged text holds tags, and the reply is not an exact echo of it"
-    elif spans and not all(_is_no_answer(piece, wanted) for piece in around):
+    elif spans and not all(_is_no_answer(piece, plain_texts) for piece in text_around):
         problem = "other text stands around the tags of the reply"
     if problem:
-        return (None,) * len(texts), 0, 0, problem
-    aligned, extra, duplicated = _aligned(spans, wanted)
-    labelled = dict(zip(asked, aligned, strict=True))
-    return tuple(map(labelled.get, range(len(texts)))), extra, duplicated, ""
+        return Echo(labels=(None,) * len(texts), problem=problem)
+    echo = _label_in_order(spans, plain_texts)
+    label_of_place = dict(zip(places, echo.labels, strict=True))
+    return echo._replace(labels=tuple(map(label_of_place.get, range(len(texts)))))
 
 
 @lru_cache(maxsize=64)
@@ -49,79 +55,99 @@ def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]
     """Return a tag of these labels, wherever it stands (``<>``, ``</>``, ``<faithful>``), and one that ends an echo."""
     names = "|".join(map(re.escape, labels))
     tag = rf"<(?=\s*(?:/\s*)?(?:(?:{names})\s*)?>)"
-    mark = rf"<\s*(?:({names})\s*|(/)\s*(?:({names})\s*)?)>"
+    mark = rf"<\s*(?:(?P<opened>{names})\s*|(?P<slash>/)\s*(?:(?P<closed>{names})\s*)?)>"
     return re.compile(tag, re.IGNORECASE), re.compile(mark, re.IGNORECASE)
 
 
-def harmless(sentence: str, labels: Sequence[str]) -> str:
+def defuse_tags(sentence: str, labels: Sequence[str]) -> str:
     """Return a sentence on one line, without a tag of these labels."""
-    return _patterns(tuple(labels))[0].sub("‹", shown(sentence))
+    tag, _ = _patterns(tuple(labels))
+    return tag.sub("‹", show_sentence(sentence))
 
 
-def _spans(text: Any, labels: tuple[str, ...]) -> tuple[list[tuple[str, str]], list[str]]:
+def _spans(text: object, labels: tuple[str, ...]) -> tuple[list[tuple[str, str]], list[str]]:
     """Return (label, plain text) of each echo in a reply, in its order, and the texts around them."""
     if not isinstance(text, str):
         return [], []
     # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
     label_of = {label.lower(): label for label in labels}
     spans: list[tuple[str, str]] = []
-    around: list[str] = []
+    text_around: list[str] = []
     opening: re.Match[str] | None = None
     position = 0
     for mark in _patterns(labels)[1].finditer(text):
         if opening is None:
-            opening = mark if mark[1] else None
-        elif mark[2] and (mark[3] or opening[1]).lower() == opening[1].lower():  # whatever lies between
-            if opening[1].lower() in label_of:
-                spans.append((label_of[opening[1].lower()], _plain(text[opening.end() : mark.start()])))
-                around.append(text[position : opening.start()])
-                position = mark.end()
-            opening = None
-    around.append(text[position:])
-    return spans, around
+            opening = mark if mark["opened"] else None
+            continue
+        opened = opening["opened"].lower()
+        closed = (mark["closed"] or opened).lower()
+        if not mark["slash"] or closed != opened:
+            continue  # what lies between an opening tag and its own closing one is copied text
+        if opened in label_of:
+            spans.append((label_of[opened], _undo_escapes(text[opening.end() : mark.start()])))
+            text_around.append(text[position : opening.start()])
+            position = mark.end()
+        opening = None
+    text_around.append(text[position:])
+    return spans, text_around
 
 
-def _is_no_answer(text: str, wanted: Sequence[str]) -> bool:
+def _is_no_answer(text: str, plain_texts: Sequence[str]) -> bool:
     """Return whether a text beside echoes says nothing: a frame, numbers of a list, or sentences as they were shown."""
     for line in text.splitlines():
-        bare = _LIST_NUMBER.sub("", line.strip())
-        shown_line = _EMPTY_TAGS.fullmatch(bare)
-        copied = _plain(shown_line["text"] if shown_line else bare)
-        if not is_frame(bare) and copied not in wanted:
+        bare_line = _LIST_NUMBER.sub("", line.strip())
+        empty_tags = _EMPTY_TAGS.fullmatch(bare_line)
+        copied = _undo_escapes(empty_tags["text"] if empty_tags else bare_line)
+        if not is_frame(bare_line) and copied not in plain_texts:
             return False
     return True
 
 
-def _plain(text: str) -> str:
+def _undo_escapes(text: str) -> str:
     """Return a text as it is compared: escapes, however often, our own defusing and runs of white space undone."""
-    while (once := html.unescape(_AMPERSANDS.sub("&", text))) != text:
-        text = once
-    return _SPACES.sub(" ", text.replace("‹", "<")).strip()
+    while True:
+        unescaped = html.unescape(_AMPERSANDS.sub("&", text))
+        if unescaped == text:
+            return _SPACES.sub(" ", text.replace("‹", "<")).strip()
+        text = unescaped
 
 
-def _aligned(spans: Sequence[tuple[str, str]], wanted: Sequence[str]) -> tuple[list[str | None], int, int]:
-    """Give each span to the next sentence of the same text."""
-    labels: list[str | None] = [None] * len(wanted)
-    torn: set[int] = set()
+def _label_in_order(spans: Sequence[tuple[str, str]], plain_texts: Sequence[str]) -> Echo:
+    """Return the labels of texts where each span labels the next text that equals it."""
+    labels: list[str | None] = [None] * len(plain_texts)
+    contradicted_places: set[int] = set()
     extra = start = 0
     for label, text in spans:
-        place = next((n for n in range(start, len(wanted)) if wanted[n] == text), None)
+        place = _place_from(start, text, plain_texts)
         if place is not None:
-            labels[place], start = label, place + 1
+            labels[place] = label
+            start = place + 1
             continue
-        before = [n for n in range(start) if wanted[n] == text and labels[n] is not None]
-        if before:
-            torn.update(n for n in before if labels[n] != label)
-        else:
+        earlier_labels: dict[int, str] = {}
+        for earlier_place, earlier_label in enumerate(labels[:start]):
+            if earlier_label is not None and plain_texts[earlier_place] == text:
+                earlier_labels[earlier_place] = earlier_label
+        if not earlier_labels:
             extra += 1
-    for n in torn:
-        labels[n] = None
-    return labels, extra, len(torn)
+        for earlier_place, earlier_label in earlier_labels.items():
+            if earlier_label != label:
+                contradicted_places.add(earlier_place)
+    for place in contradicted_places:
+        labels[place] = None
+    return Echo(labels=tuple(labels), extra=extra, duplicated=len(contradicted_places))
 
 
-def _read(rule: Mapping[str, Any], reply: Any, texts: Sequence[str], places: Sequence[int]) -> list[Any]:
-    return list(echoed(reply.get(rule["field"]), rule["set"], texts, places)[0])
+def _place_from(start: int, text: str, plain_texts: Sequence[str]) -> int | None:
+    """Return the first place from ``start`` on that holds a text."""
+    for place in range(start, len(plain_texts)):
+        if plain_texts[place] == text:
+            return place
+    return None
 
 
-READERS["tagged"] = _read
-RENDERERS["tagged"] = in_tags
+def _read_tagged(rule: Rule, reply: Reply, texts: Sequence[str], places: Sequence[int]) -> list[object]:
+    return list(read_echo(reply.get(rule["field"]), rule["set"], texts, places).labels)
+
+
+READERS["tagged"] = _read_tagged
+RENDERERS["tagged"] = put_in_tags

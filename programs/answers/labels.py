@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from ...cases import Label, Value, Values, text_hash
 from ...errors import JudgeError
 from ...evaluation.closed_labels import CONFUSED, FIRST, SECOND, TIE, ClosedLabels, Preferences
+from ...evaluation.scale import MetricLike
 from ...text.escaping import one_line
 from ...text.turns import as_text
 from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
@@ -27,10 +28,9 @@ _RULE: Final = (
     "other one; a reply that contradicts this is counted, and the policy says what becomes of it"
 )
 _BOOLS: Final = {"true": True, "false": False}
-_TWO: Final = 2
 _OTHER: Final[Mapping[Value | None, Value]] = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 
-Details = Callable[[Label, frozenset[Label]], Mapping[str, Any]]
+Details = Callable[[Label, frozenset[Label]], Mapping[str, object]]
 """(a label, the positive ones) -> what else the label says about its unit."""
 
 
@@ -54,21 +54,25 @@ class ClosedLabel(Answer):
     def scale(self) -> ClosedLabels:
         return ClosedLabels(self.labels, self.positive)
 
-    def check_metric(self, judge: str, metric: Any) -> None:
+    def check_metric(self, judge: str, metric: MetricLike) -> None:
         """Refuse two labels of which none is positive, where it counts; of several none need be."""
-        if len(self.labels) == _TWO and not self.positive and metric in ("", *CONFUSED):
+        if len(self.labels) == 2 and not self.positive and metric in ("", *CONFUSED):
             raise JudgeError(
                 f"judge {judge}: which of its labels {', '.join(map(str, self.labels))} is the positive class?",
                 hint=f"write positive={str(self.labels[-1])!r}: precision, recall and F1 are those of that label",
             )
         super().check_metric(judge, metric)
 
-    def unit_parts(self, value: Value | None) -> dict[str, Any]:
-        positive = value in self.positive if value and self.positive else None
-        more = self.details(str(value), self.positive) if self.details and value is not None else {}
-        return {**super().unit_parts(value), "positive": positive, **more}
+    def unit_parts(self, value: Value | None) -> dict[str, object]:
+        parts = super().unit_parts(value)
+        parts["positive"] = None
+        if value and self.positive:
+            parts["positive"] = value in self.positive
+        if self.details and value is not None:
+            parts.update(self.details(str(value), self.positive))
+        return parts
 
-    def row_parts(self, values: Values) -> dict[str, Any]:
+    def row_parts(self, values: Values) -> dict[str, object]:
         return {"label": values[0] if len(values) == 1 else None}
 
 
@@ -91,42 +95,45 @@ class OneLabel(ClosedLabel):
         """Return the label whose value was answered."""
         return Reading(values=(self._label_of(reply.get(self.field)),), reasoning=reasoning_of(reply))
 
-    def _label_of(self, label_given: Any) -> Label | None:
-        """Return the label whose value this is; 1 is no True."""
-        same_type = (
-            (label, value)
-            for label, value in self.values.items()
-            if isinstance(value, bool) == isinstance(label_given, bool)
-        )
-        return next((label for label, value in same_type if value == label_given), None)
+    def _label_of(self, answered: object) -> Label | None:
+        """Return the label whose value was answered; 1 is no True."""
+        for label, value in self.values.items():
+            same_type = isinstance(value, bool) == isinstance(answered, bool)
+            if same_type and value == answered:
+                return label
+        return None
 
-    def other_words(self, renamed: Mapping[str, Any]) -> Mapping[str, Any]:
-        said = {str(value).casefold() for value in self.values.values()}
-        labels = {label: label for label in self.values}
-        return {
-            word.casefold(): self.values[label]
-            for word, label in {**labels, **renamed}.items()
-            if label in self.values and word.casefold() not in said
-        }
+    def other_words(self, renamed: Mapping[str, Label]) -> Mapping[str, object]:
+        words_of_values = {str(value).casefold() for value in self.values.values()}
+        label_of_word = {label: label for label in self.values}
+        label_of_word.update(renamed)
+        value_of_word: dict[str, str | bool] = {}
+        for word, label in label_of_word.items():
+            if label in self.values and word.casefold() not in words_of_values:
+                value_of_word[word.casefold()] = self.values[label]
+        return value_of_word
 
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
-        own = tokens.get(self.field, ())
-        if len(own) != 1:
+        field_shares = tokens.get(self.field, ())
+        if len(field_shares) != 1:
             return ()
-        return ({label: own[0].get(str(value), 0.0) for label, value in self.values.items()},)
+        (share_of_word,) = field_shares
+        return ({label: share_of_word.get(str(value), 0.0) for label, value in self.values.items()},)
 
-    def example(self, values: Values, inputs: Inputs) -> Any:
+    def example(self, values: Values, inputs: Inputs) -> object:
         return self.values.get(str(values[0]))
 
-    def spell(self, written: Any) -> Any:
+    def spell(self, value: object) -> object:
         """Return the label of an answer's value: ``true`` for the label of True, as in JSON."""
-        if isinstance(written, str) and written in self.values:
-            return written
-        meant = _BOOLS.get(written.strip().lower(), written) if isinstance(written, str) else written
-        label = self._label_of(meant)
-        return written if label is None else label
+        if not isinstance(value, str):
+            label = self._label_of(value)
+        elif value in self.values:
+            label = value
+        else:
+            label = self._label_of(_BOOLS.get(value.strip().lower(), value))
+        return value if label is None else label
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         return {"field": self.field, "label_of_value": dict(self.values), "reader": "label"}
 
 
@@ -158,18 +165,22 @@ class Verified(OneLabel):
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the label if it agrees with the parts, else what the policy makes of the two."""
         # A reply whose parts cannot be read says nothing that can be checked: it gives no label.
-        items, label = reply.get(self.parts), super().read(reply, inputs).values[0]
-        verdicts = [member(item, "verified") for item in items] if isinstance(items, list | tuple) else [None]
-        if label is None or not all(isinstance(verdict, bool) for verdict in verdicts):
+        label = super().read(reply, inputs).values[0]
+        items = reply.get(self.parts)
+        if label is None or not isinstance(items, list | tuple):
+            return Reading(values=(None,))
+        verdicts = [member(item, "verified") for item in items]
+        if not all(isinstance(verdict, bool) for verdict in verdicts):
             return Reading(values=(None,))
         implied = self.holds if verdicts and all(verdicts) else self.fails
+        inconsistent = label != implied
+        if inconsistent and self.policy != "label":
+            label = None
         return Reading(
-            values=(label if label == implied or self.policy == "label" else None,),
-            reasoning="\n".join(map(_part_line, items or ())),
-            inconsistent=label != implied,
+            values=(label,), reasoning="\n".join(map(_part_line, items)), inconsistent=inconsistent
         )
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         check = {
             "items": self.parts,
             "all_verified": self.holds,
@@ -186,12 +197,13 @@ class Verified(OneLabel):
         }
 
 
-def _part_line(part: Any) -> str:
+def _part_line(part: object) -> str:
     """Return a part on one line: ``verified: concrete "the plan": the agent names it``."""
     verdict = "verified" if member(part, "verified") else "not verified"
-    why = one_line(str(member(part, "reasoning") or ""))
     text = one_line(str(member(part, "text")))
-    return f'{verdict}: {member(part, "kind")} "{text}"' + (f": {why}" if why else "")
+    line = f'{verdict}: {member(part, "kind")} "{text}"'
+    reason = one_line(str(member(part, "reasoning") or ""))
+    return f"{line}: {reason}" if reason else line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,8 +228,8 @@ class Preference(OneLabel):
 
     def __post_init__(self) -> None:
         """Keep the labels that the output field has, in one order."""
-        kept = tuple(label for label in (FIRST, SECOND, TIE) if not self.values or label in self.values)
-        object.__setattr__(self, "labels", kept)
+        labels = tuple(label for label in (FIRST, SECOND, TIE) if not self.values or label in self.values)
+        object.__setattr__(self, "labels", labels)
         super().__post_init__()
 
     @cached_property
@@ -241,7 +253,7 @@ class Preference(OneLabel):
                 hint='give the output field the type Literal["first", "second", "tie"]',
             )
 
-    def other_words(self, renamed: Mapping[str, Any]) -> Mapping[str, Any]:
+    def other_words(self, renamed: Mapping[str, Label]) -> Mapping[str, object]:
         """Return the words of a prompt that shows two texts as A and B, or under the names of the inputs."""
         places = {"A": FIRST, "B": SECOND, self.first: FIRST, self.second: SECOND, "both": TIE}
         return super().other_words({**renamed, **places})
@@ -254,47 +266,60 @@ class Preference(OneLabel):
 
     def join(self, readings: Sequence[Reading]) -> Reading:
         """Return the preference in both orders; a tie, or nothing usable, if they contradict each other."""
-        first, exchanged = (reading.values[0] for reading in readings)
-        second = None if exchanged is None else _OTHER[exchanged]
-        differ = None not in (first, second) and first != second
-        chosen = Counter((first, exchanged))
-        unusable = differ and not self.scale.undecided
-        problem = "the replies in the two orders contradict each other" if unusable else ""
+        first_reading, second_reading = readings
+        first_choice, exchanged_choice = first_reading.values[0], second_reading.values[0]
+        second_choice = None if exchanged_choice is None else _OTHER[exchanged_choice]
+        usable = first_choice is not None and second_choice is not None
+        contradictory = usable and first_choice != second_choice
+        value = first_choice if usable else None
+        problem = first_reading.problem or second_reading.problem
+        if contradictory:
+            value = self.scale.undecided
+            if value is None and not problem:
+                problem = "the replies in the two orders contradict each other"
+        places = Counter((first_choice, exchanged_choice))
         return replace(
-            readings[0],
-            values=(None if None in (first, second) else self.scale.undecided if differ else first,),
-            inconsistent=differ,
-            problem=readings[0].problem or readings[1].problem or problem,
+            first_reading,
+            values=(value,),
+            inconsistent=contradictory,
+            problem=problem,
             counts={
-                "first_place": chosen[FIRST],
-                "places": chosen[FIRST] + chosen[SECOND],
-                "contradictions": int(differ),
+                "first_place": places[FIRST],
+                "places": places[FIRST] + places[SECOND],
+                "contradictions": int(contradictory),
             },
         )
 
-    def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def gathered(self, row: Mapping[str, object]) -> dict[str, object]:
         """Return a row of ``chosen`` and ``rejected`` as a pair with its label, in the order that its texts draw."""
         if not row.keys() & self.columns or row.keys() & self.unit_fields:
             return dict(row)
         sides = [row.get(name) for name in self.columns]
         chosen, rejected = (str(as_text(side)) for side in sides)
-        turned = (chosen > rejected) != (text_hash("".join(sorted((chosen, rejected)))) < "8")
-        pair = zip(self.unit_fields, reversed(sides) if turned else sides, strict=True)
-        label = None if chosen == rejected else SECOND if turned else FIRST  # equal texts say nothing
-        return {**row, **dict(pair), self.field: label}
+        larger_first = text_hash("".join(sorted((chosen, rejected)))) < "8"
+        label: Label | None = FIRST
+        if (chosen > rejected) != larger_first:
+            sides.reverse()
+            label = SECOND
+        if chosen == rejected:
+            label = None  # equal texts say nothing
+        pair = dict(zip(self.unit_fields, sides, strict=True))
+        return {**row, **pair, self.field: label}
 
     # no side of a pair is what is looked for
-    unit_parts, check_metric = Answer.unit_parts, Answer.check_metric
+    unit_parts = Answer.unit_parts
+    check_metric = Answer.check_metric
 
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
+    def constants(self, gold_values: Sequence[Value]) -> Mapping[str, Constant]:
         def longer(inputs: Inputs) -> Values:
-            first, second = (len(str(inputs[name])) for name in self.unit_fields)
-            equal = TIE if TIE in self.values else FIRST
-            return (equal if first == second else FIRST if first > second else SECOND,)
+            first_length, second_length = (len(str(inputs[name])) for name in self.unit_fields)
+            if first_length == second_length and TIE in self.values:
+                return (TIE,)
+            return (FIRST if first_length >= second_length else SECOND,)
 
-        return {**super().constants(known), "always the longer one": longer}
+        return {**super().constants(gold_values), "always the longer one": longer}
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         return {
             **super().parser_rule(),
             "reader": "preference",

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-from ...cases import Label, Values
+from ...cases import Values
 from ...text.escaping import one_line
 from .base import Answer, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
-from .echo import echoed, harmless, in_tags
+from .echo import defuse_tags, put_in_tags, read_echo
 from .labels import ClosedLabel
-from .listed import distinct_lines, listed
-from .portable import by_number, member, numbered
+from .listed import distinct_lines, read_list
+from .portable import by_number, member, number_sentences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,62 +28,73 @@ class PerSentence(ClosedLabel):
     def units(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(inputs[self.unit])
 
-    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> str:
         """Return the texts at these places as the prompt shows them."""
-        return numbered(texts, places)
+        return number_sentences(texts, places)
 
-    def render(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
-        return {**inputs, self.unit: self.show(inputs[self.unit], self.asked(inputs, places))}
+    def render(self, inputs: Inputs, places: Places = None) -> dict[str, object]:
+        return {**inputs, self.unit: self.show(inputs[self.unit], self.asked_places(inputs, places))}
 
-    def asked(self, inputs: Inputs, places: Places) -> Sequence[int]:
+    def asked_places(self, inputs: Inputs, places: Places) -> Sequence[int]:
         """Return the places of the texts that are asked for."""
-        return range(len(inputs[self.unit])) if places is None else places
+        if places is None:
+            return range(len(inputs[self.unit]))
+        return places
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the labels of the texts that were asked for; none for a text that was given two."""
-        items, every = _items(reply.get(self.field)), range(1, len(inputs[self.unit]) + 1)
-        asked = [place + 1 for place in self.asked(inputs, places)]
-        labels_of: dict[int, set[Label]] = {}
-        evidence: list[str] = []
+        items = _sequence_of(reply.get(self.field))
+        all_numbers = range(1, len(inputs[self.unit]) + 1)
+        asked_numbers = [place + 1 for place in self.asked_places(inputs, places)]
+        labels_of: dict[object, set[object]] = {}
+        evidence_lines: list[str] = []
         extra = 0
         for item in items:
-            number, label, why = (member(item, name) for name in ("n", "label", "evidence"))
-            if number in asked and label in self.labels:
+            number, label, evidence = (member(item, name) for name in ("n", "label", "evidence"))
+            if number in asked_numbers and label in self.labels:
                 labels_of.setdefault(number, set()).add(label)
             elif isinstance(number, int) and label in self.labels:
                 extra += 1
-            if why:
-                evidence.append(f"{number}. {label}: {why}")
+            if evidence:
+                evidence_lines.append(f"{number}. {label}: {evidence}")
         problem = ""
+        labelled_items: dict[int, object] = {}
         try:
-            labelled = by_number(items, asked, every, self.labels)
+            labelled_items = by_number(items, asked_numbers, all_numbers, self.labels)
         except ValueError as error:
-            labelled, problem = {}, str(error)
+            problem = str(error)
         return Reading(
-            values=tuple(member(labelled.get(number), "label") for number in every),
-            reasoning=reasoning_of(reply) or "\n".join(evidence),
+            values=tuple(member(labelled_items.get(number), "label") for number in all_numbers),
+            reasoning=reasoning_of(reply) or "\n".join(evidence_lines),
             problem=problem,
             extra=extra,
             duplicated=sum(len(labels) > 1 for labels in labels_of.values()),
         )
 
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
-        items, own = _items(reply.get(self.field)), tokens.get(self.field, ())
-        if not own or len(items) != len(own):
+        items = _sequence_of(reply.get(self.field))
+        item_shares = tokens.get(self.field, ())
+        if not item_shares or len(items) != len(item_shares):
             return ()
-        shares = {member(item, "n"): share for item, share in zip(items, own, strict=True)}
-        return tuple(shares.get(number, {}) for number in range(1, len(inputs[self.unit]) + 1))
+        shares_of: dict[object, Shares] = {}
+        for item, shares in zip(items, item_shares, strict=True):
+            shares_of[member(item, "n")] = shares
+        return tuple(shares_of.get(number, {}) for number in range(1, len(inputs[self.unit]) + 1))
 
-    def example(self, values: Values, inputs: Inputs) -> Any:
-        return [{"n": n, "label": label} for n, label in enumerate(values, 1) if label is not None]
+    def example(self, values: Values, inputs: Inputs) -> object:
+        items: list[dict[str, object]] = []
+        for number, label in enumerate(values, 1):
+            if label is not None:
+                items.append({"n": number, "label": label})
+        return items
 
     def render_rule(self, name: str) -> str:
         return self.rendering if name == self.unit else "as-is"
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         return {"field": self.field, "label_of_value": None, **self.label_rule()}
 
-    def label_rule(self) -> dict[str, Any]:
+    def label_rule(self) -> dict[str, object]:
         """Return for other systems which text a label in a reply belongs to."""
         meaning = (
             "each item's label belongs to the sentence with its number n; numbers start at 1, and a reply with a "
@@ -92,7 +103,8 @@ class PerSentence(ClosedLabel):
         return {"labels": meaning, "reader": "numbered", "set": list(self.labels)}
 
 
-def _items(value: Any) -> Sequence[Any]:
+def _sequence_of(value: object) -> Sequence[object]:
+    """Return the items of a list; none of anything else."""
     return value if isinstance(value, list | tuple) else ()
 
 
@@ -114,28 +126,29 @@ class Tagged(PerSentence):
     reader_modules: ClassVar[tuple[str, ...]] = ("programs.answers.echo",)
     shares = Answer.shares  # an echo has no items
 
-    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
-        return in_tags(texts, places, self.labels)
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> str:
+        return put_in_tags(texts, places, self.labels)
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return the labels of the texts that were asked for, matched by text and order."""
-        texts, asked = inputs[self.unit], self.asked(inputs, places)
-        values, extra, duplicated, problem = echoed(reply.get(self.field), self.labels, texts, asked)
+        asked_places = self.asked_places(inputs, places)
+        echo = read_echo(reply.get(self.field), self.labels, inputs[self.unit], asked_places)
         return Reading(
-            values=values,
-            reasoning="" if problem else reasoning_of(reply),
-            problem=problem,
-            extra=extra,
-            duplicated=duplicated,
+            values=echo.labels,
+            reasoning="" if echo.problem else reasoning_of(reply),
+            problem=echo.problem,
+            extra=echo.extra,
+            duplicated=echo.duplicated,
         )
 
     def example(self, values: Values, inputs: Inputs) -> str:
-        pairs = zip(values, inputs[self.unit], strict=True)
-        return "\n".join(
-            f"<{label}>{harmless(text, self.labels)}</{label}>" for label, text in pairs if label is not None
-        )
+        lines: list[str] = []
+        for label, text in zip(values, inputs[self.unit], strict=True):
+            if label is not None:
+                lines.append(f"<{label}>{defuse_tags(text, self.labels)}</{label}>")
+        return "\n".join(lines)
 
-    def label_rule(self) -> dict[str, Any]:
+    def label_rule(self) -> dict[str, object]:
         meaning = (
             "each <label>text</label> belongs to the next sentence with just that text, white space aside; other text "
             "around the tags makes the reply no answer; where a sentence holds such a tag itself, only a reply that "
@@ -144,7 +157,8 @@ class Tagged(PerSentence):
         return {"labels": meaning, "reader": "tagged", "set": list(self.labels)}
 
 
-_SHOWN: Final = 60
+_QUOTED: Final = 60
+"""Characters that a problem quotes of a returned string."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,36 +188,47 @@ class Listed(PerSentence):
     reader_modules: ClassVar[tuple[str, ...]] = ("programs.answers.listed",)
     shares = Answer.shares  # what is not listed has none
 
-    def show(self, texts: Sequence[str], places: Sequence[int]) -> Any:
+    def show(self, texts: Sequence[str], places: Sequence[int]) -> str:
         return "\n".join(distinct_lines(texts))
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
         """Return each text's label; without a list there is none, after an unusable string only the named."""
-        texts, items, (clear, named) = inputs[self.unit], reply.get(self.field), self.labels
+        texts, items = inputs[self.unit], reply.get(self.field)
         if not isinstance(items, list | tuple):
             return Reading(values=(None,) * len(texts), problem=f"{self.field} is no list")
-        labels, lost = listed(items, texts, clear, named)
-        return Reading(values=labels, reasoning=reasoning_of(reply), problem=_problem(lost, len(items)))
+        unlisted_label, listed_label = self.labels
+        labels, unknown_strings = read_list(items, texts, unlisted_label, listed_label)
+        problem = ""
+        if unknown_strings:
+            problem = _describe_unknown(unknown_strings, len(items))
+        return Reading(values=labels, reasoning=reasoning_of(reply), problem=problem)
 
     def example(self, values: Values, inputs: Inputs) -> list[str]:
         """Return the lines of the found texts."""
         # An unlabelled text is not in the list, which says that it is not found: do not train on such rows.
-        lines = zip(distinct_lines(inputs[self.unit]), values, strict=True)
-        return [line for line, label in lines if label == self.labels[1]]
+        lines: list[str] = []
+        for line, label in zip(distinct_lines(inputs[self.unit]), values, strict=True):
+            if label == self.labels[1]:
+                lines.append(line)
+        return lines
 
-    def label_rule(self) -> dict[str, Any]:
+    def label_rule(self) -> dict[str, object]:
         meaning = (
             "a line of the input that is listed word for word has the label 'listed', every other line 'not_listed'; "
             "compare without case, white space and quotation marks; a word for nothing, such as None, alone in the "
             "list, lists no line; any other listed string that is in no line or in several is counted, and lines that "
             "nothing names have no usable label then; jurist.programs.answers.sentences has the rule for parts"
         )
-        clear, named = self.labels
-        return {"labels": meaning, "listed": named, "not_listed": clear, "reader": "listed"}
+        unlisted_label, listed_label = self.labels
+        return {
+            "labels": meaning,
+            "listed": listed_label,
+            "not_listed": unlisted_label,
+            "reader": "listed",
+        }
 
 
-def _problem(lost: Sequence[str], count: int) -> str:
-    if not lost:
-        return ""
-    first = one_line(lost[0])[:_SHOWN]
-    return f"{len(lost)} of {count} returned strings name no sentence of the response: {first!r}"
+def _describe_unknown(unknown_strings: Sequence[str], count: int) -> str:
+    """Return how many of the returned strings name no sentence, and the first of them."""
+    first = one_line(unknown_strings[0])[:_QUOTED]
+    return f"{len(unknown_strings)} of {count} returned strings name no sentence of the response: {first!r}"

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pydantic
 
 from ...cases import Label, Values
 from ...errors import JudgeError
-from ...evaluation.checked_items import CheckedItems, items_of
+from ...evaluation.checked_items import CheckedItem, CheckedItems, items_of
 from ...evaluation.scores import Scores
 from ...evaluation.sets import LabelSets, ObjectSets
 from ...text.wording import normalised
@@ -39,7 +39,7 @@ class Score(Answer):
     def scale(self) -> Scores:
         return Scores(self.low, self.high, whole=self.whole, top=self.top)
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         return {"field": self.field, "score": self.scale.ends, "reader": "score"}
 
 
@@ -57,7 +57,7 @@ class LabelSet(Answer):
     def scale(self) -> LabelSets:
         return LabelSets(self.labels)
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         words = "the list holds every label that applies, in any order"
         return {"field": self.field, "labels": words, "reader": "label set", "set": list(self.labels)}
 
@@ -81,28 +81,32 @@ class ObjectSet(Answer):
     def scale(self) -> ObjectSets:
         return ObjectSets(same=self._alike, model=self.model, key=self.key)
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         return {"field": self.field, "objects": "the list holds every object, in any order"}
 
     def _alike(self, first: str, second: str) -> float:
-        left, right = _fields(first), _fields(second)
+        first_fields, second_fields = _parse_object(first), _parse_object(second)
         names = self.key or tuple(self.model.model_fields)
-        return sum(_same(left.get(name), right.get(name)) for name in names) / len(names)
+        similarities = [_field_agreement(first_fields.get(name), second_fields.get(name)) for name in names]
+        return sum(similarities) / len(names)
 
 
 @lru_cache(maxsize=4096)
-def _fields(text: str) -> Mapping[str, Any]:
-    fields: Mapping[str, Any] = json.loads(text)
+def _parse_object(text: str) -> Mapping[str, object]:
+    fields: Mapping[str, object] = json.loads(text)
     return fields
 
 
-def _same(first: Any, second: Any) -> float:
+def _field_agreement(first: object, second: object) -> float:
     """Return the agreement of two fields: the F1 of the words of texts, else whether they are equal."""
     if not isinstance(first, str) or not isinstance(second, str):
         return float(first == second)
-    left, right = (Counter(normalised(text).split()) for text in (first, second))
-    total = left.total() + right.total()
-    return 2 * (left & right).total() / total if total else 1.0
+    first_words = Counter(normalised(first).split())
+    second_words = Counter(normalised(second).split())
+    total = first_words.total() + second_words.total()
+    if not total:
+        return 1.0
+    return 2 * (first_words & second_words).total() / total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,21 +144,22 @@ class Checked(Answer):
                 f"the program gave {len(items)} items and checks={str(checks)[:80]}",
                 hint="return dspy.Prediction(written=[...], checks=[{check: verdict, ...}, ...]), one for each item",
             )
+        written_items: list[CheckedItem] = []
         try:
-            value = tuple(
-                self.scale.item(jsonable(item), checked) for item, checked in zip(items, checks, strict=True)
-            )
+            for item, item_checks in zip(items, checks, strict=True):
+                written_items.append(self.scale.item(jsonable(item), item_checks))
         except ValueError as error:
             hint = 'give every check of an item; one that was not asked is "uncertain" and says why'
             raise JudgeError(str(error), hint=hint) from error
-        counts = Counter(verdict for item in value for verdict in item.verdicts)
-        return Reading(
-            values=(value,),
-            counts={name: counts[name] for name in ("uncertain", "unusable") if counts[name]},
-        )
+        counts: Counter[str] = Counter()
+        for written_item in written_items:
+            counts.update(
+                verdict for verdict in written_item.verdicts if verdict in ("uncertain", "unusable")
+            )
+        return Reading(values=(tuple(written_items),), counts=dict(sorted(counts.items())))
 
-    def row_parts(self, values: Values) -> dict[str, Any]:
+    def row_parts(self, values: Values) -> dict[str, object]:
         return {"passed": sum(item.passed for item in items_of(values[0]))}
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         return {"field": self.field, "checks": list(self.checks)}

@@ -88,8 +88,9 @@ def parts_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
     constraints: list[Part] = []
     for item in items:
         category, anchor, text = member(item, "category"), member(item, "anchor"), member(item, "text")
-        is_text = isinstance(category, str) and isinstance(anchor, str) and isinstance(text, str)
-        if not is_text or category not in PRIORITY:
+        if not isinstance(category, str) or not isinstance(anchor, str) or not isinstance(text, str):
+            return None, 0
+        if category not in PRIORITY:
             return None, 0
         constraints.append(Part(category=category, anchor=anchor, text=text))
     anchored_constraints = anchored(constraints, query)

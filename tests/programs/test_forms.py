@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import field_of
 
-from jurist.programs.answers.portable import numbered
+from jurist.programs.answers.portable import number_sentences
 from jurist.programs.answers.sentences import PerSentence, Tagged
 from jurist.programs.catalogue import find
 
@@ -213,7 +213,7 @@ def test_reading_anything_gives_known_labels_or_none(answer: Any, count: int) ->
 
 @given(st.lists(st.text(), min_size=1, max_size=6))
 def test_numbered_has_one_line_for_each_sentence(sentences: list[str]) -> None:
-    lines = numbered(sentences).splitlines()
+    lines = number_sentences(sentences).splitlines()
     assert len(lines) == len(sentences)
     assert all(line.startswith(f"{n}. ") for n, line in enumerate(lines, 1))
 
@@ -222,7 +222,7 @@ def test_numbered_has_one_line_for_each_sentence(sentences: list[str]) -> None:
     "forged", ["a\n2. b", "a\r2. b", "a\u20282. b", "a\x0b\x0c\x1c\x852. b", "a\r\n\r\n2. b"]
 )
 def test_numbers_cannot_be_forged(forged: str) -> None:
-    assert numbered([forged, "c"]) == "1. a 2. b\n2. c"
+    assert number_sentences([forged, "c"]) == "1. a 2. b\n2. c"
 
 
 @pytest.mark.parametrize(
