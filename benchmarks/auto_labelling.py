@@ -16,7 +16,6 @@ Run: python benchmarks/auto_labelling.py --gold cognibench-mini --split 40/20/40
 
 import argparse
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
@@ -34,6 +33,7 @@ from jurist.papers.cognibench.detection import Detection, Line
 from jurist.programs.answers.infer import closed
 from jurist.programs.asking import Asker
 from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.settings import AskSettings
 from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
 from jurist.report.render import as_markdown
@@ -105,17 +105,15 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     """Yield the sheets of the table."""
     state = examples(model, split, seed)
     basic, shown = COGNIBENCH.basic(), state.apply(COGNIBENCH.basic())
-    asker = partial(Asker, judge=COGNIBENCH, concurrency=8)
     asked, spends, drawn = {}, {}, {"full": samples, "single": 1, "basic": samples}
     for part, program in (("full", shown), ("single", shown), ("basic", basic)):
         context = CallContext.fresh()
         lm = connect(
             default_temperature(model, samples), context
         )  # one draw is at the temperature of several
-        sampling = Sampling(samples=drawn[part])
-        asked[part] = answers(
-            asker(program=program, lm=lm, sampling=sampling), split.test, alone=part == "basic"
-        )
+        settings = AskSettings(sampling=Sampling(samples=drawn[part]))
+        asker = Asker(judge=COGNIBENCH, program=program, lm=lm, settings=settings)
+        asked[part] = answers(asker, split.test, alone=part == "basic")
         spends[part] = context.ledger.spend()
     rows = [(f"Auto-labelling (threshold = {votes})", "full", votes) for votes in range(1, samples + 1)]
     rows += [

@@ -16,6 +16,7 @@ from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from ..report.table import Table
@@ -173,7 +174,8 @@ def _replies(
 ) -> list[tuple[str, bool]]:
     lm = connect(model, context, "generator")
     program = work.answering.basic()
-    asker = Asker(judge=work.answering, program=program, lm=lm, concurrency=work.concurrency)
+    settings = AskSettings(concurrency=work.concurrency)
+    asker = Asker(judge=work.answering, program=program, lm=lm, settings=settings)
     verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
     return [
         ("".join(str(item.data) for item in items_of(verdict.value)), verdict.status == "failed")

@@ -80,7 +80,7 @@ class Contest:
     @property
     def unchanged(self) -> bool:
         """Whether the candidate is the basic prompt, voted on by the same rule: the two cannot differ."""
-        return self.same and self.basic.sampling.rule == self.chosen.sampling.rule
+        return self.same and self.basic.settings.sampling.rule == self.chosen.settings.sampling.rule
 
     @cached_property
     def look(self) -> Proving:
@@ -88,7 +88,9 @@ class Contest:
         plan, judge = self.plan, self.plan.judge
         tried = (
             prompt_of(judge, PromptState.of(judge.basic()), plan.model, self.basic.adapter, plan.sampling),
-            prompt_of(judge, self.candidate.state, plan.model, self.chosen.adapter, self.chosen.sampling),
+            prompt_of(
+                judge, self.candidate.state, plan.model, self.chosen.adapter, self.chosen.settings.sampling
+            ),
         )
         return proof_of(plan.split, tried, self.earlier_openings)
 
@@ -206,7 +208,7 @@ def _asked_content(contest: Contest, work: PaidJob) -> CardContent:
         model=ModelCard.of(model),
         adapter=chosen.adapter,
         setting=SettingCard.model_validate(contest.candidate.setting.to_json()),
-        thresholds=ThresholdCard.model_validate(chosen.sampling.to_card()),
+        thresholds=ThresholdCard.model_validate(chosen.settings.sampling.to_card()),
         spend=SpendCard.model_validate(work.spend()),
     )
     structure = held_by(model, work.contexts["judge"]) if chosen.adapter == "json" else ""
@@ -339,11 +341,12 @@ def _counted_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, Any
 def _ask_both(contest: Contest, tick: Callable[[], None]) -> _Verdicts:
     """Return the verdicts of both prompts; one prompt under two thresholds is asked once, and voted on twice."""
     test = contest.plan.split.test
-    votes_twice = contest.same and contest.basic.sampling.rule != contest.chosen.sampling.rule
+    rules = contest.basic.settings.sampling.rule, contest.chosen.settings.sampling.rule
+    votes_twice = contest.same and rules[0] != rules[1]
     # Samples that cannot change an outcome are not drawn, except where both thresholds vote on them.
     stopping: Stopping = "all" if votes_twice else "settled"
-    basic = replace(contest.basic, stopping=stopping)
-    compiled = replace(contest.chosen, stopping=stopping)
+    basic = replace(contest.basic, settings=replace(contest.basic.settings, stopping=stopping))
+    compiled = replace(contest.chosen, settings=replace(contest.chosen.settings, stopping=stopping))
     basic_verdicts = basic.ask_all(test, lambda index, verdict: tick())
     if votes_twice:
         return {"basic": basic_verdicts, "compiled": list(map(compiled.revote, test, basic_verdicts))}

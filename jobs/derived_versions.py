@@ -80,7 +80,8 @@ class _Again(Plan):
         contest, test = self._foreseen, self._foreseen.look.cases
         asks = []
         for role, asker in (("judge", contest.basic), ("chosen", contest.chosen)):
-            number = len(test) * asker.sampling.fewest, len(test) * asker.sampling.samples
+            sampling = asker.settings.sampling
+            number = len(test) * sampling.fewest, len(test) * sampling.samples
             asks.append(ask_of(role, asker, [self.model], test, number))
             asks += embedding(role, asker, len(test), test)
         return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)

@@ -1,7 +1,7 @@
 """From a reference to what can be asked: a judge, a version, or a cascade."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -135,8 +135,16 @@ class CascadeJudge(LoadedJudge):
             Member(name=known.judge, asker=asker, trust=known.trust.trust)
             for known, asker in zip(kept.members, askers, strict=True)
         ]
-        last = {field.name: getattr(askers[-1], field.name) for field in fields(Asker)}
-        return CascadeAsker(**last, members=members, level=kept.level)
+        last = askers[-1]
+        return CascadeAsker(
+            judge=last.judge,
+            program=last.program,
+            lm=last.lm,
+            frozen_lm=last.frozen_lm,
+            settings=last.settings,
+            members=members,
+            level=kept.level,
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the settings that identify this cascade's answers, as JSON values."""

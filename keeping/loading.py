@@ -16,9 +16,10 @@ from ..engines.models import Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..evaluation.votes import Probabilities, Sampling, Stopping
-from ..programs.asking import DEFAULT_REDRAWS, Asker
+from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.records import records
+from ..programs.settings import DEFAULT_REDRAWS, AskSettings
 from ..programs.verdicts import OnVerdict, Verdict
 from .artifact_card import rows_of
 from .contenders import Contender
@@ -234,12 +235,14 @@ class LoadedJudge(Prompt):
             program=program,
             lm=connect(self.model, self.contexts.get(role, self.context), role, self.reach),
             frozen_lm=connect(frozen, verifying, reach=self.reach) if frozen else None,
-            sampling=self.sampling,
-            adapter=self.adapter,
-            concurrency=self.concurrency,
-            redraws=self.redraws if role == "judge" else 0,
-            stopping=self.stopping,
-            probabilities=self.probabilities,
+            settings=AskSettings(
+                sampling=self.sampling,
+                adapter=self.adapter,
+                concurrency=self.concurrency,
+                redraws=self.redraws,
+                stopping=self.stopping,
+                probabilities=self.probabilities,
+            ),
         )
         if asker.embedded and self.model.offline:
             embedder = asker.embedded[0][1].embedder

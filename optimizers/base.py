@@ -17,8 +17,9 @@ from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested
 from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
-from ..programs.asking import DEFAULT_REDRAWS, Asker
+from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.settings import FOR_SEARCHES
 from ..programs.verdicts import FIRST, Verdict, with_readable_adapter
 from ..text.templates import CHAT
 from .board import Board
@@ -105,12 +106,12 @@ class Job(SearchOptions):
             program=program,
             lm=self.judge_lm,
             frozen_lm=self.frozen_lm,
-            sampling=self.sampling_under(setting),
-            adapter=setting.form or self.basic_adapter,
-            concurrency=self.concurrency,
-            # What is selected and proven is what `run` will do: a reply that cannot be read is drawn once more.
-            redraws=DEFAULT_REDRAWS if self.judge.role == "judge" else 0,
-            probabilities="tokens",
+            settings=replace(
+                FOR_SEARCHES,
+                sampling=self.sampling_under(setting),
+                adapter=setting.form or self.basic_adapter,
+                concurrency=self.concurrency,
+            ),
             apart=self._groups,
         )
 
@@ -313,7 +314,8 @@ def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:
 
     def ask(trial: tuple[Job, Board]) -> list[Verdict]:
         nonlocal verdicts
-        verdicts = replace(asker_of(trial), redraws=0).ask_all(cases)
+        asker = asker_of(trial)
+        verdicts = replace(asker, settings=replace(asker.settings, redraws=0)).ask_all(cases)
         return verdicts
 
     readable, reason = with_readable_adapter([(job, board), (json_job, json_board)], ask)

@@ -210,7 +210,8 @@ class Recorder:
             self._rollouts.update((state.id, case.id) for case in cases)
             hot = {name: rollout.kwargs.get(name) for name in ("rollout_id", "temperature")}
             lm = asker.lm.copy(**{name: value for name, value in hot.items() if value is not None})
-            asker = replace(asker, lm=lm, sampling=Sampling(), first_draw=drawn)
+            settings = replace(asker.settings, sampling=Sampling())
+            asker = replace(asker, lm=lm, settings=settings, first_draw=drawn)
         runs: dict[str, _Run] = {}
 
         def keep(index: int, verdict: Verdict) -> None:

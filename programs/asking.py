@@ -22,15 +22,15 @@ from ..engines.draws import Draw, current_draw, cut
 from ..engines.failures import FATAL, FailureKind, brief, kind_of, model_error, our_own
 from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
-from ..errors import JudgeError, UsageError
-from ..evaluation.votes import Probabilities, Sampling, Stopping
+from ..errors import JudgeError
+from ..evaluation.votes import Sampling
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
-from ..text.templates import CHAT
 from .answers.base import Reading
 from .deciding import check_sampling, revote, verdict_of, votes_of
 from .judge import Judge
 from .remembering import Remembered, Remembering
+from .settings import AskSettings
 from .stepwise import called
 from .together import Gathered, asking_of, collect, together
 from .verdicts import CUT_OFF, FILTERED, REFUSED_ROW, TOO_LONG, UNREADABLE, OnVerdict, Verdict
@@ -40,8 +40,6 @@ _BUGS = (
     ValueError,
 )
 """What a user's own program may raise; what models and limits raise is none of these."""
-DEFAULT_REDRAWS = 1
-"""How often a case is drawn once more, at most, where a reply cannot be read: in a run, a search and a proof alike."""
 _PENDING = Reading(values=())
 """A sample whose answer comes with a later batch."""
 _AHEAD = 2_000  # cases that are embedded before the first of them is asked about, at most
@@ -56,24 +54,25 @@ class Asker:
     program: dspy.Module
     lm: dspy.LM
     frozen_lm: dspy.LM | None = None  # answers the program's frozen steps; default: ``lm``
-    sampling: Sampling = field(default_factory=Sampling)
-    adapter: str = CHAT
-    concurrency: int = 8  # cases in flight at once
+    settings: AskSettings = field(default_factory=AskSettings)  # how it is asked
     # number of the first sample; other numbers are other draws (repeats of an experiment)
     first_draw: int = 0
-    redraws: int = 0  # how often a case's samples are drawn once more, at most, where a reply cannot be read
-    # ``settled`` ends as soon as no outcome can change, with the same labels and status (unless the machinery would
-    # have failed on a sample that was not drawn); whoever fits a threshold on the votes afterwards needs ``all``
-    stopping: Stopping = "all"
-    probabilities: Probabilities = "votes"
     # id of a case -> the remembered rows that are not shown with it, besides itself: those of its group
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
-        if self.concurrency < 1:
-            raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
-        check_sampling(self.judge, self.sampling)
+        """Refuse a threshold that changes nothing."""
+        check_sampling(self.judge, self.settings.sampling)
+
+    @property
+    def adapter(self) -> str:
+        """The name of the adapter of its prompts."""
+        return self.settings.adapter_of(self.judge)
+
+    @property
+    def redraws(self) -> int:
+        """How often a case is drawn once more, at most; what a generator writes is never drawn again."""
+        return self.settings.redraws if self.judge.role == "judge" else 0
 
     def ask(self, case: Case) -> Verdict:
         """Judge one case. Raises what :meth:`ask_all` raises."""
@@ -99,11 +98,12 @@ class Asker:
         async with self.ready():
             with embedding():
                 await self.embed(cases[:_AHEAD])
-            return await together(list(enumerate(cases)), ask_one, concurrency=self.concurrency)
+            return await together(list(enumerate(cases)), ask_one, concurrency=self.settings.concurrency)
 
     def tried_by(self, lm: dspy.LM, frozen_lm: dspy.LM) -> "Asker":
         """Return an asker of another model that asks once, to measure its prompts."""
-        return replace(self, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
+        settings = replace(self.settings, sampling=Sampling())
+        return replace(self, lm=lm, frozen_lm=frozen_lm, settings=settings)
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[None]:
@@ -136,8 +136,8 @@ class Asker:
         units = len(self.judge.answer.units(case.inputs))
         readings: list[Reading] = []
         gathered = Gathered()
-        for number in range(self.first_draw, self.first_draw + self.sampling.samples):
-            if readings and self.stopping == "settled" and self._may_end(readings, units, gathered):
+        for number in range(self.first_draw, self.first_draw + self.settings.sampling.samples):
+            if readings and self.settings.stopping == "settled" and self._may_end(readings, units, gathered):
                 break
             draw = Draw(
                 sample=case.draw + number,
@@ -154,7 +154,7 @@ class Asker:
             if reading.ends_case:
                 break
         gathered.end()
-        return verdict_of(self.judge.answer, self.sampling, case, readings, usage)
+        return verdict_of(self.judge.answer, self.settings.sampling, case, readings, usage)
 
     async def _draw_readable(self, case: Case, draw: Draw, redraws: int, gathered: Gathered) -> Reading:
         """Draw one sample, and once more where its reply cannot be read and the case may still be drawn again."""
@@ -182,7 +182,7 @@ class Asker:
         places = [place for place, verdict in enumerate(verdicts) if verdict.error_kind == UNREADABLE]
         if not places or not self.redraws:
             return final
-        asker = replace(self, redraws=self.redraws - 1)
+        asker = replace(self, settings=replace(self.settings, redraws=self.redraws - 1))
         for place, second in zip(places, asker.ask_all([cases[place] for place in places]), strict=True):
             usage = Spend(redrawn=1)
             self._count_redraw(None)
@@ -276,16 +276,17 @@ class Asker:
     @property
     def _labels(self) -> tuple[str, ...]:
         """The output fields of whose labels the probabilities are wanted."""
-        asked = self.probabilities == "tokens" or self.sampling.by_probability
+        asked = self.settings.probabilities == "tokens" or self.settings.sampling.by_probability
         return self.judge.answer.label_fields if asked else ()
 
     def _may_end(self, readings: Sequence[Reading], units: int, gathered: Gathered) -> bool:
         """Whether no outcome can change any more, or what is asked already may come to that."""
-        if gathered.pending and len(readings) >= self.sampling.fewest:
+        sampling = self.settings.sampling
+        if gathered.pending and len(readings) >= sampling.fewest:
             return True
-        not_drawn = self.sampling.samples - len(readings)
+        not_drawn = sampling.samples - len(readings)
         is_decided = self.judge.answer.scale.is_decided
-        return all(is_decided(votes, not_drawn, self.sampling) for votes in votes_of(readings, units))
+        return all(is_decided(votes, not_drawn, sampling) for votes in votes_of(readings, units))
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
@@ -305,7 +306,7 @@ class Asker:
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
         """Return the verdict of stored samples under this asker's threshold, without a call."""
-        return revote(self.judge.answer, self.sampling, verdict)
+        return revote(self.judge.answer, self.settings.sampling, verdict)
 
     @property
     def _context(self) -> CallContext | None:

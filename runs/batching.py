@@ -113,9 +113,10 @@ class BatchRun:
         budget = self.settings.budget
         context = CallContext.fresh(Budget(calls=budget.calls, cost=budget.cost))
         asker = replace(self.judge, context=context, contexts={}).asker()
-        sampling = replace(asker.sampling, samples=1) if asker.sampling.by_probability else Sampling()
+        sampling = asker.settings.sampling
+        once = replace(sampling, samples=1) if sampling.by_probability else Sampling()
         try:
-            verdict = replace(asker, sampling=sampling).ask(case)
+            verdict = replace(asker, settings=replace(asker.settings, sampling=once)).ask(case)
         except BudgetExhausted as stop:
             raise ModelError(f"the probe: {stop}", hint="raise the limit, or add --no-probe") from stop
         except ModelError as error:

@@ -102,8 +102,9 @@ class Canary:
         """Ask a judge, and compare."""
         # An unreadable reply of the proof was not drawn again.
         asker, drift = replace(judge, redraws=0).asker(), Drift()
-        for start in range(0, len(self.rows), asker.concurrency):
-            rows = self.rows[start : start + asker.concurrency]
+        concurrency = asker.settings.concurrency
+        for start in range(0, len(self.rows), concurrency):
+            rows = self.rows[start : start + concurrency]
             verdicts = asker.ask_all([case for case, _ in rows], lambda index, verdict: self.on_row())
             for (case, then), verdict in zip(rows, verdicts, strict=True):
                 if verdict.status != "failed" and not drift.shown:

@@ -302,7 +302,7 @@ class _Rows:
         take = self._taking(rows, deque(), self._never_asked)
         self.writes = False
         try:
-            await flow(take, self._judge, concurrency=self.asker.concurrency)
+            await flow(take, self._judge, concurrency=self.asker.settings.concurrency)
         except (BudgetExhausted, ModelError):
             self.writes = True
             self._give_known(enumerate(self.survey.again()))
@@ -318,7 +318,7 @@ class _Rows:
         rows = Feed(enumerate(survey.again() if again else survey.found(self.state)))
         ahead = deque[tuple[int, NewRow]]()
         try:
-            await flow(self._taking(rows, ahead), self._judge, concurrency=self.asker.concurrency)
+            await flow(self._taking(rows, ahead), self._judge, concurrency=self.asker.settings.concurrency)
         except (BudgetExhausted, ModelError):
             if again and self.state.has_earlier:  # lines of before that stand further down must not be lost
                 self._give_known(chain(ahead, rows.rest()))

@@ -15,6 +15,7 @@ from jurist.gold.documents import Document
 from jurist.papers.cognibench.dialogues import plans
 from jurist.programs.asking import Asker
 from jurist.programs.dialogue import CHECKS, DIALOGUE, Range
+from jurist.programs.settings import AskSettings
 from jurist.programs.verdicts import Verdict
 from jurist.text.wording import count_words, is_chinese
 
@@ -32,7 +33,7 @@ class Talk:
 
 
 def talk(plan: dict[str, Any], lm: dspy.LM, *, adapter: str = "chat") -> Talk:
-    asker = Asker(judge=DIALOGUE, program=DIALOGUE.basic(), lm=lm, adapter=adapter)
+    asker = Asker(judge=DIALOGUE, program=DIALOGUE.basic(), lm=lm, settings=AskSettings(adapter=adapter))
     return Talk(plan, asker.ask(DIALOGUE.case(plan)))
 
 

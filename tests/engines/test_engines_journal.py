@@ -33,12 +33,13 @@ from jurist.engines.meter import Meter, Amount
 from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
+from jurist.programs.settings import AskSettings
 
 judge = find("fect")
 cases = [judge.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
 context = CallContext(ledger=Ledger(), meter=Meter(), journal=Journal(Path(argv[1])))
 lm = connect(Model(name="openai/gpt-4.1-mini", api_base=argv[0]), context)
-found = Asker(judge=judge, program=judge.basic(), lm=lm, concurrency=4).ask_all(cases)
+found = Asker(judge=judge, program=judge.basic(), lm=lm, settings=AskSettings(concurrency=4)).ask_all(cases)
 spend = context.ledger.spend()
 print(sum(verdict.status == "verdict" for verdict in found), spend.calls, spend.replayed)
 """

@@ -25,6 +25,7 @@ from jurist.errors import BudgetExhausted, StopRequested
 from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.settings import AskSettings
 from jurist.programs.verdicts import Verdict
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -84,8 +85,7 @@ def ask(
         judge=FECT,
         program=FECT.basic(),
         lm=lm_of(inner, context),
-        sampling=Sampling(samples=samples),
-        concurrency=concurrency,
+        settings=AskSettings(sampling=Sampling(samples=samples), concurrency=concurrency),
     )
     try:
         asker.ask_all(CASES[:cases], found.__setitem__)
@@ -306,7 +306,8 @@ def test_a_stop_begins_nothing_and_lets_what_is_in_flight_arrive(tmp_path: Path)
             return YES
 
     inner = Stopping(Counter())
-    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context), concurrency=3)
+    settings = AskSettings(concurrency=3)
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context), settings=settings)
     with pytest.raises(StopRequested, match="stopped by SIGTERM"):
         asker.ask_all(CASES)
     assert 1 <= len(inner.requests) <= 3

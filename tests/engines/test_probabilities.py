@@ -23,6 +23,7 @@ from jurist.engines.meter import Meter
 from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
+from jurist.programs.settings import AskSettings
 
 Serve = Callable[..., Loopback]
 TIERS = ("irrelevant", "irrefutable", "reliable", "invented")
@@ -138,9 +139,9 @@ def test_the_offline_engine_tells_its_own(form: str, name: str) -> None:
         "response": "It ships on Friday.",
     }
     lm = connect(Model(), CallContext.fresh())
-    verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=form, probabilities="tokens").ask(
-        judge.case(row)
-    )
+    verdict = Asker(
+        judge=judge, program=judge.basic(), lm=lm, settings=AskSettings(adapter=form, probabilities="tokens")
+    ).ask(judge.case(row))
     assert verdict.measured == 1
     for shares, value in zip(verdict.probabilities, verdict.values, strict=True):
         assert sum(shares.values()) == pytest.approx(1.0, abs=1e-4)
@@ -159,7 +160,9 @@ def with_tokens(body: dict[str, Any]) -> dict[str, Any] | None:
 
 def asked(server: Loopback, context: CallContext | None = None, **settings: Any) -> Asker:
     lm = connect(Model(name="openai/some-model", api_base=server.url), context or CallContext.fresh())
-    return Asker(judge=FECT, program=FECT.basic(), lm=lm, probabilities="tokens", **settings)
+    return Asker(
+        judge=FECT, program=FECT.basic(), lm=lm, settings=AskSettings(probabilities="tokens", **settings)
+    )
 
 
 def yes(messages: list[dict[str, Any]]) -> str:

@@ -15,6 +15,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
 from jurist.errors import ModelError
 from jurist.programs.asking import Asker
+from jurist.programs.settings import AskSettings
 
 ROWS = 12
 ODD_ROWS = (3, 5, 6)
@@ -32,7 +33,8 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def asker(part: Counterpart, form: str = "chat", **settings: Any) -> Asker:
     model = part.model(**{"timeout": 10.0, **settings})
     lm = connect(model, CallContext.fresh())
-    return Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter=form, concurrency=4)
+    settings = AskSettings(adapter=form, concurrency=4)
+    return Asker(judge=FECT, program=FECT.basic(), lm=lm, settings=settings)
 
 
 def in_json(messages: list[dict[str, Any]]) -> str:

@@ -23,6 +23,7 @@ from jurist.engines.models import Model, connect
 from jurist.engines.structure import Terms, schema_of
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.settings import AskSettings
 
 Serve = Callable[..., Loopback]
 YES = json.dumps({"factual": True})
@@ -38,7 +39,7 @@ def _waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def asker(server: Loopback, **settings: Any) -> Asker:
     model = Model(name="openai/some-model", api_base=server.url, **settings)
     lm = connect(model, CallContext.fresh())
-    return Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter="json")
+    return Asker(judge=FECT, program=FECT.basic(), lm=lm, settings=AskSettings(adapter="json"))
 
 
 def form_of(body: dict[str, Any]) -> str:

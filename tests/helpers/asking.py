@@ -15,6 +15,7 @@ from jurist.engines.offline import OfflineEngine
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
+from jurist.programs.settings import AskSettings
 from jurist.programs.verdicts import Verdict
 
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(200)]
@@ -45,14 +46,15 @@ def asker(
     url = server if isinstance(server, str) else server.url
     model = Model(name="openai/gpt-4.1-mini", api_base=url, timeout=timeout)
     lm = connect(model, context or CallContext.fresh())
-    return Asker(judge=judge, program=judge.basic(), lm=lm, **settings)
+    return Asker(judge=judge, program=judge.basic(), lm=lm, settings=AskSettings(**settings))
 
 
 def scripted(judge: Judge, engine: Any, **settings: Any) -> Asker:
     """Return an asker of a scripted engine, or of one with these replies; ``program`` and ``context`` may be given."""
     engine = Scripted(engine) if callable(engine) or isinstance(engine, list) else engine
     lm = lm_of(engine, settings.pop("context", None) or CallContext.fresh())
-    return Asker(judge=judge, program=settings.pop("program", None) or judge.basic(), lm=lm, **settings)
+    program = settings.pop("program", None) or judge.basic()
+    return Asker(judge=judge, program=program, lm=lm, settings=AskSettings(**settings))
 
 
 def spend(judge: Asker) -> Any:

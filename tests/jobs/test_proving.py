@@ -14,6 +14,7 @@ from jurist.jobs.conclusion import Evidence, proven
 from jurist.keeping.card import Card
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.settings import AskSettings
 
 CASES = [
     dataclasses.replace(
@@ -47,9 +48,13 @@ def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -
 def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked: int) -> None:
     inner = Scripted(lambda request: reply("chat", factual=True))
     basic = Asker(
-        judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
+        judge=FECT,
+        program=FECT.basic(),
+        lm=lm_of(inner, context_with()),
+        settings=AskSettings(sampling=Sampling(samples=3)),
     )
-    compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
+    settings = AskSettings(sampling=Sampling(samples=3, threshold=threshold))
+    compiled = dataclasses.replace(basic, settings=settings)
     card = proof_of(basic, compiled, same=same).content.to_json()
     assert len(inner.requests) == asked
     before, after = card["tokens_per_row"]["basic"], card["tokens_per_row"]["compiled"]
@@ -66,9 +71,13 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
 
     inner = Scripted(two_of_three)
     basic = Asker(
-        judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
+        judge=FECT,
+        program=FECT.basic(),
+        lm=lm_of(inner, context_with()),
+        settings=AskSettings(sampling=Sampling(samples=3)),
     )
-    compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
+    settings = AskSettings(sampling=Sampling(samples=3, threshold=1))
+    compiled = dataclasses.replace(basic, settings=settings)
     evidence = proof_of(basic, compiled, same=True)
     assert evidence.proof.decision.before != evidence.proof.decision.after
     assert [record.case for record in evidence.records] == [case.id for case in CASES]
@@ -78,7 +87,7 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
 
 def test_sealed_cases_that_nearly_repeat_what_was_seen_are_left_out_and_warned_of() -> None:
     inner = Scripted(lambda request: reply("chat", factual=True))
-    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling())
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()))
     for seen, copies in ((), 0), (SPLIT.test[:2], 2):
         split = dataclasses.replace(SPLIT, train=seen).without_copies()
         evidence = proof_of(asker, asker, same=True, split=split)

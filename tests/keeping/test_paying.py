@@ -17,6 +17,7 @@ from jurist.errors import JuristError, StoppedError
 from jurist.keeping.paying import PaidJob, Start, Stopping, paying
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.settings import AskSettings
 
 ROWS, IN_FLIGHT = 40, 4
 CASES = [FECT.case({"conversation": "Agent: hello", "claim": f"claim {n}"}) for n in range(ROWS)]
@@ -45,7 +46,7 @@ class Asking:
 def ask(job: PaidJob, engine: Scripted, role: str = "first", on_stop: Callable[[], str] = lambda: "") -> None:
     job.on_stop = on_stop
     lm = lm_of(engine, job.contexts[role])
-    Asker(judge=FECT, program=FECT.basic(), lm=lm, concurrency=IN_FLIGHT).ask_all(CASES)
+    Asker(judge=FECT, program=FECT.basic(), lm=lm, settings=AskSettings(concurrency=IN_FLIGHT)).ask_all(CASES)
 
 
 def argv(command: str, server: Any, *more: object) -> tuple[object, ...]:

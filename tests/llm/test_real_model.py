@@ -17,6 +17,7 @@ from jurist.engines.models import Model, connect
 from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
+from jurist.programs.settings import AskSettings
 from jurist.programs.verdicts import Verdict
 
 pytestmark = pytest.mark.llm
@@ -34,10 +35,7 @@ def asked(url: str, count: int, *, form: str = "json", **settings: Any) -> list[
         judge=FECT,
         program=FECT.basic(),
         lm=lm,
-        adapter=form,
-        sampling=samples,
-        probabilities="tokens",
-        concurrency=2,
+        settings=AskSettings(adapter=form, sampling=samples, probabilities="tokens", concurrency=2),
     )
     return judge.ask_all(CASES[:count])
 
@@ -116,7 +114,7 @@ def test_a_default_limit_beyond_its_context_is_borne(smollm: str) -> None:
 def test_a_case_that_is_too_long_is_said(smollm: str) -> None:
     lm = connect(Model(name=NAME, api_base=smollm, max_tokens=40), CallContext.fresh())
     case = FECT.case({"conversation": "Agent: hello there, my friend. " * 600, "claim": "It was said."})
-    verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter="json").ask(case)
+    verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm, settings=AskSettings(adapter="json")).ask(case)
     assert verdict.status == "failed"
     assert verdict.usage.calls <= 2  # the first may have found out which form of answers the server takes
     assert "context" in verdict.error

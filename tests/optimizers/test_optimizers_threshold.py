@@ -24,6 +24,7 @@ from jurist.optimizers.threshold import Threshold, fitted
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
+from jurist.programs.settings import AskSettings
 from jurist.programs.verdicts import Verdict
 
 AT = 0.75
@@ -35,7 +36,7 @@ def stricter(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """Return gold that people labelled as the engine ranks it and not where it cuts, and where they cut."""
     gold = Gold.load("fect-mini", FECT)
     lm = connect(Model(temperature=0.0), CallContext.fresh())
-    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm, probabilities="tokens")
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm, settings=AskSettings(probabilities="tokens"))
     shares = [FECT.answer.scale.probability(one.probabilities[0]) or 0.0 for one in asker.ask_all(gold.cases)]
     cut = sorted(shares)[int(AT * len(shares))]
     path = tmp_path_factory.mktemp("stricter") / "gold.jsonl"

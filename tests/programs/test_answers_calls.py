@@ -16,6 +16,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
 from jurist.gold.goldset import Gold
 from jurist.programs.asking import Asker, room_for
+from jurist.programs.settings import AskSettings
 
 Serve = Callable[..., Loopback]
 
@@ -96,7 +97,7 @@ def number(text: str) -> int:
 def asker(judge: Judge, server: Loopback, budget: Budget | None = None, **settings: Any) -> Asker:
     model = Model(name="openai/x", api_base=server.url, temperature=0.7)
     lm = connect(model, CallContext.fresh(budget) if budget else CallContext.fresh())
-    return Asker(judge=judge, program=judge.basic(), lm=lm, concurrency=3, **settings)
+    return Asker(judge=judge, program=judge.basic(), lm=lm, settings=AskSettings(concurrency=3, **settings))
 
 
 def replies(count: int = 36) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from jurist.errors import BudgetExhausted, UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
+from jurist.programs.settings import AskSettings
 
 FECT, COGNI = find("fect"), find("cognibench")
 CLAIM = Case(inputs={"conversation": "Agent: hello", "claim": "The agent greeted."})
@@ -151,8 +152,8 @@ def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], 
     def judge(budget: Budget | None = None) -> tuple[Asker, CallContext]:
         context = context_with(budget, Journal(path))
         lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), context)
-        sampling = Sampling(samples=2)
-        return Asker(judge=COGNI, program=COGNI.basic(), lm=lm, sampling=sampling, concurrency=3), context
+        settings = AskSettings(sampling=Sampling(samples=2), concurrency=3)
+        return Asker(judge=COGNI, program=COGNI.basic(), lm=lm, settings=settings), context
 
     cut, context = judge(Budget(calls=19))
     with pytest.raises(BudgetExhausted):

@@ -15,6 +15,7 @@ from jurist.engines.models import Model, connect
 from jurist.jobs.hardening import suite
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
+from jurist.programs.settings import AskSettings
 from jurist.text.escaping import defuse, one_line
 
 HOSTILE = {
@@ -96,7 +97,9 @@ def test_a_message_has_the_structure_of_a_harmless_one(adapter: str, name: str, 
 def test_the_offline_engine_sees_the_same_units(adapter: str, name: str, kind: str) -> None:
     for judge, inputs in judge_and_inputs(name, HOSTILE[kind]):
         lm = connect(Model(), context_with())
-        verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask(Case(inputs=inputs))
+        verdict = Asker(judge=judge, program=judge.basic(), lm=lm, settings=AskSettings(adapter=adapter)).ask(
+            Case(inputs=inputs)
+        )
         assert verdict.status == "verdict"
         assert len(verdict.values) == (1 if name == "fect" else 3)
 
