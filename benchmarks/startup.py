@@ -3,7 +3,11 @@
     python benchmarks/startup.py
 
 Each command runs three times in a process of its own, and the least counts. ``first line`` is the CPU until a terminal
-shows something.
+shows something. Modules are compiled to bytecode in the first of the three, as ``pip install`` compiles them.
+
+``gold check`` and ``run`` import DSPy. They need the judge itself and not what the catalogue says of it: the type of
+its signature checks a row, and its ``to_case``, its answer and its scale make a case of the row. A signature is a class
+of DSPy, in jurist's judges and in a user's file alike.
 """
 
 import json
@@ -66,6 +70,7 @@ def write_rows(folder: Path) -> None:
 
 def main() -> None:
     """Print a table."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     jurist = [sys.executable, "-m", "jurist"]
     commands = {
         "--help": ["--help"],

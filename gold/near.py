@@ -28,14 +28,16 @@ _EMPTY = np.uint32(0xFFFFFFFF)
 
 
 def sketches(texts: Sequence[str]) -> Sketches:
-    """Return the sketch of each text."""
+    """Return the sketch of each text; one that stands there often, as the evidence of many cases, is sketched once."""
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     # a short text has too few shingles to be nearly another: its hash stands for it
-    hashed = [text if len(text) >= SHORT else text_hash(text) for text in map(folded, texts)]
+    hashed = [text if len(text) >= SHORT else text_hash(text) for text in map(folded, places)]
     ends = accumulate(map(len, hashed))
     # as many at once as memory holds the shingles of
     portions = groupby(zip(hashed, ends, strict=True), key=lambda pair: pair[1] // _CHARACTERS)
     parts = [_sketched([text for text, _ in portion]) for _, portion in portions]
-    return np.concatenate([np.zeros((0, _BINS), dtype=np.uint16), *parts])
+    distinct_sketches = np.concatenate([np.zeros((0, _BINS), dtype=np.uint16), *parts])
+    return distinct_sketches[[places[text] for text in texts]]
 
 
 def _sketched(texts: Sequence[str]) -> Sketches:

@@ -85,7 +85,8 @@ Definition = Annotated[dict[str, Any], AfterValidator(_check_definition)]
 class Part(BaseModel):
     """A part of a card."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+    # A validator is built when it is first used: commands that read no card start sooner.
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, defer_build=True)
 
     _null_names: tuple[str, ...] = PrivateAttr(default=())
 
