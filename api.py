@@ -14,7 +14,7 @@ from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation
 from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.judges import JudgeLike, contenders_of, in_order
-from .jobs.surface import Asking, GoldLike, ModelLike, started
+from .jobs.surface import Asking, GoldLike, ModelLike, resolve_asking
 
 
 @checked
@@ -46,7 +46,7 @@ def _measured(
     **more: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""
-    surface, limits, options = started(asking)
+    surface, limits, options = resolve_asking(asking)
     contenders = load(judges, models, surface.store, options, more.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)
     done = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **more)

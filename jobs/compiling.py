@@ -42,7 +42,16 @@ from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import read_logs_beside
 from .sealed_rows import proof_of
-from .surface import Asking, GoldLike, MappingLike, ModelLike, Surface, holdout_of, model_of, started
+from .surface import (
+    Asking,
+    GoldLike,
+    MappingLike,
+    ModelLike,
+    Surface,
+    make_model,
+    read_holdout,
+    resolve_asking,
+)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -146,15 +155,15 @@ def compile(
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
     place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
-    surface, limits, _ = started({**place, "budget": budget, "mapping": mapping})
+    surface, limits, _ = resolve_asking({**place, "budget": budget, "mapping": mapping})
     resolved, reference = surface.judge(judge)
-    fit = resolve_sampling(model_of(model), sampling or Sampling(), resolved.temperature)
+    fit = resolve_sampling(make_model(model), sampling or Sampling(), resolved.temperature)
     surface.note(fit.note)
     labelled = surface.gold(gold, resolved)
-    sealed = None if holdout is None else holdout_of(holdout, labelled)
+    sealed = None if holdout is None else read_holdout(holdout, labelled)
     logs = read_logs_beside(beside, sealed or labelled)
     surface.note(*(log.note for log in logs))
-    proposer = None if prompt_model is None else model_of(prompt_model)
+    proposer = None if prompt_model is None else make_model(prompt_model)
     plan = Plan(
         judge=resolved,
         gold=labelled,
@@ -170,7 +179,7 @@ def compile(
         earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
         model=fit.model,
         prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),
-        verifier=None if verifier is None else model_of(verifier),
+        verifier=None if verifier is None else make_model(verifier),
         budget=limits if limits.calls is not None else replace(limits, calls=CALLS),
         sampling=fit.sampling,
         judge_ref=reference,

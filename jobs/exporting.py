@@ -24,7 +24,7 @@ from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .judges import JudgeLike, judge_of_new_rows
-from .surface import store_of, warn
+from .surface import open_store, warn
 
 
 @checked
@@ -48,7 +48,7 @@ def export(
         UsageError: there is no such target, or it cannot hold this judge. JudgeError, ArtifactError: as
         :func:`jurist.load`.
     """
-    loaded = judge_of_new_rows(judge, None, store_of(store), {})
+    loaded = judge_of_new_rows(judge, None, open_store(store), {})
     text, _ = exported(loaded, target, output)
     if output is not None:
         write_whole(text, Path(output))

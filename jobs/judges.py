@@ -22,7 +22,7 @@ from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .cascading import with_models
 from .compiling import Compiled
-from .surface import Loading, MappingLike, ModelLike, counted, mapping_of, model_of, store_of, warn
+from .surface import Loading, MappingLike, ModelLike, count_rows, make_mapping, make_model, open_store, warn
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | LogReference | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -41,7 +41,7 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
     Raises:
         JudgeError: there is none, or its file may not be executed.
     """
-    return find_judge(name, store_of(store, trust=trust))
+    return find_judge(name, open_store(store, trust=trust))
 
 
 @checked
@@ -76,7 +76,7 @@ def load(
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
     """
-    loaded = loaded_of(reference, store_of(store, trust=trust), version=version, model=model, **options)
+    loaded = loaded_of(reference, open_store(store, trust=trust), version=version, model=model, **options)
     warn(loaded.note)
     return loaded
 
@@ -99,8 +99,8 @@ def loaded_of(
         reference,
         version=str(version or ""),
         store=store,
-        model=model_of(model),
-        verifier=None if verifier is None else model_of(verifier),
+        model=make_model(model),
+        verifier=None if verifier is None else make_model(verifier),
         **options,
     ).with_adapter(adapter)
     if redraws is None:
@@ -127,7 +127,7 @@ def contenders_of(
     if ready and changed:
         problem = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
         raise UsageError(problem, hint="give that to jurist.load, or name the judge here")
-    asked_models = [model_of(model) for model in _listed(models) or [OFFLINE]]
+    asked_models = [make_model(model) for model in _listed(models) or [OFFLINE]]
     contenders: list[LoadedJudge | LogReference] = []
     for item in listed:
         if isinstance(item, LoadedJudge | LogReference):
@@ -160,7 +160,7 @@ def in_order(
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
     keep = [isinstance(judge, LoadedJudge | Compiled) for judge in _listed(judges)]
     ready = contenders_of(judges, None, store, options, draws)
-    return with_models(ready, [model_of(judge) for judge in _listed(models)], keep=keep)
+    return with_models(ready, [make_model(judge) for judge in _listed(models)], keep=keep)
 
 
 def _listed(values: Any) -> list[Any]:
@@ -207,9 +207,9 @@ def run(
         be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
         JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
     """
-    loaded = judge_of_new_rows(judge, model, store_of(store), options)
+    loaded = judge_of_new_rows(judge, model, open_store(store), options)
     warn(loaded.note)
-    columns = mapping_of(mapping)
+    columns = make_mapping(mapping)
     columns.check(loaded.judge)
     named = isinstance(rows, str | os.PathLike)
     source = Source(
@@ -221,7 +221,7 @@ def run(
     settings = RunSettings(
         budget=budget or Budget(), keep=(keep,) if isinstance(keep, str) else keep, resume=resume, fresh=fresh
     )
-    with counted(loaded.name, None) as step:
+    with count_rows(loaded.name, None) as step:
         summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)
     if summary.stopped:
         hint = "add resume=True to judge the rows that are left"

@@ -1,11 +1,11 @@
-"""What the public functions are given, in each of the forms that they take, and where a job tells how it goes."""
+"""The arguments of the public functions, in each form that they take, and the surface where a job tells how it goes."""
 
 import inspect
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict
@@ -79,8 +79,9 @@ class Surface:
     """Where a job is started, tells how it goes, and asks what it needs; this one is Python's: a bar, no questions."""
 
     def __init__(self, store: Store, start: Start | None = None, mapping: MappingLike | None = None) -> None:
-        self.store, self.start = store, start or Start(root=store.checkpoints)
-        self.mapping = mapping_of(mapping)
+        self.store = store
+        self.start = start or Start(root=store.checkpoints)
+        self.mapping = make_mapping(mapping)
 
     def note(self, *notes: str) -> None:
         """Say what a user should know."""
@@ -88,11 +89,13 @@ class Surface:
 
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge to compile, and how it was named, if by name."""
-        return (judge, "") if isinstance(judge, Judge) else locate(judge, self.store, source=True)
+        if isinstance(judge, Judge):
+            return judge, ""
+        return locate(judge, self.store, source=True)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that was given."""
-        return gold_of(gold, judge, mapping=self.mapping)
+        return read_gold(gold, judge, mapping=self.mapping)
 
     def held_against(
         self, contenders: Sequence[LoadedJudge | LogReference], gold: GoldLike
@@ -100,25 +103,36 @@ class Surface:
         """Return the judges and the logs, read as verdicts on the gold, and the gold."""
         if not contenders:
             raise UsageError("no judge is named", hint="name at least two")
-        logs = [contender for contender in contenders if isinstance(contender, LogReference)]
-        judges = [contender.judge for contender in contenders if isinstance(contender, LoadedJudge)]
-        if judges:  # gold is read as that of the first
-            judge = judges[0]
-        elif name := next(filter(None, map(read_judge_name, logs)), ""):
-            judge = self.judge(name)[0]
-        else:
-            judge = infer_judge(logs, gold, self.mapping)
-        labelled = self.gold(gold, judge)
+        labelled = self.gold(gold, self._judge_of_gold(contenders, gold))
         ready: list[Contender] = []
         for contender in contenders:
-            ready.append(contender if isinstance(contender, LoadedJudge) else read_log(contender, labelled))
+            if isinstance(contender, LoadedJudge):
+                ready.append(contender)
+            else:
+                ready.append(read_log(contender, labelled))
         return tuple(ready), labelled
+
+    def _judge_of_gold(self, contenders: Sequence[LoadedJudge | LogReference], gold: GoldLike) -> Judge:
+        """Return the judge by which gold is read: the first one, else that of a log, else one that fits the rows."""
+        logs: list[LogReference] = []
+        for contender in contenders:
+            if isinstance(contender, LoadedJudge):
+                return contender.judge
+            logs.append(contender)
+        for log in logs:
+            name = read_judge_name(log)
+            if name:
+                return self.judge(name)[0]
+        return infer_judge(logs, gold, self.mapping)
 
     @contextmanager
     def compiling(self, plan: Plan, sink: Sink | None) -> Iterator[tuple[Sink, Start]]:
         """Show a compilation: yield what takes its events, and how it is started."""
-        with shown(plan.judge.name) if sink is None else nullcontext(sink) as taking:
-            yield taking, self.start
+        if sink is not None:
+            yield sink, self.start
+            return
+        with show_compilation(plan.judge.name) as progress_sink:
+            yield progress_sink, self.start
 
     @contextmanager
     def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
@@ -141,7 +155,7 @@ class Surface:
 
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
         """Show how many rows have been asked about: yield what is called after each."""
-        return counted(title, rows)
+        return count_rows(title, rows)
 
     def keep(self, job: PaidJob, work: Experiment, result: Any, answers: Sequence[Answers]) -> None:
         """Take a result while what was paid for it is still kept."""
@@ -158,25 +172,32 @@ class Asking(Loading, total=False):
     surface: Surface | None
 
 
-def started(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
-    """Return where a job is started, its limits, and how judges that are given by name are asked."""
+def resolve_asking(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
+    """Return the surface of a job, its limits, and the options of judges that are given by name."""
     options: dict[str, Any] = dict(asking)
-    names = ("budget", "surface", "store", "mapping")
-    budget, surface, store, mapping = (options.pop(name, None) for name in names)
-    place = store_of(store)
-    start = Start(root=place.checkpoints, **{name: options.pop(name, False) for name in ("resume", "fresh")})
-    return surface or Surface(place, start, mapping), budget or Budget(), options
+    store = open_store(options.pop("store", None))
+    mapping = options.pop("mapping", None)
+    start = Start(
+        root=store.checkpoints,
+        resume=options.pop("resume", False),
+        fresh=options.pop("fresh", False),
+    )
+    surface = options.pop("surface", None) or Surface(store, start, mapping)
+    budget = options.pop("budget", None) or Budget()
+    return surface, budget, options
 
 
-def mapping_of(mapping: MappingLike | None) -> RowMapping:
-    """Return names; a dictionary is those of columns."""
-    return mapping if isinstance(mapping, RowMapping) else RowMapping(columns=mapping or {})
+def make_mapping(mapping: MappingLike | None) -> RowMapping:
+    """Return the names of columns and labels; a dictionary holds names of columns."""
+    if isinstance(mapping, RowMapping):
+        return mapping
+    return RowMapping(columns=mapping or {})
 
 
-def gold_of(
+def read_gold(
     gold: GoldLike, judge: Judge, *, labelled: bool = True, mapping: RowMapping | None = None
 ) -> Gold:
-    """Return gold, read from wherever it is. Raises what :meth:`Gold.load` raises."""
+    """Return gold from a file, from rows in Python, or as it is. Raises what :meth:`Gold.load` raises."""
     if isinstance(gold, Gold):
         return gold
     if isinstance(gold, str | os.PathLike):
@@ -184,37 +205,46 @@ def gold_of(
     return Gold.of(gold, judge, labelled=labelled, mapping=mapping)
 
 
-def holdout_of(holdout: GoldLike, gold: Gold) -> Gold:
+def read_holdout(holdout: GoldLike, gold: Gold) -> Gold:
     """Return a test of one's own, read as the gold is: the same columns, labels and shared inputs."""
     if isinstance(holdout, str | os.PathLike):
         return Gold.load(os.fspath(holdout), gold.settled, mapping=RowMapping(**gold.mapping))
-    return gold_of(holdout, gold.settled)
+    return read_gold(holdout, gold.settled)
 
 
-def store_of(root: str | os.PathLike[str] | Store | None, *, trust: bool = False) -> Store:
+def open_store(root: str | os.PathLike[str] | Store | None, *, trust: bool = False) -> Store:
     """Return the store in a folder; default: the user's."""
     if isinstance(root, Store):
         return root
-    return Store(None if root is None else Path(root), trust=Trust(given=trust))
+    folder = None if root is None else Path(root)
+    return Store(folder, trust=Trust(given=trust))
 
 
-def model_of(model: ModelLike) -> Model:
-    """Return a model, by its name, of DSPy, or as it is."""
+def make_model(model: ModelLike) -> Model:
+    """Return the model of a name or of a ``dspy.LM``, or a model as it is."""
     if isinstance(model, dspy.LM):
         return Model.of_lm(model)
-    return Model(name=model) if isinstance(model, str) else model
+    if isinstance(model, str):
+        return Model(name=model)
+    return model
 
 
 def warn(*notes: str) -> None:
-    """Warn of what is not empty, each once, where a public function was called."""
-    if text := "; ".join(note for note in dict.fromkeys(notes) if note):
-        modules = (str(one.frame.f_globals.get("__name__")) for one in inspect.stack(0))
-        depth = next(number for number, name in enumerate(modules) if not name.startswith("jurist."))
-        warnings.warn(text, stacklevel=depth + 1)
+    """Warn of the notes that are not empty, each once; the warning names the line that called a public function."""
+    text = "; ".join(filter(None, dict.fromkeys(notes)))
+    if not text:
+        return
+    stacklevel = 1
+    for frame in inspect.stack(0):
+        module = str(frame.frame.f_globals.get("__name__"))
+        if not module.startswith("jurist."):
+            break
+        stacklevel += 1
+    warnings.warn(text, stacklevel=stacklevel)
 
 
 @contextmanager
-def shown(title: str) -> Iterator[Sink]:
+def show_compilation(title: str) -> Iterator[Sink]:
     """Yield a sink that shows a compilation's calls, its phase and the value it last spoke of."""
     with _bar(title, None, "call") as bar:
 
@@ -222,22 +252,24 @@ def shown(title: str) -> Iterator[Sink]:
             if event.kind == "phase":
                 bar.total = None if event.expected is None else event.calls + event.expected
                 bar.set_description_str(f"{title}: {event.phase}")
+            text = printable(" ".join(event.text.split()))[:60]
             value = "" if event.best is None else f" {event.best:.3f}"
-            bar.set_postfix_str(printable(" ".join(event.text.split()))[:60] + value, refresh=False)
+            bar.set_postfix_str(text + value, refresh=False)
             bar.update(event.calls - bar.n)
 
         yield take
 
 
 @contextmanager
-def counted(title: str, rows: int | None) -> Iterator[Callable[[], None]]:
-    """Yield what is to be called after each of so many rows; ``None`` where nobody knows how many."""
+def count_rows(title: str, rows: int | None) -> Iterator[Callable[[], None]]:
+    """Yield a function that is called after each row; ``rows`` is ``None`` where nobody knows how many there are."""
     with _bar(title, rows, "row") as bar:
         yield lambda: bar.update(1)
 
 
 def _bar(title: str, total: int | None, unit: str) -> Any:
+    """Return a progress bar; it is not drawn where nobody looks at it."""
     from tqdm.auto import tqdm  # draws a widget in a notebook that has them, else a line of text
 
-    looked_at = "ipykernel" in sys.modules or sys.stderr.isatty()
-    return tqdm(total=total, desc=title, unit=unit, leave=False, disable=not looked_at)
+    is_watched = "ipykernel" in sys.modules or sys.stderr.isatty()
+    return tqdm(total=total, desc=title, unit=unit, leave=False, disable=not is_watched)

@@ -28,7 +28,7 @@ from .experiment import Answers, Experiment
 from .judges import loaded_of
 from .label_plan import LabelPlan, PlannedUnit, decided, drawn, unit_gains
 from .sealed_rows import ALPHA, Look, Openings
-from .surface import GoldLike, ModelLike, Surface, gold_of, model_of, store_of
+from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
 
 LABELS = 40
 """Labels that are planned unless another number is given."""
@@ -164,15 +164,15 @@ def prove(
         JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit.
         What :func:`compare` raises.
     """
-    artifacts = store_of(store, trust=trust)
+    artifacts = open_store(store, trust=trust)
     surface = Surface(artifacts, Start(root=artifacts.checkpoints, resume=resume, fresh=fresh))
     artifact, work = artifacts.load(reference), None
     judge = loaded_of(artifact.ref, artifacts).judge
     if rows is not None:
-        answering = ModelCard.model if model is None else lambda known: model_of(model)
+        answering = ModelCard.model if model is None else lambda known: make_model(model)
         work = Unlabelled(
             contenders=contenders_of(artifact, artifacts, answering=answering),
-            gold=gold_of(rows, judge, labelled=False),
+            gold=read_gold(rows, judge, labelled=False),
             budget=budget or Budget(),
             labels=labels,
             seed=seed,
@@ -180,7 +180,7 @@ def prove(
     plan = open_plan(artifact, surface, work)
     if plan.decision is not None or answers is None:
         return plan
-    return decided(artifacts, artifact, plan, judge, gold_of(answers, judge, labelled=False))[0]
+    return decided(artifacts, artifact, plan, judge, read_gold(answers, judge, labelled=False))[0]
 
 
 def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:

@@ -5,15 +5,15 @@ from types import ModuleType
 
 import pytest
 
-from jurist.jobs.surface import counted, shown
+from jurist.jobs.surface import count_rows, show_compilation
 from jurist.optimizers.base import Event
 
 
 def _work() -> None:
-    with shown("fect") as take:
+    with show_compilation("fect") as take:
         take(Event(kind="phase", text="optimizing", phase="optimizing", calls=0, expected=40))
         take(Event(kind="step", text="step \x1b[2J 1", calls=12, best=0.75))
-    with counted("fect:basic", 2) as step:
+    with count_rows("fect:basic", 2) as step:
         step()
         step()
 
