@@ -21,7 +21,7 @@ from common import missing, parser  # type: ignore[import-not-found]  # beside t
 import jurist
 from jurist.engines.meter import Budget
 from jurist.gold.mapping import RowMapping
-from jurist.jobs.references import references
+from jurist.jobs.references import score_references
 
 SETS = {
     "qags": {},
@@ -79,7 +79,7 @@ def line(name: str, seed: int, data: Path, calls: int, metric: str, sealed: bool
         basic = jurist.load(judge, version="basic", store=store)
         evaluated = [jurist.evaluate(one, held) for one in (basic, made.judge)]
     metric = evaluated[0].measured.metric
-    others = references(judge, known.cases, held.cases, seed=seed)
+    others = score_references(judge, known.cases, held.cases, seed=seed)
     return Line(
         name=f"{name} ({metric})",
         seed=seed,
@@ -90,7 +90,7 @@ def line(name: str, seed: int, data: Path, calls: int, metric: str, sealed: bool
         scores={
             "basic": evaluated[0][metric].value,
             "compiled": evaluated[1][metric].value,
-            **{reference: one.score.value for reference, one in others.found.items()},
+            **{reference: one.score.value for reference, one in others.by_name.items()},
             **{
                 f"f1 of {name}": one["f1"].value
                 for name, one in zip(PAIR, evaluated, strict=True)

@@ -259,7 +259,7 @@ class Evaluating(Experiment):
         judge, rows = judged.judge.judge, judged.repeats[0]
         references = self.references()
         references = references.against(
-            judge, judged.name, rows, references.found, seed=0, level=self.look.level
+            judge, judged.name, rows, references.by_name, seed=0, level=self.look.level
         )
         warnings = []
         if judged.other_adapter:

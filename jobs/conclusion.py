@@ -43,7 +43,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .plan import Plan
-from .references import References, references
+from .references import References, score_references
 from .sealed_rows import Proving, prompt_of, proof_of
 
 _Verdicts = Mapping[str, Sequence[Verdict]]
@@ -280,7 +280,7 @@ def proven(contest: Contest, tick: Callable[[], None] = lambda: None) -> Evidenc
 def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
     """Return the references on the sealed test, with paired tests of compiled against all but the constant answer."""
     plan, split = contest.plan, contest.plan.split
-    found = references(
+    found = score_references(
         split.judge,
         (*split.train, *split.dev),
         split.test,
@@ -289,7 +289,7 @@ def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
         logs=plan.beside,
     )
     # The proof itself tests the constant answer.
-    names = found.found.keys() - {"constant"}
+    names = found.by_name.keys() - {"constant"}
     return found.against(split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.look.level)
 
 

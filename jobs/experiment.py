@@ -20,7 +20,7 @@ from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..programs.verdicts import FIRST, OnVerdict, Verdict, with_readable_adapter
 from .estimate import Ask, Estimate, Span, ask_of, embedding, redraw_calls
-from .references import References, references_beside
+from .references import References, score_references_beside
 from .sealed_rows import Look, look_at, unseen
 
 
@@ -211,7 +211,7 @@ class Experiment:
     def references(self, seed: int = 0) -> References:
         """Return the references on the same rows: answers without a language model, and people."""
         rated = rated_in_test(self.gold, {case.id for case in self.cases})
-        return references_beside(self.scored, self.gold, self.cases, seed=seed, rated=rated)
+        return score_references_beside(self.scored, self.gold, self.cases, seed=seed, rated=rated)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the settings that identify this experiment when it is started again, as JSON values."""

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import bm25s
 import numpy as np
+import numpy.typing as npt
 import scipy
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -23,15 +24,18 @@ _NEIGHBOURS: Final = 5
 _VOCABULARY: Final = 5000  # words and pairs of words that are learned: the most frequent ones
 _MEMBERS: Final = 50  # members of sets that are learned: the most frequent ones
 
+_Item = TypeVar("_Item")
 Positions: TypeAlias = Sequence[int]
 """Positions of units, from 0."""
+Matrix: TypeAlias = Any
+"""A sparse matrix of SciPy, which says nothing of its types."""
 
 
 class Features(NamedTuple):
-    """Sparse feature matrices with a row for each unit, and the same columns."""
+    """Feature matrices with a row for each unit, and the same columns."""
 
-    labelled: Any
-    unlabelled: Any
+    labelled: Matrix
+    unlabelled: Matrix
 
 
 class Units:
@@ -50,19 +54,28 @@ class Units:
             self.of_case.append(range(start, start + len(texts)))
             self.case_of.extend([case_position] * len(texts))
             unit_texts.extend(texts)
-            labels = case.gold if case.gold is not None else (None,) * len(texts)
-            self.gold.extend(labels)
+            if case.gold is None:
+                self.gold.extend([None] * len(texts))
+            else:
+                self.gold.extend(case.gold)
 
         self.judged: list[list[str]] = [unit_texts]
         """Judged texts by unit: one list, or two where a unit compares two texts."""
         unit_fields = judge.answer.unit_fields
         if len(unit_fields) > 1:
-            self.judged = [_joined_texts(cases, [name]) for name in unit_fields]
-        evidence_fields = [name for name in judge.input_fields if name not in unit_fields]
-        self.evidence = _joined_texts(cases, evidence_fields)
+            self.judged = []
+            for name in unit_fields:
+                self.judged.append(_join_texts(cases, [name]))
+        evidence_fields: list[str] = []
+        for name in judge.input_fields:
+            if name not in unit_fields:
+                evidence_fields.append(name)
+        self.evidence = _join_texts(cases, evidence_fields)
         """The evidence of each case, as one text."""
-        self.tokens = [_words("\n".join(texts)) for texts in zip(*self.judged, strict=True)]
+        self.tokens: list[list[str]] = []
         """The words of each unit's judged texts."""
+        for texts_of_unit in zip(*self.judged, strict=True):
+            self.tokens.append(_words("\n".join(texts_of_unit)))
 
     @cached_property
     def grams(self) -> list[list[list[list[str]]]]:
@@ -70,37 +83,55 @@ class Units:
 
         For each kind there are as many lists as :attr:`judged` has (of evidence one), each with the grams of each unit.
         """
-        kinds = [[[_grams(text) for text in texts] for texts in self.judged]]
-        one_unit_each = len(self.case_of) == len(self.cases)
-        if len(self.judged) == 1 and one_unit_each and any(self.evidence):
-            kinds.append([[_grams(text) for text in self.evidence]])
-        return kinds
+        grams_of_judged: list[list[list[str]]] = []
+        for texts in self.judged:
+            grams_of_judged.append(_grams_of_texts(texts))
+        each_case_is_one_unit = len(self.case_of) == len(self.cases)
+        if len(self.judged) == 1 and each_case_is_one_unit and any(self.evidence):
+            return [grams_of_judged, [_grams_of_texts(self.evidence)]]
+        return [grams_of_judged]
 
     @cached_property
-    def overlap(self) -> Any:
+    def overlap(self) -> npt.NDArray[np.float64]:
         """Array (units, 4): the shares of a unit's words and pairs that its evidence holds, and both log lengths.
 
         Where a unit compares two texts, it holds the difference of the first and the second.
         """
         evidence = [_EvidenceWords.of(text) for text in self.evidence]
-        by_text: list[Any] = []
-        for texts in self.judged:
-            rows = [
-                _overlap(_words(text), evidence[case]) for text, case in zip(texts, self.case_of, strict=True)
-            ]
-            by_text.append(np.array(rows))
-        if len(by_text) > 1:
-            return by_text[0] - by_text[1]
-        return by_text[0]
+        overlap = self._overlap_of(self.judged[0], evidence)
+        if len(self.judged) > 1:
+            return overlap - self._overlap_of(self.judged[1], evidence)
+        return overlap
+
+    def _overlap_of(
+        self, texts: Sequence[str], evidence: Sequence["_EvidenceWords"]
+    ) -> npt.NDArray[np.float64]:
+        """Return the array (units, 4) of one text of each unit."""
+        rows: list[list[float]] = []
+        for text, case_position in zip(texts, self.case_of, strict=True):
+            rows.append(_measure_overlap(_words(text), evidence[case_position]))
+        return np.array(rows)
 
     def groups(self, positions: Positions) -> list[str]:
         """Return the groups of the units at these positions."""
-        return [self.cases[self.case_of[position]].group for position in positions]
+        groups: list[str] = []
+        for case_position in _select(self.case_of, positions):
+            groups.append(self.cases[case_position].group)
+        return groups
 
 
-def _joined_texts(cases: Sequence[Case], fields: Sequence[str]) -> list[str]:
+def _join_texts(cases: Sequence[Case], fields: Sequence[str]) -> list[str]:
     """Return, for each case, the texts of some input fields as one."""
-    return ["\n".join(strings([case.inputs[name] for name in fields])) for case in cases]
+    texts: list[str] = []
+    for case in cases:
+        values = [case.inputs[name] for name in fields]
+        texts.append("\n".join(strings(values)))
+    return texts
+
+
+def _select(items: Sequence[_Item], positions: Positions) -> list[_Item]:
+    """Return the items at these positions."""
+    return [items[position] for position in positions]
 
 
 def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
@@ -124,7 +155,7 @@ def predict_by_words(units: Units, labelled: Positions, unlabelled: Positions) -
     # divide by zero and are not chosen.
     with threadpool_limits(1), np.errstate(invalid="ignore"):
         predict = _PREDICTORS[units.judge.answer.scale.learned]
-        gold = [units.gold[position] for position in labelled]
+        gold = _select(units.gold, labelled)
         return predict(units.judge, gold, _features(units, labelled, unlabelled))
 
 
@@ -132,36 +163,46 @@ def predict_by_neighbours(units: Units, labelled: Positions, unlabelled: Positio
     """Return the value of each unlabelled unit that most of its nearest labelled units have (BM25), or the nearest."""
     quiet = {"show_progress": False, "leave_progress": False}
     index = bm25s.BM25()
-    index.index([units.tokens[position] or [""] for position in labelled], **quiet)
+    index.index(_select_words(units, labelled, ""), **quiet)
     # The index refuses an empty query. No text holds the word " ".
-    queries = [units.tokens[position] or [" "] for position in unlabelled]
+    queries = _select_words(units, unlabelled, " ")
     neighbour_count = min(_NEIGHBOURS, len(labelled))
     nearest, scores = index.retrieve(queries, k=neighbour_count, backend_selection="numpy", **quiet)
 
     comparison = units.judge.comparison
-    gold = [units.gold[position] for position in labelled]
+    gold = _select(units.gold, labelled)
     usual_value = units.judge.answer.scale.usual(gold)[0]
     answers: list[Value] = []
     for neighbours, similarities in zip(nearest.tolist(), scores.tolist(), strict=True):
-        values = [
-            gold[neighbour]
-            for neighbour, similarity in zip(neighbours, similarities, strict=True)
-            if similarity > 0
-        ]
-        if not values:
-            answers.append(usual_value)
-            continue
-        consensus = comparison.consensus(values)
-        answers.append(values[0] if consensus is None else consensus)
+        values: list[Value] = []
+        for neighbour, similarity in zip(neighbours, similarities, strict=True):
+            if similarity > 0:
+                values.append(gold[neighbour])
+        answer = usual_value
+        if values:
+            answer = comparison.consensus(values)
+            if answer is None:
+                answer = values[0]
+        answers.append(answer)
     return answers
+
+
+def _select_words(units: Units, positions: Positions, placeholder: str) -> list[list[str]]:
+    """Return the words of the units at these positions; the placeholder alone for a unit without words."""
+    words_of_units: list[list[str]] = []
+    for words in _select(units.tokens, positions):
+        words_of_units.append(words or [placeholder])
+    return words_of_units
 
 
 def _features(units: Units, labelled: Positions, unlabelled: Positions) -> Features:
     """Return the features of units: TF-IDF of their grams, and their overlap, scaled on the labelled units."""
-    of_labelled: list[Any] = []
-    of_unlabelled: list[Any] = []
+    of_labelled: list[Matrix] = []
+    of_unlabelled: list[Matrix] = []
     for gram_lists in units.grams:
-        training_texts = [grams[position] for grams in gram_lists for position in labelled]
+        training_texts: list[list[str]] = []
+        for grams in gram_lists:
+            training_texts.extend(_select(grams, labelled))
         vocabulary = _frequent(training_texts, _VOCABULARY)
         if not vocabulary:
             continue
@@ -187,59 +228,70 @@ def _frequent(texts: Sequence[Sequence[str]], limit: int) -> list[str]:
     text_counts = Counter[str]()
     for words in texts:
         text_counts.update(dict.fromkeys(words).keys())  # in order: a set's order differs between processes
-    return [word for word, count in text_counts.most_common(limit) if count > 1]
+    return _select_repeated(text_counts, limit)
+
+
+def _select_repeated(counts: Counter[str], limit: int) -> list[str]:
+    """Return the most common names that count more than once, at most ``limit``."""
+    names: list[str] = []
+    for name, count in counts.most_common(limit):
+        if count > 1:
+            names.append(name)
+    return names
 
 
 def _tfidf_block(
     tfidf: TfidfVectorizer, gram_lists: Sequence[Sequence[list[str]]], positions: Positions
-) -> Any:
+) -> Matrix:
     """Return the TF-IDF rows of units; where a unit compares two texts, those of the first less the second."""
-    rows = [tfidf.transform([grams[position] for position in positions]) for grams in gram_lists]
-    if len(rows) > 1:
-        return rows[0] - rows[1]
-    return rows[0]
+    block = tfidf.transform(_select(gram_lists[0], positions))
+    if len(gram_lists) > 1:
+        return block - tfidf.transform(_select(gram_lists[1], positions))
+    return block
 
 
-def _predict_labels(judge: Judge, gold: Sequence[Any], features: Features) -> list[Value]:
+def _predict_labels(judge: Judge, gold: Sequence[Value], features: Features) -> list[Value]:
     """Return closed labels by a logistic regression."""
     return _classify(judge, gold, features)
 
 
-def _predict_members(judge: Judge, gold: Sequence[Any], features: Features) -> list[Value]:
+def _predict_members(judge: Judge, gold: Sequence[Value], features: Features) -> list[Value]:
     """Return sets of labels by a logistic regression for each frequent label."""
     set_counts = Counter[str]()
     for members in gold:
         set_counts.update(dict.fromkeys(members).keys())
-    names = sorted(name for name, count in set_counts.most_common(_MEMBERS) if count > 1)
     sets: list[list[str]] = [[] for _ in range(features.unlabelled.shape[0])]
-    for name in names:
+    for name in sorted(_select_repeated(set_counts, _MEMBERS)):
         has_member = _classify(judge, [name in members for members in gold], features)
         for members, included in zip(sets, has_member, strict=True):
             if included:
                 members.append(name)
-    return [tuple(members) for members in sets]
+    return list(map(tuple, sets))
 
 
-def _predict_numbers(judge: Judge, gold: Sequence[Any], features: Features) -> list[Value]:
+def _predict_numbers(judge: Judge, gold: Sequence[Value], features: Features) -> list[Value]:
     """Return scores by a ridge regression, each as the nearest value of the scale."""
     scores = np.array(gold, dtype=float)
     model = RidgeCV(alphas=(1.0, 10.0, 100.0)).fit(features.labelled, scores)
-    scale = judge.answer.scale
-    return [scale.on_scale(float(number)) for number in model.predict(features.unlabelled)]
+    values: list[Value] = []
+    for number in model.predict(features.unlabelled):
+        values.append(judge.answer.scale.on_scale(float(number)))
+    return values
 
 
-def _classify(judge: Judge, gold: Sequence[Any], features: Features) -> list[Any]:
+def _classify(judge: Judge, gold: Sequence[Value], features: Features) -> list[Value]:
     """Return the classes of unlabelled units; rare classes weigh as much as others unless accuracy is the metric."""
     classes = sorted(set(gold), key=str)
     if len(classes) < 2:
         return [gold[0]] * features.unlabelled.shape[0]
-    codes = [classes.index(value) for value in gold]
+    codes = list(map(classes.index, gold))
     class_weight = None if judge.metric == "accuracy" else "balanced"
     model = LogisticRegression(class_weight=class_weight, max_iter=1000).fit(features.labelled, codes)
-    return [classes[code] for code in model.predict(features.unlabelled).tolist()]
+    predicted_codes: list[int] = model.predict(features.unlabelled).tolist()
+    return _select(classes, predicted_codes)
 
 
-_Predict: TypeAlias = Callable[[Judge, Sequence[Any], Features], list[Value]]
+_Predict: TypeAlias = Callable[[Judge, Sequence[Value], Features], list[Value]]
 _PREDICTORS: Final[Mapping[str, _Predict]] = {
     "label": _predict_labels,
     "members": _predict_members,
@@ -248,11 +300,14 @@ _PREDICTORS: Final[Mapping[str, _Predict]] = {
 """Kind of values of a scale -> the function that predicts them from labels and features."""
 
 
-def _grams(text: str) -> list[str]:
-    """Return the words of a text, and its pairs of neighbouring words."""
-    words = _words(text)
-    pairs = [f"{word} {following}" for word, following in pairwise(words)]
-    return words + pairs
+def _grams_of_texts(texts: Sequence[str]) -> list[list[str]]:
+    """Return, for each text, its words and its pairs of neighbouring words."""
+    grams_of_texts: list[list[str]] = []
+    for text in texts:
+        words = _words(text)
+        pairs = [f"{word} {following}" for word, following in pairwise(words)]
+        grams_of_texts.append(words + pairs)
+    return grams_of_texts
 
 
 class _EvidenceWords(NamedTuple):
@@ -269,7 +324,7 @@ class _EvidenceWords(NamedTuple):
         return cls(frozenset(words), frozenset(pairwise(words)), len(words))
 
 
-def _overlap(words: Sequence[str], evidence: _EvidenceWords) -> list[float]:
+def _measure_overlap(words: Sequence[str], evidence: _EvidenceWords) -> list[float]:
     """Return the shares of a text's words and pairs that the evidence holds, and the log lengths of both."""
     distinct_words = set(words)
     distinct_pairs = set(pairwise(words))

@@ -29,8 +29,8 @@ from ..programs.judge import Judge
 if TYPE_CHECKING:
     from .learners import Units
 
-_Answered: TypeAlias = dict[str, tuple[str, list[Values]]]
-"""Name of a reference -> a description of its answer, and its values for each row."""
+_Answers: TypeAlias = dict[str, tuple[str, list[Values]]]
+"""Name of a reference -> a description of its answer, and its values for each case."""
 NAMES: Final = ("constant", "words", "neighbours")
 _FOLDS: Final = 5  # of rows that are not split
 _EQUAL: Final = 1e-9
@@ -58,7 +58,7 @@ class References:
     """All references on the same rows."""
 
     metric: str  # the name of the judge's own metric
-    found: Mapping[str, Reference]  # by name, logs too; generators have logs alone
+    by_name: Mapping[str, Reference]  # logs too; generators have logs alone
     people: Ceiling | None = None  # each rater against the others; ``None`` unless several rated rows
     # name -> the test of the judge against this reference; jurist prints nothing about an untested reference
     tests: Mapping[str, Contrast] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class References:
     @property
     def constant(self) -> tuple[str, tuple[Row, ...]] | None:
         """The description of the best constant answer, and its rows; ``None`` without any."""
-        reference = self.found.get("constant")
+        reference = self.by_name.get("constant")
         if reference is None:
             return None
         return reference.answer, reference.rows
@@ -84,26 +84,30 @@ class References:
             seed: of the permutations.
             level: the one-sided level of each test.
         """
-        tested_names = [reference for reference in self.found if reference in names]
+        tested_names: list[str] = []
         tests: list[Contrast] = []
-        for reference in tested_names:
+        for reference_name, reference in self.by_name.items():
+            if reference_name not in names:
+                continue
             judge_side = (name, [rows])
-            reference_side = (reference, [self.found[reference].rows])
+            reference_side = (reference_name, [reference.rows])
             test = contrast(
                 judge_side, reference_side, judge.metric, judge.comparison, seed=seed, alpha=2.0 * level
             )
+            tested_names.append(reference_name)
             tests.append(test)
         return replace(self, tests=dict(zip(tested_names, corrected(tests), strict=True)))
 
     def to_card(self) -> dict[str, dict[str, Any] | None]:
         """Return name -> description, score, interval and test as JSON values; ``None`` for a missing reference."""
-        card: dict[str, dict[str, Any] | None] = dict.fromkeys((*NAMES, "people"))
-        for name, reference in self.found.items():
+        card: dict[str, dict[str, Any] | None] = dict.fromkeys(NAMES + ("people",))
+        for name, reference in self.by_name.items():
             entry = _entry(reference.answer, reference.score.value, reference.score.interval)
             if name in self.tests:
                 test = self.tests[name]
-                is_unknown = test.verdict == "not shown to differ"
-                entry["judge_is"] = NOT_TOLD_APART if is_unknown else test.verdict
+                entry["judge_is"] = test.verdict
+                if test.verdict == "not shown to differ":
+                    entry["judge_is"] = NOT_TOLD_APART
                 entry["difference"] = test.difference
                 entry["p"] = test.p_holm
             card[name] = entry
@@ -113,29 +117,29 @@ class References:
             card[self.people.who] = _entry(raters, mean.value, mean.interval)
         return card
 
-    def words(self, shown: str) -> tuple[str, ...]:
-        """Return a line for each tested reference that the judge, called ``shown``, is not better than."""
+    def words(self, judge_name: str) -> tuple[str, ...]:
+        """Return a line for each tested reference that the judge is not better than."""
         lines: list[str] = []
         for name, test in self.tests.items():
             if test.verdict == "better":
                 continue
             answer = name
             if name in LEARNERS:
-                description = self.found[name].answer
+                description = self.by_name[name].answer
                 answer = f"{description}, which learned from the same labels without a language model"
             verdict = "worse than" if test.verdict == "worse" else "not told apart from"
             judge_value, reference_value = test.values
             lines.append(
-                f"{shown} is {verdict} {answer}: {test.metric} {judge_value:.3f} and {reference_value:.3f} "
+                f"{judge_name} is {verdict} {answer}: {test.metric} {judge_value:.3f} and {reference_value:.3f} "
                 f"({test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g})"
             )
         return tuple(lines)
 
 
-def references(
+def score_references(
     judge: Judge,
-    learn: Sequence[Case],
-    asked: Sequence[Case],
+    learnable: Sequence[Case],
+    cases: Sequence[Case],
     *,
     seed: int = 0,
     people: Ceiling | None = None,
@@ -146,81 +150,93 @@ def references(
 
     Args:
         judge: whose metric scores them.
-        learn: labelled cases to learn from; those of a group that is asked about are left out.
-        asked: the cases to answer.
+        learnable: labelled cases to learn from; those of a group of ``cases`` are left out.
+        cases: the cases to answer.
         seed: of the folds, where no case is left to learn from.
         people: the score of people on these rows.
         same: group -> group that it counts as, for near copies.
         logs: logs of verdicts on these rows.
     """
-    asked_groups = {same.get(case.group, case.group) for case in asked}
-    training: list[Case] = []
-    for case in learn:
-        if case.known and same.get(case.group, case.group) not in asked_groups:
-            training.append(case)
-    answered = _constant(judge, training or asked, asked)
+    training = _outside_groups(learnable, cases, same)
+    answers = _find_constant(judge, training or cases, cases)
     if judge.answer.constants(()):
-        answered |= _Learning(training=training, asked=asked, seed=seed, same=same).answered(judge)
+        learning = _Learning(training=training, cases=cases, seed=seed, same=same)
+        answers |= learning.answers(judge)
 
-    descriptions: dict[str, str] = {}
-    rows_of: dict[str, tuple[Row, ...]] = {}
-    for name, (description, values_of_rows) in answered.items():
-        descriptions[name] = description
-        rows_of[name] = tuple(_row(case, values) for case, values in zip(asked, values_of_rows, strict=True))
+    by_name: dict[str, Reference] = {}
+    for name, (description, values_of_cases) in answers.items():
+        rows = _make_rows(cases, values_of_cases)
+        by_name[name] = _score_reference(judge, name, description, rows)
     for log in logs:
-        descriptions[log.name] = "verdicts given before"
-        verdicts = log.verdicts(asked)
-        rows_of[log.name] = tuple(
-            row_of(case, verdict) for case, verdict in zip(asked, verdicts, strict=True)
-        )
-
+        rows = list(map(row_of, cases, log.verdicts(cases)))
+        by_name[log.name] = _score_reference(judge, log.name, "verdicts given before", rows)
     metric = resolve(judge.metric, judge.comparison)
-    found: dict[str, Reference] = {}
-    for name, rows in rows_of.items():
-        units = encode(judge.comparison, rows)
-        reference_score = score_constant(units, metric) if name == "constant" else score(units, metric)
-        found[name] = Reference(answer=descriptions[name], rows=rows, score=reference_score)
-    return References(metric=metric.name, found=found, people=people)
+    return References(metric=metric.name, by_name=by_name, people=people)
 
 
-def references_beside(
-    judge: Judge, gold: Gold, asked: Sequence[Case], *, seed: int = 0, rated: Collection[str] = ()
+def _outside_groups(learnable: Sequence[Case], cases: Sequence[Case], same: Mapping[str, str]) -> list[Case]:
+    """Return the labelled cases of groups to which none of ``cases`` belongs."""
+    groups = {same.get(case.group, case.group) for case in cases}
+    outside: list[Case] = []
+    for case in learnable:
+        if case.known and same.get(case.group, case.group) not in groups:
+            outside.append(case)
+    return outside
+
+
+def _score_reference(judge: Judge, name: str, description: str, rows: Sequence[Row]) -> Reference:
+    """Return a reference with its score by the judge's metric."""
+    metric = resolve(judge.metric, judge.comparison)
+    units = encode(judge.comparison, rows)
+    score_units = score_constant if name == "constant" else score
+    return Reference(answer=description, rows=tuple(rows), score=score_units(units, metric))
+
+
+def score_references_beside(
+    judge: Judge, gold: Gold, cases: Sequence[Case], *, seed: int = 0, rated: Collection[str] = ()
 ) -> References:
     """Return the references on rows of a gold set that was not split.
 
     They learn from the other rows of the set, if these are at least half as many and have every class.
     """
-    asked_ids = {case.id for case in asked}
-    other_cases = [case for case in gold.cases if case.id not in asked_ids and case.known]
-    enough = 2 * len(other_cases) >= len(asked) and judge.answer.scale.check_part(other_cases) is None
+    case_ids = {case.id for case in cases}
+    learnable: list[Case] = []
+    for case in gold.cases:
+        if case.id not in case_ids and case.known:
+            learnable.append(case)
+    are_enough = 2 * len(learnable) >= len(cases) and judge.answer.scale.check_part(learnable) is None
     same: dict[str, str] = {}
     for near in gold.near_copies:
         for group in near.groups:
             same[group] = near.groups[0]
-    return references(
+    return score_references(
         judge,
-        other_cases if enough else (),
-        asked,
+        learnable if are_enough else (),
+        cases,
         seed=seed,
         people=ceiling_of(gold, only=rated) if rated else None,
         same=same,
     )
 
 
-def _constant(judge: Judge, training: Sequence[Case], asked: Sequence[Case]) -> _Answered:
+def _find_constant(judge: Judge, training: Sequence[Case], cases: Sequence[Case]) -> _Answers:
     """Return the constant answer with the best score on labelled rows, the likeliest among equals."""
-    constants = judge.answer.constants([value for case in training for value in case.known])
+    labels: list[Value] = []
+    for case in training:
+        labels.extend(case.known)
+    constants = judge.answer.constants(labels)
     best_name = ""
     best_score = -math.inf
     for name, values_for in constants.items():
-        rows = [_row(case, values_for(case.inputs)) for case in training]
+        rows = _make_rows(training, [values_for(case.inputs) for case in training])
         constant_score = objective_score(rows, judge.metric, judge.comparison)
         if constant_score > best_score + _EQUAL:
             best_name = name
             best_score = constant_score
     if not best_name:
         return {}
-    return {"constant": (best_name, [constants[best_name](case.inputs) for case in asked])}
+    values_for = constants[best_name]
+    return {"constant": (best_name, [values_for(case.inputs) for case in cases])}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,42 +244,49 @@ class _Learning:
     """The cases that learners learn from, and those that they answer."""
 
     training: Sequence[Case]
-    asked: Sequence[Case]
+    cases: Sequence[Case]
     seed: int
     same: Mapping[str, str]  # group -> the group that it counts as
 
-    def answered(self, judge: Judge) -> _Answered:
+    def answers(self, judge: Judge) -> _Answers:
         """Return the answers of each learner; without training cases each fold is answered by the other folds."""
         if judge.answer.criteria:
-            return self._answered_by_criterion(judge)
+            return self._answers_by_criterion(judge)
         # scikit-learn takes a second to load, and commands that score nothing do without it.
         from . import learners
 
-        cases = [
-            replace(case, group=self.same.get(case.group, case.group))
-            for case in (*self.training, *self.asked)
-        ]
-        units = learners.Units(judge, cases)
-        units_of_asked = units.of_case[len(self.training) :]
-        asked_units = [unit for of_case in units_of_asked for unit in of_case]
-        folds = [asked_units]
-        if not self.training:
-            positions_of_folds = learners.folds(units.groups(asked_units), _FOLDS, self.seed)
-            folds = [[asked_units[position] for position in positions] for positions in positions_of_folds]
+        units = learners.Units(judge, self._cases_in_joint_groups())
+        units_of_cases = units.of_case[len(self.training) :]
+        # the units of the training cases come first
+        first_unit = units_of_cases[0].start if units_of_cases else len(units.case_of)
+        answered_units = list(range(first_unit, len(units.case_of)))
+        folds = [answered_units]
+        if not self.training:  # all units are answered
+            folds = learners.folds(units.groups(answered_units), _FOLDS, self.seed)
 
         predictors = {"words": learners.predict_by_words, "neighbours": learners.predict_by_neighbours}
-        answered: _Answered = {}
+        answers: _Answers = {}
         for name, predict in predictors.items():
             values: dict[int, Value] = {}  # by unit
             for fold in folds:
                 labelled = self._labelled_units(units, fold)
                 if labelled:
                     values.update(zip(fold, predict(units, labelled, fold), strict=True))
-            if len(values) == len(asked_units):
-                rows = [tuple(values[unit] for unit in of_case) for of_case in units_of_asked]
-                description = LEARNERS[name][judge.answer.scale.learned]
-                answered[name] = (description, rows)
-        return answered
+            if len(values) < len(answered_units):
+                continue
+            values_of_cases: list[Values] = []
+            for units_of_case in units_of_cases:
+                values_of_cases.append(tuple(values[unit] for unit in units_of_case))
+            description = LEARNERS[name][judge.answer.scale.learned]
+            answers[name] = (description, values_of_cases)
+        return answers
+
+    def _cases_in_joint_groups(self) -> list[Case]:
+        """Return the training cases and the answered ones, near copies of a group in that group."""
+        cases: list[Case] = []
+        for case in list(self.training) + list(self.cases):
+            cases.append(replace(case, group=self.same.get(case.group, case.group)))
+        return cases
 
     def _labelled_units(self, units: "Units", fold: Sequence[int]) -> list[int]:
         """Return the labelled units that answer a fold: of training cases if there are any, else of other folds."""
@@ -276,36 +299,44 @@ class _Learning:
                 labelled.append(unit)
         return labelled
 
-    def _answered_by_criterion(self, judge: Judge) -> _Answered:
+    def _answers_by_criterion(self, judge: Judge) -> _Answers:
         """Return the answers of the learners that answer every criterion, joined over the criteria."""
         scale: Any = judge.answer.scale
-        by_criterion: dict[str, _Answered] = {}
+        by_criterion: dict[str, _Answers] = {}
         for criterion in judge.answer.criteria:
             learning = replace(
                 self,
                 training=scale.cases(criterion, self.training),
-                asked=scale.cases(criterion, self.asked),
+                cases=scale.cases(criterion, self.cases),
             )
-            by_criterion[criterion] = learning.answered(judge.of_criterion(criterion))
-        answered: _Answered = {}
+            by_criterion[criterion] = learning.answers(judge.of_criterion(criterion))
+        answers: _Answers = {}
         for name in LEARNERS:
-            if any(name not in of_criterion for of_criterion in by_criterion.values()):
-                continue
-            descriptions: list[str] = []
-            columns: list[list[Rated]] = []  # the values of each criterion
-            for criterion, of_criterion in by_criterion.items():
-                description, rows = of_criterion[name]
-                descriptions.append(description)
-                columns.append([Rated(criterion, value) for (value,) in rows])
-            distinct_descriptions = dict.fromkeys(descriptions)
-            answered[name] = ("; ".join(distinct_descriptions), list(zip(*columns, strict=True)))
-        return answered
+            if all(name in of_criterion for of_criterion in by_criterion.values()):
+                answers[name] = _join_criteria(name, by_criterion)
+        return answers
 
 
-def _row(case: Case, values: Values) -> Row:
-    """Return a case's gold beside some values."""
-    gold = case.gold if case.gold is not None else (None,) * len(values)
-    return Row(id=case.id, group=case.group, gold=gold, predicted=values)
+def _join_criteria(name: str, by_criterion: Mapping[str, _Answers]) -> tuple[str, list[Values]]:
+    """Return the answers of one learner to all criteria: its descriptions, and a value for each criterion of a case."""
+    descriptions: dict[str, None] = {}
+    columns: list[list[Rated]] = []  # the values of each criterion
+    for criterion, answers in by_criterion.items():
+        description, values_of_cases = answers[name]
+        descriptions[description] = None
+        columns.append([Rated(criterion, value) for (value,) in values_of_cases])
+    return "; ".join(descriptions), list(zip(*columns, strict=True))
+
+
+def _make_rows(cases: Sequence[Case], values_of_cases: Sequence[Values]) -> list[Row]:
+    """Return the gold of each case beside some values."""
+    rows: list[Row] = []
+    for case, values in zip(cases, values_of_cases, strict=True):
+        gold = case.gold
+        if gold is None:
+            gold = (None,) * len(values)
+        rows.append(Row(id=case.id, group=case.group, gold=gold, predicted=values))
+    return rows
 
 
 def _entry(answer: str, value: float, interval: Interval) -> dict[str, Any]:

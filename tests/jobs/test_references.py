@@ -18,7 +18,7 @@ from jurist.cases import Case
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import lopsided
 from jurist.evaluation.rows import Row
-from jurist.jobs.references import NAMES, References, references, references_beside
+from jurist.jobs.references import NAMES, References, score_references, score_references_beside
 from jurist.programs.faithqa.writing import FAITHQA_QUERIES
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -40,7 +40,7 @@ def _gold(kind: str) -> jurist.Gold:
 
 
 def _answers(found: References) -> dict[str, dict[str, Any]]:
-    return {name: {row.id: row.predicted for row in one.rows} for name, one in found.found.items()}
+    return {name: {row.id: row.predicted for row in one.rows} for name, one in found.by_name.items()}
 
 
 def _relabelled(case: Case, other: Case) -> Case:
@@ -53,16 +53,16 @@ KINDS = ("fect", *own_kinds.KINDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_answer_has_them_and_gives_nothing_else_than_it_can(kind: str) -> None:
     gold = _gold(kind)
-    found = references_beside(gold.judge, gold, gold.cases)
-    assert tuple(found.found) == NAMES
-    for one in found.found.values():
+    found = score_references_beside(gold.judge, gold, gold.cases)
+    assert tuple(found.by_name) == NAMES
+    for one in found.by_name.values():
         assert [row.id for row in one.rows] == [case.id for case in gold.cases]
         said = [value for row in one.rows for value in row.predicted]
         scale = gold.judge.comparison
         assert [scale.of_json(scale.to_json(value)) for value in said] == list(said)
         assert one.score.interval.low <= one.score.value <= one.score.interval.high
     assert found.to_card()["people"] is None
-    assert found.found["constant"].answer.startswith("always ")
+    assert found.by_name["constant"].answer.startswith("always ")
 
 
 @settings(max_examples=3, deadline=None)
@@ -75,14 +75,14 @@ def test_nobody_answers_a_group_whose_labels_it_has_seen(data: st.DataObject) ->
     other = data.draw(st.sampled_from(rows))
     changed = [_relabelled(case, other) if case.group == group else case for case in rows]
     learners = ("words", "neighbours")
-    before, after = (_answers(references(judge, (), cases)) for cases in (rows, changed))
+    before, after = (_answers(score_references(judge, (), cases)) for cases in (rows, changed))
     own = [case.id for case in rows if case.group == group]
     for name in learners:
         assert [before[name][id_] for id_ in own] == [after[name][id_] for id_ in own]
     asked = [case for case in rows if case.group == group]
     learn = [case for case in rows if case.group != group]
     kept, told, blind = (
-        references(judge, known, asked)
+        score_references(judge, known, asked)
         for known in (learn, [*learn, *(_relabelled(case, other) for case in asked)], learn)
     )
     assert _answers(kept) == _answers(told) == _answers(blind)
@@ -116,7 +116,7 @@ def test_a_generator_has_none() -> None:
         inputs=dict.fromkeys(FAITHQA_QUERIES.input_fields, "a text"),
         gold=(FAITHQA_QUERIES.checked.scale.expected,),
     )
-    assert set(references(FAITHQA_QUERIES, (), [case]).to_card().values()) == {None}
+    assert set(score_references(FAITHQA_QUERIES, (), [case]).to_card().values()) == {None}
 
 
 @pytest.mark.parametrize(
@@ -143,6 +143,6 @@ def test_the_constant_answer_is_the_one_that_fits_the_rows_it_may_learn_from() -
     negative = [case for case in cases if case.known == ("factual",)]
     judge = replace(FECT, metric="accuracy")
     learn, asked = [*positive[:8], *negative[:2]], [*positive[8:10], *negative[2:10]]
-    learned = references(judge, [replace(case, group=case.id) for case in learn], asked).constant
+    learned = score_references(judge, [replace(case, group=case.id) for case in learn], asked).constant
     assert learned is not None
     assert learned[0] == 'always "non_factual"'  # though "factual" would fit the rows that are asked

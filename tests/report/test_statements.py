@@ -146,7 +146,7 @@ def reported(situation: Situation) -> Document:
         )
         for (name, answer), said in zip(answers.items(), (rows(situation.words), constant[1]), strict=True)
     }
-    references = References(metric=metric.name, found=found).against(
+    references = References(metric=metric.name, by_name=found).against(
         FECT, "compiled", compiled, ("words",), seed=0, level=0.025
     )
     card: dict[str, Any] = {
