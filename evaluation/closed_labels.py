@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from ..cases import Case, Label, Value, Values
 from ..errors import UsageError
 from .metrics import SIDES, Metric, Ratio, Ratios, mean_parts, pair_sums
 from .rows import majority
-from .scale import Lack, Scale, distinct
+from .scale import Annotation, Lack, Scale, distinct
 from .units import Bools, Floats
-from .votes import Sampling, decide, most_preferred
+from .votes import Sampling, Votes, decide, most_preferred
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class ClosedLabels(Scale):
             return metrics_by_label
         for label in self.labels:
             against_rest = ClosedLabels(self.labels, {label})
-            metrics_by_label[label] = {
-                name: confusion_metric(f"{name}_{label}", against_rest, ratio)
-                for name, ratio in CONFUSED.items()
-            }
+            label_metrics = {}
+            for name, ratio in CONFUSED.items():
+                label_metrics[name] = confusion_metric(f"{name}_{label}", against_rest, ratio)
+            metrics_by_label[label] = label_metrics
         return metrics_by_label
 
     def right(self, gold: Label, value: Label) -> bool:
@@ -117,7 +117,7 @@ class ClosedLabels(Scale):
         return ()
 
     @property
-    def row_type(self) -> Any:
+    def row_type(self) -> Annotation:
         return Literal[*self.labels]
 
     @property
@@ -128,19 +128,27 @@ class ClosedLabels(Scale):
     def expects(self) -> str:
         return "one of: " + ", ".join(self.labels)
 
-    def cell(self, written: str) -> Any:
+    def cell(self, written: str) -> Label | None:
         """The label that a cell names; capitals do not matter where labels differ without them, and y is yes."""
         if written in self.labels:
             return written
         folded = written.casefold()
-        equal_labels = [label for label in self.labels if label.casefold() == folded]
-        if not equal_labels:
-            equal_labels = [label for label in self.labels if label.casefold() == SHORT.get(folded)]
+        equal_labels = self._labels_folded_to(folded)
+        if not equal_labels and folded in SHORT:
+            equal_labels = self._labels_folded_to(SHORT[folded])
         if len(equal_labels) == 1:
             return equal_labels[0]
         return None
 
-    def of_json(self, data: Any) -> Value:
+    def _labels_folded_to(self, folded: str) -> list[Label]:
+        """Return the labels that are this text without capitals."""
+        labels = []
+        for label in self.labels:
+            if label.casefold() == folded:
+                labels.append(label)
+        return labels
+
+    def of_json(self, data: object) -> Label:
         if data not in self.labels:
             raise ValueError(f"no label {data!r}")
         return str(data)
@@ -151,13 +159,15 @@ class ClosedLabels(Scale):
             words += f"\npositive class: {', '.join(sorted(self.positive))}"
         return words
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         return {"labels": list(self.labels), "positive": sorted(self.positive)}
 
     def remark(self, choice: str) -> str:
-        return "positive" if choice in self.positive else ""
+        if choice in self.positive:
+            return "positive"
+        return ""
 
-    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
+    def combine(self, votes: Votes, sampling: Sampling) -> Label | None:
         return decide(
             votes,
             samples=sampling.samples,
@@ -167,7 +177,7 @@ class ClosedLabels(Scale):
             weights=sampling.weights,
         )
 
-    def probability(self, shares: Mapping[Any, float]) -> float | None:
+    def probability(self, shares: Votes) -> float | None:
         if not self.positive:
             return None
         # The sums are exact, as a set has another order in every process.
@@ -185,7 +195,7 @@ class ClosedLabels(Scale):
             "probability, or share of the samples, times its weight is highest"
         )
 
-    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
+    def describe(self, values: Sequence[Label]) -> dict[str, object]:
         counts = Counter(values)
         labels = {label: counts[label] for label in self.labels}
         positive_share = None
@@ -194,7 +204,7 @@ class ClosedLabels(Scale):
         return {"labels": labels, "positive": positive_share}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        return [any(value in self.positive for value in case.known) for case in cases]
+        return [not self.positive.isdisjoint(case.known) for case in cases]
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         strata = []
@@ -218,21 +228,23 @@ class ClosedLabels(Scale):
         negative = set(self.labels) - self.positive
         for side, name in ((self.positive, "positive"), (negative, "negative")):
             if not gold_labels & side:
-                return Lack(what=name, noun=self.noun, said=words, wanted=" or ".join(sorted(side)))
+                return Lack(
+                    what=name, noun=self.noun, gold_words=words, missing_values=" or ".join(sorted(side))
+                )
         return None
 
-    def usual(self, golds: Sequence[Value]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Label]) -> Sequence[Label]:
         counts = Counter(golds)
         return sorted(self.labels, key=lambda label: -counts[label])
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         tally = dict(counts)
         if self.positive:
-            tally["positive"] = any(value in self.positive for value in values)
+            tally["positive"] = not self.positive.isdisjoint(values)
         return tally
 
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        totals: dict[str, int] = {}
+    def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
+        totals: dict[str, object] = {}
         if self.positive:
             totals["positive"] = 0
         for name, count in sums.items():
@@ -246,12 +258,11 @@ def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0
     size = len(kind.labels)
     positive = np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)  # (K,)
     place = {label: code for code, label in enumerate(kind.labels)}
-    cells = np.eye(
-        size * size
-    ).tolist()  # row gold * K + answer has its 1 in that cell of the flattened matrix
+    # Row gold * K + answer has its 1 in that cell of the flattened matrix.
+    cells = np.eye(size * size).tolist()
 
     def parts(sums: Floats) -> tuple[Floats, Floats]:
-        return of.parts(sums.reshape(*sums.shape[:-1], size, size), positive)
+        return of.parts(sums.reshape(sums.shape[:-1] + (size, size)), positive)
 
     def cell(gold: Label, answered: Label) -> Sequence[float]:
         return cells[place[gold] * size + place[answered]]
@@ -260,14 +271,14 @@ def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0
 
 
 def _of_positive(side: Ratio) -> Ratio:
-    """Turn a quotient of hits, gold and found into one of confusion matrices (..., K, K) and positive labels (K,)."""
+    """Return a quotient of hits, gold and answers as one of confusion matrices (..., K, K) and positive labels (K,)."""
 
     def parts(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
         answers_to_positive = counts[..., positive, :].sum(axis=-2)  # (..., K)
         hits = answers_to_positive[..., positive].sum(axis=-1)
         gold = answers_to_positive.sum(axis=-1)
-        found = counts[..., positive].sum(axis=(-2, -1))
-        return side.parts(np.stack([hits, gold, found], axis=-1))
+        answers = counts[..., positive].sum(axis=(-2, -1))
+        return side.parts(np.stack([hits, gold, answers], axis=-1))
 
     return Ratio(parts)
 
@@ -334,13 +345,13 @@ class Preferences(ClosedLabels):
     check_part = Scale.check_part
 
     @property
-    def undecided(self) -> Value | None:
+    def undecided(self) -> Label | None:
         """The answer for equals: a tie if it is an answer, else none that is usable."""
         if TIE in self.labels:
             return TIE
         return None
 
-    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+    def combine(self, votes: Mapping[Label, int], sampling: Sampling) -> Label | None:
         return most_preferred(votes, self.labels, sampling.samples, self.undecided)
 
     @property
@@ -357,7 +368,7 @@ class Preferences(ClosedLabels):
             return "a tie"
         return "no usable answer"
 
-    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
+    def describe(self, values: Sequence[Label]) -> dict[str, object]:
         counts = Counter(values)
         return {"labels": {label: counts[label] for label in self.labels}}
 
@@ -367,7 +378,7 @@ class Preferences(ClosedLabels):
     def task_words(self) -> str:
         return f"answer: which of {self.first} and {self.second} people prefer: {', '.join(self.labels)}"
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         pair = {"first": self.first, "second": self.second}
         return {"labels": list(self.labels), "answer": "preference", "compared": pair}
 
@@ -380,12 +391,12 @@ class Preferences(ClosedLabels):
             tally[str(values[0])] = 1
         return tally
 
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        totals: dict[str, Any] = {name: int(sums.get(name, 0)) for name in self.labels}
+    def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
+        totals: dict[str, object] = {name: int(sums.get(name, 0)) for name in self.labels}
         totals.update(self.proof_facts(sums))
         return totals
 
-    def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
+    def proof_facts(self, sums: Mapping[str, float]) -> dict[str, object]:
         """The position bias (None without a choice) and the contradictions."""
         places = sums.get("places", 0)
         bias = None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import scipy
@@ -18,9 +18,9 @@ from .intervals import Interval
 from .metrics import Metric, Statistics, Sums
 from .paired import Direction, Paired, compare_pair, holm, holm_levels
 from .rows import Row
-from .scale import Lack, Scale
+from .scale import Annotation, Lack, Scale
 from .units import MISSING, Floats, Units, encode
-from .votes import Sampling
+from .votes import Sampling, Votes
 
 MEAN: Final = "mean"
 """The metric over all criteria."""
@@ -37,6 +37,10 @@ class Rated:
         return f"{self.criterion}: {self.value}"
 
 
+RatedVotes: TypeAlias = Mapping[Rated, Any]
+"""The votes of one unit, or the probabilities of its values."""
+
+
 @dataclass(frozen=True)
 class CriteriaScale(Scale):
     """Criteria by name, each with its scale."""
@@ -45,7 +49,7 @@ class CriteriaScale(Scale):
 
     default = MEAN
     noun = "answer"
-    row_type = dict[str, Any]
+    row_type: Annotation = dict[str, Any]
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -70,7 +74,7 @@ class CriteriaScale(Scale):
         return tuple(names)
 
     @property
-    def domain(self) -> tuple[Any, ...]:
+    def domain(self) -> tuple[Rated, ...]:
         values: list[Rated] = []
         for criterion, scale in self.scales.items():
             if not scale.domain:
@@ -108,7 +112,7 @@ class CriteriaScale(Scale):
     def expects(self) -> str:
         return "; ".join(f"{name}: {scale.expects}" for name, scale in self.scales.items())
 
-    def cell(self, written: str) -> Any:
+    def cell(self, written: str) -> dict[str, object] | None:
         """The value of a text such as ``grounded: true``, as a row has it."""
         criterion, _, text = written.partition(":")
         if criterion not in self.scales:
@@ -118,14 +122,16 @@ class CriteriaScale(Scale):
             return None
         return {criterion: value}
 
-    def of_json(self, data: Any) -> Rated:
+    def of_json(self, data: object) -> Rated:
         if not isinstance(data, Mapping) or len(data) != 1 or not (data.keys() <= self.scales.keys()):
             raise ValueError(f"no criterion of {', '.join(self.scales)} with its value: {data!r}")
-        ((name, value),) = data.items()
-        return Rated(name, self.scales[name].of_json(value))
+        ((criterion, value),) = data.items()
+        return Rated(criterion, self.scales[criterion].of_json(value))
 
-    def to_json(self, value: Rated | None) -> Any:
-        return value and {value.criterion: self.scales[value.criterion].to_json(value.value)}
+    def to_json(self, value: Rated | None) -> dict[str, object] | None:
+        if value is None:
+            return None
+        return {value.criterion: self.scales[value.criterion].to_json(value.value)}
 
     def stratum(self, gold: Rated) -> str:
         return f"{gold.criterion}: {self.scales[gold.criterion].stratum(gold.value)}"
@@ -140,40 +146,30 @@ class CriteriaScale(Scale):
             lines.append(f"{criterion}: {words}")
         return "\n".join(lines)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         return {"criteria": {name: scale.identity() for name, scale in self.scales.items()}}
 
     def listing(self) -> tuple[tuple[str, str], ...]:
         return tuple((name, scale.expects) for name, scale in self.scales.items())
 
-    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Rated | None:
-        votes_by_criterion = self._by_criterion(votes)
-        if not votes_by_criterion:
-            return None
-        criterion = next(
-            iter(votes_by_criterion)
-        )  # a unit is one criterion, so its votes are all of this one
-        weights = _criterion_weights(criterion, sampling)
-        value = self.scales[criterion].combine(votes_by_criterion[criterion], weights)
-        if value is None:
-            return None
-        return Rated(criterion, value)
+    def combine(self, votes: RatedVotes, sampling: Sampling) -> Rated | None:
+        for criterion, criterion_votes in _by_criterion(votes).items():
+            # A unit is one criterion, so all of its votes are of the first one.
+            weights = _criterion_weights(criterion, sampling)
+            value = self.scales[criterion].combine(criterion_votes, weights)
+            if value is None:
+                return None
+            return Rated(criterion, value)
+        return None
 
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """True where the criterion of the votes is decided; before any vote, only with no sample left."""
-        if left == 0:
+    def is_decided(self, votes: Mapping[Rated, int], remaining: int, sampling: Sampling) -> bool:
+        """True where the criterion of the votes is decided; before any vote, only if no sample remains."""
+        if remaining == 0:
             return True
-        for criterion, criterion_votes in self._by_criterion(votes).items():
-            if self.scales[criterion].is_decided(criterion_votes, left, sampling):
+        for criterion, criterion_votes in _by_criterion(votes).items():
+            if self.scales[criterion].is_decided(criterion_votes, remaining, sampling):
                 return True
         return False
-
-    def _by_criterion(self, votes: Mapping[Any, Any]) -> dict[str, dict[Any, Any]]:
-        """Return votes, or shares, of plain values by the criterion that they are of."""
-        votes_by_criterion: dict[str, dict[Any, Any]] = {}
-        for value, count in votes.items():
-            votes_by_criterion.setdefault(value.criterion, {})[value.value] = count
-        return votes_by_criterion
 
     @property
     def has_probabilities(self) -> bool:
@@ -181,19 +177,20 @@ class CriteriaScale(Scale):
 
     @property
     def weighted(self) -> tuple[tuple[Rated, ...], ...]:
+        """Return the labels of each criterion that has probabilities."""
         weighted_sets = []
         for criterion, scale in self.scales.items():
             if scale.has_probabilities:
                 weighted_sets.append(tuple(Rated(criterion, label) for label in scale.domain))
         return tuple(weighted_sets)
 
-    def probability(self, shares: Mapping[Any, float]) -> float | None:
-        for criterion, criterion_shares in self._by_criterion(shares).items():
+    def probability(self, shares: RatedVotes) -> float | None:
+        for criterion, criterion_shares in _by_criterion(shares).items():
             return self.scales[criterion].probability(criterion_shares)
         return None
 
-    def describe(self, values: Sequence[Rated]) -> dict[str, Any]:
-        descriptions = {}
+    def describe(self, values: Sequence[Rated]) -> dict[str, object]:
+        descriptions: dict[str, object] = {}
         for criterion, scale in self.scales.items():
             descriptions[criterion] = scale.describe(_plain_values(criterion, values))
         return descriptions
@@ -210,35 +207,32 @@ class CriteriaScale(Scale):
         cases_of_criterion = []
         for case in cases:
             gold: Values | None = None
-            if case.gold:
-                value = case.gold[place]
-                if value is not None:
-                    gold = (value.value,)
+            if case.gold and case.gold[place] is not None:
+                gold = _plain_value(case.gold[place])
             cases_of_criterion.append(replace(case, gold=gold, ratings={}, spans=()))
         return cases_of_criterion
 
     def rows(self, name: str, rows: Sequence[Row]) -> list[Row]:
         """Return rows with the gold and the answer of one criterion alone."""
         place = list(self.scales).index(name)
-
-        def plain_value(values: Values) -> Values:
-            value = values[place]
-            if value is None:
-                return (None,)
-            return (value.value,)
-
-        return [
-            replace(row, gold=plain_value(row.gold), predicted=plain_value(row.predicted)) for row in rows
-        ]
+        rows_of_criterion = []
+        for row in rows:
+            gold = _plain_value(row.gold[place])
+            answer = _plain_value(row.predicted[place])
+            rows_of_criterion.append(replace(row, gold=gold, predicted=answer))
+        return rows_of_criterion
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         for name, scale in self.scales.items():
-            labelled_cases = [case for case in self.cases(name, cases) if case.known]
+            labelled_cases = []
+            for case in self.cases(name, cases):
+                if case.known:
+                    labelled_cases.append(case)
             if not labelled_cases:
                 continue
             lack = scale.check_part(labelled_cases)
             if lack:
-                return replace(lack, said=f"{name}: {lack.said}")
+                return replace(lack, gold_words=f"{name}: {lack.gold_words}")
         return None
 
     def usual(self, golds: Sequence[Rated]) -> Sequence[Rated]:
@@ -250,15 +244,30 @@ class CriteriaScale(Scale):
 
     def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:
         prefix = f"{gold.criterion}: "
-        plain_value = None
+        criterion_value = None
         if value is not None:
-            plain_value = value.value
+            criterion_value = value.value
         scale = self.scales[gold.criterion]
-        return prefix + scale.feedback(text.removeprefix(prefix), gold.value, plain_value)
+        return prefix + scale.feedback(text.removeprefix(prefix), gold.value, criterion_value)
 
     def truth(self, text: str, gold: Rated) -> str:
         prefix = f"{gold.criterion}: "
         return prefix + self.scales[gold.criterion].truth(text.removeprefix(prefix), gold.value)
+
+
+def _plain_value(value: Rated | None) -> Values:
+    """Return a value without its criterion, as the values of a case with one unit."""
+    if value is None:
+        return (None,)
+    return (value.value,)
+
+
+def _by_criterion(votes: RatedVotes) -> dict[str, Votes]:
+    """Return votes, or shares, of plain values by the criterion that they are of."""
+    votes_by_criterion: dict[str, dict[Value, Any]] = {}
+    for value, count in votes.items():
+        votes_by_criterion.setdefault(value.criterion, {})[value.value] = count
+    return dict(votes_by_criterion)
 
 
 def _criterion_weights(name: str, sampling: Sampling) -> Sampling:
@@ -275,7 +284,11 @@ def _criterion_weights(name: str, sampling: Sampling) -> Sampling:
 
 def _plain_values(name: str, values: Sequence[Rated]) -> list[Value]:
     """Return the values of one criterion, without its name."""
-    return [value.value for value in values if value.criterion == name]
+    plain_values = []
+    for value in values:
+        if value.criterion == name:
+            plain_values.append(value.value)
+    return plain_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,13 +304,16 @@ class Criterion(Paired):
         better, worse = self.levels
         if self.permutation.better < better:
             return "better"
-        return "worse" if self.permutation.worse < worse else None
+        if self.permutation.worse < worse:
+            return "worse"
+        return None
 
     @property
     def interval(self) -> Interval:
-        return self.interval_at(*self.levels)
+        better, worse = self.levels
+        return self.interval_at(better, worse)
 
-    def to_card(self) -> dict[str, Any]:
+    def to_card(self) -> dict[str, object]:
         """Plain types, ready for JSON."""
         return {
             "metric": self.metric,
@@ -329,15 +345,17 @@ def by_criterion(
     """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""
     pairs: dict[str, Paired] = {}
     units_labelled: dict[str, int] = {}
-    for name, criterion_scale, criterion_rows in labelled_criteria(scale, first, second):
-        units = encode(criterion_scale, *criterion_rows)
+    for name, criterion_scale, (first_rows, second_rows) in labelled_criteria(scale, first, second):
+        units = encode(criterion_scale, first_rows, second_rows)
         metric = criterion_scale.metrics[criterion_scale.default]
         pairs[name] = compare_pair(units, metric, seed=seed, tested=tested)
         units_labelled[name] = len(units.gold)
     p_better = {name: pair.permutation.better for name, pair in pairs.items()}
     p_worse = {name: pair.permutation.worse for name, pair in pairs.items()}
-    corrected_better, corrected_worse = holm(p_better), holm(p_worse)
-    levels_better, levels_worse = holm_levels(p_better, tested), holm_levels(p_worse, tested)
+    corrected_better = holm(p_better)
+    corrected_worse = holm(p_worse)
+    levels_better = holm_levels(p_better, tested)
+    levels_worse = holm_levels(p_worse, tested)
     criteria: dict[str, Criterion] = {}
     for name, pair in pairs.items():
         criteria[name] = Criterion(
@@ -350,31 +368,22 @@ def by_criterion(
 
 
 def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]) -> Metric:
-    """Return the mean of a metric of each of some criteria, of those of them that have a unit."""
+    """Return the metric that is the mean of the metrics of several criteria, of those that have a labelled unit.
+
+    ``parts`` are the metrics by criterion.
+    """
     metrics = list(parts.values())
 
     def statistics(units: Units) -> Statistics:
-        units_by_criterion = [(metric, units_of(name, criteria, units)) for name, metric in parts.items()]
-        labelled = [(metric, cut) for metric, cut in units_by_criterion if len(cut.gold)]
-        if not labelled:
-            labelled = units_by_criterion[:1]
-        statistics_by_criterion = [metric.statistics(cut) for metric, cut in labelled]
-        # The sums of the criteria stand beside each other: the columns of one lie between two ends.
-        ends = [0]
-        for part in statistics_by_criterion:
-            ends.append(ends[-1] + part.sums[0].shape[1])
-
-        def value(sums: Floats) -> Floats:
-            values = []
-            for number, part in enumerate(statistics_by_criterion):
-                values.append(part.of(sums[..., ends[number] : ends[number + 1]]))
-            return np.asarray(np.mean(values, axis=0))
-
-        answer_sets = range(len(statistics_by_criterion[0].sums))
-        tables = []
-        for answer_set in answer_sets:
-            tables.append(_beside([part.sums[answer_set] for part in statistics_by_criterion]))
-        return Statistics(tables, value)
+        statistics_by_criterion = []
+        for criterion, metric in parts.items():
+            criterion_units = units_of(criterion, criteria, units)
+            if len(criterion_units.gold):
+                statistics_by_criterion.append(metric.statistics(criterion_units))
+        if not statistics_by_criterion:
+            first_units = units_of(next(iter(parts)), criteria, units)
+            statistics_by_criterion.append(metrics[0].statistics(first_units))
+        return _joint_statistics(statistics_by_criterion)
 
     return Metric(
         name=name,
@@ -387,7 +396,27 @@ def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]
     )
 
 
-def _beside(tables: Sequence[Sums]) -> Sums:
+def _joint_statistics(statistics_by_criterion: Sequence[Statistics]) -> Statistics:
+    """Return the statistics of the mean of several metrics."""
+    # The sums of the criteria stand beside each other: the columns of one lie between two ends.
+    ends = [0]
+    for part in statistics_by_criterion:
+        ends.append(ends[-1] + part.sums[0].shape[1])
+
+    def value(sums: Floats) -> Floats:
+        values = []
+        for number, part in enumerate(statistics_by_criterion):
+            values.append(part.of(sums[..., ends[number] : ends[number + 1]]))
+        return np.asarray(np.mean(values, axis=0))
+
+    tables = []
+    for answer_set in range(len(statistics_by_criterion[0].sums)):
+        criterion_tables = [part.sums[answer_set] for part in statistics_by_criterion]
+        tables.append(_join_columns(criterion_tables))
+    return Statistics(tables, value)
+
+
+def _join_columns(tables: Sequence[Sums]) -> Sums:
     """Return one table with the columns of several, sparse where one of them is."""
     if any(scipy.sparse.issparse(table) for table in tables):
         return scipy.sparse.hstack(tables, format="csr")
@@ -400,8 +429,7 @@ def units_of(name: str, criteria: CriteriaScale, units: Units) -> Units:
     codes: dict[Value, int] = {value: code for code, value in enumerate(scale.domain)}
     # The code of each value on the criterion's scale; the last place is that of MISSING, which is -1.
     criterion_codes = np.full(len(units.values) + 1, MISSING, dtype=np.int64)
-    values: Any = units.values
-    for code, value in enumerate(values):
+    for code, value in enumerate(units.values):
         if value.criterion == name:
             criterion_codes[code] = codes.setdefault(value.value, len(codes))
     is_of_criterion = criterion_codes[units.gold] != MISSING

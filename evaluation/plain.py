@@ -19,11 +19,14 @@ def plain(value: Any) -> Any:
 
 
 def plain_fields(result: Any, *without: str) -> dict[str, Any]:
-    """Return the fields of a frozen dataclass as plain JSON types, but for those that are named."""
-    names = [field.name for field in fields(result) if field.name not in without]
-    return plain_parts(result, *names)
+    """Return the fields of a frozen dataclass as plain JSON types, but for those that are named in ``without``."""
+    parts: dict[str, Any] = {}
+    for field in fields(result):
+        if field.name not in without:
+            parts[field.name] = plain(getattr(result, field.name))
+    return parts
 
 
-def plain_parts(result: Any, *names: str) -> dict[str, Any]:
+def plain_parts(result: object, *names: str) -> dict[str, Any]:
     """Return some fields and properties of a result as plain JSON types, by their names."""
     return {name: plain(getattr(result, name)) for name in names}

@@ -7,7 +7,6 @@ a response, or the single claim of a case.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from ..cases import Label, Value
 from ..errors import JuristError
@@ -63,7 +62,7 @@ class Tally:
     units: Counts
     cases: Counts
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the counts, and the share of the labelled units that was answered."""
         return {**asdict(self), "coverage": self.units.coverage}
 
@@ -134,7 +133,10 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
 
 def majority(labels: Iterable[Label | None]) -> Label | None:
     """Return the label that more than half of the labels are, without those that are ``None``."""
-    counts = Counter(label for label in labels if label is not None)
+    counts = Counter[Label]()
+    for label in labels:
+        if label is not None:
+            counts[label] += 1
     for label, votes in counts.items():
         if 2 * votes > counts.total():
             return label

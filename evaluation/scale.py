@@ -8,7 +8,7 @@ from gold, not right or wrong.
 import json
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
@@ -16,10 +16,12 @@ from ..cases import Case, Value, Values
 from ..errors import UsageError
 from .metrics import Metric, ValueFunction, own_metric
 from .units import Kind
-from .votes import Sampling, more_than_half
+from .votes import Sampling, Votes, more_than_half
 
 Learned: TypeAlias = Literal["label", "number", "members"]
 """What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
+Annotation: TypeAlias = Any
+"""A type as pydantic takes it, such as ``Literal["yes", "no"]``: Python has no type of types like these."""
 SHOWN: Final = 300
 """Characters of a unit's text that feedback quotes."""
 _USUAL = 10  # frequent values among which the best constant answer is looked for
@@ -33,8 +35,8 @@ class Lack:
 
     what: str  # which one is missing, such as ``positive``
     noun: str  # what there are several of, such as ``label``
-    said: str  # what its gold says, such as ``all labels are send``
-    wanted: str  # what rows would have to say
+    gold_words: str  # what its gold says, such as ``all labels are send``
+    missing_values: str  # what rows would have to say
 
 
 class Scale(Kind):
@@ -74,10 +76,10 @@ class Scale(Kind):
         return ""
 
     @abstractmethod
-    def similarity(self, gold: Any, value: Any) -> float:
+    def similarity(self, gold: Value, value: Value) -> float:
         """Return the similarity of two values, in [0, 1]; 1.0 for equal ones."""
 
-    def consensus(self, values: Sequence[Any]) -> Any | None:
+    def consensus(self, values: Sequence[Value]) -> Value | None:
         """The value that several raters stand for, as of so many samples; ``None`` if there is none."""
         if not values:
             return None
@@ -108,7 +110,7 @@ class Scale(Kind):
 
     @property
     @abstractmethod
-    def row_type(self) -> Any:
+    def row_type(self) -> Annotation:
         """The annotation of a value in a gold row: what it is as JSON."""
 
     @property
@@ -123,7 +125,7 @@ class Scale(Kind):
             return f"one of: {', '.join(self.choices)}"
         return f"a {self.noun} as JSON"
 
-    def cell(self, written: str) -> Any:
+    def cell(self, written: str) -> object:
         """Return the value in a cell of a sheet, as a row's field has it; ``None`` if it is unusable."""
         try:
             data = json.loads(written)
@@ -134,23 +136,23 @@ class Scale(Kind):
         except ValueError:
             return None
 
-    def of_json(self, data: Any) -> Value:
-        """The value that :meth:`to_json` gave. Raises ``ValueError`` for what is none."""
+    def of_json(self, data: object) -> Value:
+        """The value of which ``data`` is the JSON; raises ``ValueError`` where it is of none."""
         return data
 
-    def to_json(self, value: Any) -> Any:
+    def to_json(self, value: Value | None) -> object:
         """A value as plain JSON types."""
         return value
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Value) -> str:
         """A value in a few words; :meth:`cell` reads them back."""
         return str(value)
 
-    def category(self, value: Any) -> str:
+    def category(self, value: Value) -> str:
         """The name under which values are counted as confused with each other."""
         return self.text(value)
 
-    def stratum(self, gold: Any) -> str:
+    def stratum(self, gold: Value) -> str:
         return self.category(gold)
 
     def task_words(self) -> str:
@@ -158,12 +160,14 @@ class Scale(Kind):
         return f"answer: {self.expects}"
 
     @abstractmethod
-    def identity(self) -> dict[str, Any]:
-        """Return the identity of the scale as JSON values: ``labels`` and what else there is."""
+    def identity(self) -> dict[str, object]:
+        """Return the identity of the scale as JSON values: its ``labels``, and all by which it differs from others."""
 
     def listing(self) -> tuple[tuple[str, str], ...]:
         """Return the possible answers, with a remark each."""
-        return tuple((choice, self.remark(choice)) for choice in self.choices) or ((self.expects, ""),)
+        if not self.choices:
+            return ((self.expects, ""),)
+        return tuple((choice, self.remark(choice)) for choice in self.choices)
 
     def remark(self, choice: str) -> str:
         """Return a remark on one of the choices."""
@@ -171,8 +175,8 @@ class Scale(Kind):
 
     # How the samples of one unit become one value.
 
-    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
-        """Return the value that votes (value -> samples, or probability where that decides) give; ``None`` if none.
+    def combine(self, votes: Votes, sampling: Sampling) -> Value | None:
+        """Return the value that the votes of one unit give; ``None`` if they give none.
 
         By default it is the value with the most votes, if more than half of the samples cast one.
         """
@@ -181,35 +185,37 @@ class Scale(Kind):
         winner: Value = max(votes, key=lambda value: (votes[value], self.text(value)))
         return winner
 
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
-        """Whether ``left`` more samples, whatever they say, cannot change what :meth:`combine` gives."""
-        if left == 0:
+    def is_decided(self, votes: Mapping[Value, int], remaining: int, sampling: Sampling) -> bool:
+        """True where the ``remaining`` samples, whatever they say, cannot change what :meth:`combine` gives."""
+        if remaining == 0:
             return True
         if sampling.by_probability and self.has_probabilities:  # a sample may have any probability
             return False
         if not self.domain:  # of values without number, what most samples give is the outcome
             return max(votes.values(), default=0) >= more_than_half(sampling.samples)
         # Votes pull one way each: what all of the samples left cannot change together, fewer of them cannot either.
-        now = self.combine(votes, sampling)
-        return all(
-            self.combine({**votes, value: votes.get(value, 0) + left}, sampling) == now
-            for value in self.domain
-        )
+        outcome = self.combine(votes, sampling)
+        for value in self.domain:
+            final_votes = dict(votes)
+            final_votes[value] = votes.get(value, 0) + remaining
+            if self.combine(final_votes, sampling) != outcome:
+                return False
+        return True
 
-    def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
+    def agreement(self, votes: Mapping[Value, int], value: Value | None) -> float | None:
         """Return the agreement of the votes cast with ``value``, 0 to 1; ``None`` without a value or a vote."""
         # A sample without a usable answer casts no vote, nor does one that was never drawn: how many were cast must be
         # said beside it.
         cast = sum(votes.values())
         if value is None or not cast:
             return None
-        return sum(self.credit(value, other) * count for other, count in votes.items()) / cast
+        return sum(self.credit(value, vote) * count for vote, count in votes.items()) / cast
 
     def spread(self, votes: Mapping[str, float]) -> float:
         """Return the spread of votes (by :meth:`text`): 0 if all are the same, 1 at most."""
         return 1 - max(votes.values()) / sum(votes.values())
 
-    def probability(self, shares: Mapping[Any, float]) -> float | None:
+    def probability(self, shares: Votes) -> float | None:
         """Return the probability that a unit is what is looked for, by shares of values; ``None`` if unknown."""
         return None
 
@@ -220,7 +226,7 @@ class Scale(Kind):
 
     # How people's values are described and drawn from.
 
-    def describe(self, values: Sequence[Any]) -> dict[str, Any]:
+    def describe(self, values: Sequence[Value]) -> dict[str, object]:
         """Return the counts of each value of gold, as JSON values by name."""
         counts = Counter(self.category(value) for value in values)
         return {f"{self.noun}s": dict(counts.most_common())}
@@ -233,21 +239,23 @@ class Scale(Kind):
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         """The stratum of each case, for draws in which each has its share."""
-        return [self.category(case.known[0]) if case.known else "unlabelled" for case in cases]
+        return name_strata(cases, self.category)
 
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         """Return the gold that labelled cases lack to be a part of a split, ``None`` if nothing."""
-        values = sorted({self.text(value) for case in cases for value in case.known})
-        if len(values) > 1:
+        distinct_texts: set[str] = set()
+        for case in cases:
+            distinct_texts.update(self.text(value) for value in case.known)
+        if len(distinct_texts) > 1:
             return None
-        words = f"all {self.noun}s are {' or '.join(values)}"
-        return Lack(what="second", noun=self.noun, said=words, wanted="anything else")
+        words = f"all {self.noun}s are {' or '.join(distinct_texts)}"
+        return Lack(what="second", noun=self.noun, gold_words=words, missing_values="anything else")
 
-    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Value]) -> Sequence[Value]:
         """The values of which the best constant answer is chosen, the likeliest first, by those of gold."""
         return [value for value, _ in Counter(golds).most_common(_USUAL)]
 
-    def constants(self, golds: Sequence[Any]) -> Mapping[str, Value]:
+    def constants(self, golds: Sequence[Value]) -> Mapping[str, Value]:
         """The values of :meth:`usual` by what they are called: ``always "send"``."""
         return {f"always {self._named(value)}": value for value in self.usual(golds)}
 
@@ -263,20 +271,22 @@ class Scale(Kind):
 
     # What is said of values to optimizers, and of the values of a whole run.
 
-    def truth(self, text: str, gold: Any) -> str:
-        """In words what people said of a unit."""
+    def truth(self, text: str, gold: Value) -> str:
+        """Return the gold of a unit in words, with the unit's text."""
         return f'"{text[:SHOWN]}" is {self.text(gold)} according to people'
 
-    def feedback(self, text: str, gold: Any, value: Any) -> str:
-        """In words what is wrong with the value of a unit."""
-        judged = "unusable" if value is None else self.text(value)
+    def feedback(self, text: str, gold: Value, value: Value | None) -> str:
+        """Return the gold of a unit and the value that it was judged, in words."""
+        judged = "unusable"
+        if value is not None:
+            judged = self.text(value)
         return f"{self.truth(text, gold)}; judged {judged}"
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         """Return the numbers that a row adds to the sums of a run. ``counts`` are those of its readings."""
         return dict(counts)
 
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+    def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
         """The sums of a run as JSON values."""
         return {}
 
@@ -285,13 +295,15 @@ class Scale(Kind):
         parts = []
         for name, value in self.totals(sums).items():
             if isinstance(value, Mapping):
-                each = ", ".join(f"{key} {_short(count)}" for key, count in value.items())
-                parts.append(f"{name.replace('_', ' ')}: {each}")
+                counts = ", ".join(f"{key} {_short_number(count)}" for key, count in value.items())
+                parts.append(f"{name.replace('_', ' ')}: {counts}")
             elif value is not None:
-                parts.append(f"{name.replace('_', ' ')} {_short(value)}")
-        return ("; ".join(parts),) if parts else ()
+                parts.append(f"{name.replace('_', ' ')} {_short_number(value)}")
+        if not parts:
+            return ()
+        return ("; ".join(parts),)
 
-    def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
+    def proof_facts(self, sums: Mapping[str, float]) -> dict[str, object]:
         """Return the facts of a card on the sums of the sealed test; empty if there are none."""
         return {}
 
@@ -301,11 +313,22 @@ class Members(Scale):
 
     learned: ClassVar[Learned] = "members"
 
-    def stratum(self, gold: Any) -> str:
+    def stratum(self, gold: Value) -> str:
         return SIZES[min(2, len(gold))]
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
-        return [self.stratum(case.known[0]) if case.known else "unlabelled" for case in cases]
+        return name_strata(cases, self.stratum)
+
+
+def name_strata(cases: Sequence[Case], stratum_of: Callable[[Value], str]) -> list[str]:
+    """Return the stratum of the first labelled unit of each case, ``unlabelled`` for a case without any."""
+    strata = []
+    for case in cases:
+        stratum = "unlabelled"
+        if case.known:
+            stratum = stratum_of(case.known[0])
+        strata.append(stratum)
+    return strata
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -317,7 +340,7 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _short(value: Any) -> str:
+def _short_number(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -344,11 +367,17 @@ def resolve(metric: MetricLike, comparison: Scale) -> Metric:
 
 def choosable(comparison: Scale) -> tuple[str, ...]:
     """The names of the metrics that answers can be better or worse in."""
-    return tuple(name for name, metric in comparison.metrics.items() if metric.higher_is_better is not None)
+    names = []
+    for name, metric in comparison.metrics.items():
+        if metric.higher_is_better is not None:
+            names.append(name)
+    return tuple(names)
 
 
 def shown_metrics(comparison: Scale, metric: MetricLike) -> list[Metric]:
-    """The metrics of every table, and the judge's own."""
-    own = resolve(metric, comparison)
-    shown = [comparison.metrics[name] for name in comparison.shown]
-    return shown if own.name in comparison.shown else [*shown, own]
+    """Return the metrics of every table, and the judge's own."""
+    metrics = [comparison.metrics[name] for name in comparison.shown]
+    judge_metric = resolve(metric, comparison)
+    if judge_metric.name not in comparison.shown:
+        metrics.append(judge_metric)
+    return metrics

@@ -22,16 +22,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pydantic
 import scipy
 
-from ..cases import Case, Value
+from ..cases import Case, Values
 from ..errors import UsageError
 from .metrics import Metric, Ratio, mean, pair_counts, pair_means, pair_sums, quotient
-from .scale import SHOWN, Learned, Scale
+from .scale import SHOWN, Annotation, Learned, Scale, name_strata
 from .units import Floats
 from .votes import Sampling, median_vote, number_within
 
@@ -50,7 +50,7 @@ class Scores(Scale):
 
     low: float
     high: float
-    whole: bool = False  # whether only whole numbers count
+    whole: bool = False  # True where only whole numbers count
     top: str = ""
 
     noun = "score"
@@ -66,40 +66,50 @@ class Scores(Scale):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = ("mean_deviation", "within_one", "within_deviation")
+        names = ["mean_deviation", "within_one", "within_deviation"]
         if self.top:
-            names += (self.top,)
-        return names
+            names.append(self.top)
+        return tuple(names)
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         width = self.high - self.low
-        related: dict[str, Any] = {"low": -1.0}
-        described: dict[str, Any] = {"higher_is_better": None}
-        table: dict[str, tuple[Any, dict[str, Any]]] = {
-            "mae": (self._error(1), {"high": width, "higher_is_better": False}),
-            "mse": (self._error(2), {"high": width**2, "higher_is_better": False}),
-            "quadratic_kappa": (pair_sums(self._moments, _quadratic_kappa, 6), related),
-            "spearman": (pair_counts(_spearman), related),
-            "mean_deviation": (
-                pair_means(lambda gold, value: value - gold),
-                {**described, "low": -width, "high": width},
+        kappa = pair_sums(self._moments, _quadratic_kappa, 6)
+        deviation = pair_means(lambda gold, value: value - gold)
+        metrics = [
+            self._error("mae", 1),
+            self._error("mse", 2),
+            Metric(name="quadratic_kappa", statistics=kappa, low=-1.0),
+            Metric(name="spearman", statistics=pair_counts(_spearman), low=-1.0),
+            Metric(
+                name="mean_deviation",
+                statistics=deviation,
+                low=-width,
+                high=width,
+                higher_is_better=None,
             ),
-            "within_deviation": (pair_counts(_within_deviation), described),
-        }
+            Metric(
+                name="within_deviation",
+                statistics=pair_counts(_within_deviation),
+                higher_is_better=None,
+            ),
+        ]
         if self.whole:
-            table["accuracy"] = (self._within(0.0), {})
+            metrics.append(self._within("accuracy", 0.0))
         if self.whole or width > 2:
-            table["within_one"] = (self._within(1.0), {})
+            metrics.append(self._within("within_one", 1.0))
         if self.top:
-            table[self.top] = (pair_means(lambda gold, value: float(value >= self.high)), described)
-        return MappingProxyType(
-            {name: Metric(name=name, statistics=of, **more) for name, (of, more) in table.items()}
-        )
+            at_the_top = pair_means(lambda gold, value: float(value >= self.high))
+            metrics.append(Metric(name=self.top, statistics=at_the_top, higher_is_better=None))
+        return MappingProxyType({metric.name: metric for metric in metrics})
 
-    def _error(self, power: int) -> Any:
-        empty = replace(mean, empty=(self.high - self.low) ** power)
-        return pair_means(lambda gold, value: abs(gold - value) ** power, empty)
+    def _error(self, name: str, power: int) -> Metric:
+        """Return the metric of the mean error to a power; over no units it is as high as can be."""
+        highest = (self.high - self.low) ** power
+        statistics_of = pair_means(
+            lambda gold, value: abs(gold - value) ** power, replace(mean, empty=highest)
+        )
+        return Metric(name=name, statistics=statistics_of, high=highest, higher_is_better=False)
 
     def _moments(self, gold: float, value: float) -> tuple[float, ...]:
         """Return the terms of quadratic kappa's sums, of gold and value on a scale from 0 to 1."""
@@ -114,18 +124,21 @@ class Scores(Scale):
             gold_share * value_share,
         )
 
-    def _within(self, most: float) -> Any:
-        near = most + 1e-9 * (self.high - self.low)
-        return pair_means(lambda gold, value: float(abs(gold - value) <= near))
+    def _within(self, name: str, distance: float) -> Metric:
+        """Return the metric of the share of answers that are at most so far from gold."""
+        limit = distance + 1e-9 * (self.high - self.low)
+        return Metric(name=name, statistics=pair_means(lambda gold, value: float(abs(gold - value) <= limit)))
 
     def similarity(self, gold: float, value: float) -> float:
         return 1.0 - abs(gold - value) / (self.high - self.low)
 
     def wrong(self, gold: float) -> float:
-        return self.high if gold - self.low < self.high - gold else self.low
+        if gold - self.low < self.high - gold:
+            return self.high
+        return self.low
 
     @property
-    def row_type(self) -> Any:
+    def row_type(self) -> Annotation:
         if self.whole:
             return Annotated[int, pydantic.Field(ge=self.low, le=self.high)]
         return Annotated[float, pydantic.Field(ge=self.low, le=self.high, allow_inf_nan=False)]
@@ -143,19 +156,19 @@ class Scores(Scale):
             number = "whole number"
         return f"a {number} from {self.low:g} to {self.high:g}"
 
-    def cell(self, written: str) -> Any:
+    def cell(self, written: str) -> float | None:
         return number_within(self.low, self.high, self.whole, pointed(written))
 
-    def of_json(self, data: Any) -> Value:
+    def of_json(self, data: object) -> float:
         number = number_within(self.low, self.high, self.whole, data)
         if number is None:
             raise ValueError(f"no score {data!r}, but {self.expects}")
         return number
 
-    def text(self, value: Any) -> str:
+    def text(self, value: float) -> str:
         return repr(value)
 
-    def category(self, value: Any) -> str:
+    def category(self, value: float) -> str:
         """The score of a short scale, else its quarter of the scale."""
         if self.choices:
             return self.text(value)
@@ -163,41 +176,42 @@ class Scores(Scale):
         start = self.low + width * min(_BINS - 1, int((value - self.low) / width))
         return f"{start:g} to {start + width:g}"
 
-    def truth(self, text: str, gold: Value) -> str:
+    def truth(self, text: str, gold: float) -> str:
         return f'"{text[:SHOWN]}" has the score {self.text(gold)} according to people'
 
     def task_words(self) -> str:
         return f"answer: {self.expects}; the closer to the score people gave, the better"
 
     @property
-    def ends(self) -> dict[str, Any]:
+    def ends(self) -> dict[str, float | bool]:
         """The scale as JSON values."""
         return {"low": self.low, "high": self.high, "whole": self.whole}
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         return {"labels": list(self.choices), "answer": "score", **self.ends}
 
-    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+    def combine(self, votes: Mapping[float, int], sampling: Sampling) -> float | None:
         return median_vote(votes, sampling.samples)
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         """The score of a short scale, else the quarter of all given scores that it is in."""
         if self.choices:
             return super().strata(cases)
-        scores = [case.known[0] for case in cases if case.known]
+        scores: list[float] = []
+        for case in cases:
+            if case.known:
+                scores.append(case.known[0])
         quartiles: list[float] = []
         if len(scores) > 1:
             quartiles = statistics.quantiles(scores, n=_BINS)
-        strata = []
-        for case in cases:
-            stratum = "unlabelled"
-            if case.known:
-                stratum = str(sum(quartile < case.known[0] for quartile in quartiles))
-            strata.append(stratum)
-        return strata
 
-    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
-        description: dict[str, Any] = {"lowest": None, "mean": None, "highest": None}
+        def quarter(score: float) -> str:
+            return str(sum(quartile < score for quartile in quartiles))
+
+        return name_strata(cases, quarter)
+
+    def describe(self, values: Sequence[float]) -> dict[str, object]:
+        description: dict[str, object] = {"lowest": None, "mean": None, "highest": None}
         if values:
             description = {"lowest": min(values), "mean": statistics.fmean(values), "highest": max(values)}
             if self.top:
@@ -207,7 +221,7 @@ class Scores(Scale):
             description["scores"] = {name: counts[name] for name in self.choices}
         return description
 
-    def usual(self, golds: Sequence[Value]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[float]) -> Sequence[float]:
         """The median, the mean, and what else is on a short scale or divides the scores into ten parts."""
         numbers = [(self.low + self.high) / 2]
         if golds:
@@ -218,7 +232,7 @@ class Scores(Scale):
             numbers += statistics.quantiles(golds, n=10)
         return list(dict.fromkeys(map(self.on_scale, numbers)))
 
-    def on_scale(self, number: float) -> Value:
+    def on_scale(self, number: float) -> float:
         """The nearest score, of a scale without steps to a hundredth of it."""
         within_ends = min(max(number, self.low), self.high)
         if self.whole:
@@ -226,12 +240,12 @@ class Scores(Scale):
         digits = max(0, 2 - math.floor(math.log10(self.high - self.low)))
         return min(max(round(within_ends, digits), self.low), self.high)
 
-    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         if values[0] is None:
             return {}
         return {"scored": 1, "score_sum": values[0]}
 
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+    def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
         scored = sums.get("scored", 0)
         if not scored:
             return {"mean_score": None}
@@ -250,7 +264,7 @@ def _quadratic_kappa(sums: Floats) -> tuple[Floats, Floats]:
     return np.where(no_chance, 0.0, chance - error), np.where(no_chance, 0.0, chance)
 
 
-def _within_deviation(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
+def _within_deviation(counts: Floats, gold: Sequence[float], answered: Sequence[float]) -> Floats:
     """The share of deviations within one of their standard deviations of their mean (FAITHQA, Figure 3)."""
     deviations = np.subtract(answered, gold)  # (P,)
     total = counts.sum(axis=-1, keepdims=True)  # (B, 1)
@@ -260,19 +274,20 @@ def _within_deviation(counts: Floats, gold: list[Any], answered: list[Any]) -> F
     return quotient((counts * is_within).sum(axis=-1), total[:, 0])
 
 
-def _spearman(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
+def _spearman(counts: Floats, gold: Sequence[float], answered: Sequence[float]) -> Floats:
     """Pearson's correlation of mid-ranks, under counts (B, P) of pairs."""
     total = counts.sum(axis=-1, keepdims=True)  # (B, 1)
     mean_rank = (total + 1.0) / 2.0
     gold_ranks = _ranks(counts, gold) - mean_rank  # (B, P), as are the others
     answer_ranks = _ranks(counts, answered) - mean_rank
     above = (counts * gold_ranks * answer_ranks).sum(axis=-1)
-    gold_square, answer_square = ((counts * ranks**2).sum(axis=-1) for ranks in (gold_ranks, answer_ranks))
+    gold_square = (counts * gold_ranks**2).sum(axis=-1)
+    answer_square = (counts * answer_ranks**2).sum(axis=-1)
     below = np.sqrt(gold_square * answer_square)
     return np.clip(quotient(above, np.where(below > 1e-9, below, 0.0)), -1.0, 1.0)
 
 
-def _ranks(counts: Floats, values: list[Any]) -> Floats:
+def _ranks(counts: Floats, values: Sequence[float]) -> Floats:
     """Return the mid-rank of each value, (B, P), where each counts as often as ``counts`` says."""
     distinct_values, value_number = np.unique(np.array(values, dtype=np.float64), return_inverse=True)
     pairs = np.arange(len(value_number))

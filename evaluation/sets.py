@@ -24,7 +24,7 @@ can be worse than none.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -34,10 +34,10 @@ import numpy as np
 import pydantic
 import scipy
 
-from ..cases import Label, Value
+from ..cases import Label, Values
 from ..errors import JuristError, UsageError
 from .metrics import SIDES, Metric, Ratios, Statistics, f1, mean_parts, pair_means, pair_sums
-from .scale import SHOWN, SIZES, Members, distinct
+from .scale import SHOWN, SIZES, Annotation, Members, distinct
 from .units import Floats, Units
 from .votes import Sampling, more_than_half, named_vote
 
@@ -72,9 +72,9 @@ class LabelSets(Members):
             return self._by_label(gold, value) + [1.0]
 
         statistics = {
-            "balanced_accuracy": pair_sums(by_label_and_unit, _balanced_accuracy, size + 1),
+            "balanced_accuracy": pair_sums(by_label_and_unit, _mean_label_recall, size + 1),
             "micro_f1": pair_sums(_hits, f1, 3),
-            "macro_f1": pair_sums(self._by_label, _macro_f1, size),
+            "macro_f1": pair_sums(self._by_label, _mean_label_f1, size),
             "example_f1": pair_means(_example_f1),
             "exact_match": pair_means(lambda gold, value: float(gold == value)),
         }
@@ -86,7 +86,7 @@ class LabelSets(Members):
         for label in self.labels:
             label_metrics = {}
             for name, ratio in SIDES.items():
-                statistics = pair_sums(partial(_cells, label), ratio, 3)
+                statistics = pair_sums(partial(_label_cells, label), ratio, 3)
                 label_metrics[name] = Metric(name=f"{name}_{label}", statistics=statistics)
             metrics_by_label[label] = label_metrics
         return metrics_by_label
@@ -95,7 +95,7 @@ class LabelSets(Members):
         """Return the cells of each label, one label after the other."""
         cells: list[float] = []
         for label in self.labels:
-            cells.extend(_cells(label, gold, value))
+            cells.extend(_label_cells(label, gold, value))
         return cells
 
     def similarity(self, gold: Set, value: Set) -> float:
@@ -105,38 +105,45 @@ class LabelSets(Members):
         return tuple(sorted(set(self.labels) - set(gold)))
 
     @property
-    def row_type(self) -> Any:
+    def row_type(self) -> Annotation:
         return list[Literal[*self.labels]]  # type: ignore[valid-type]
 
     @property
     def expects(self) -> str:
         return f"any of: {', '.join(self.labels)}; several with a semicolon between them, or {_NONE}"
 
-    def cell(self, written: str) -> Any:
+    def cell(self, written: str) -> list[object] | None:
         text = written.strip()
-        names: list[Any] = [part.strip() for part in text.split(";")]
+        names: list[object] = [part.strip() for part in text.split(";")]
         if text.startswith("["):
             names = _json_names(text)
         if names == [_NONE] and _NONE not in self.labels:
             names = []
-        if all(name in self.labels for name in names):
+        if self._are_labels(names):
             return names
         return None
 
-    def of_json(self, data: Any) -> Value:
-        if not isinstance(data, list | tuple) or not all(item in self.labels for item in data):
+    def _are_labels(self, names: Iterable[object]) -> bool:
+        return all(name in self.labels for name in names)
+
+    def of_json(self, data: object) -> Set:
+        if not isinstance(data, list | tuple) or not self._are_labels(data):
             raise ValueError(f"no label set {data!r}")
         return tuple(sorted(set(data)))
 
-    def to_json(self, value: Any) -> Any:
+    def to_json(self, value: Set | None) -> list[Label] | None:
         if value is None:
             return None
-        return [label for label in self.labels if label in value]
+        labels = []
+        for label in self.labels:
+            if label in value:
+                labels.append(label)
+        return labels
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Set) -> str:
         return "; ".join(value) or _NONE
 
-    def feedback(self, text: str, gold: Any, value: Any) -> str:
+    def feedback(self, text: str, gold: Set, value: Set | None) -> str:
         words = super().feedback(text, gold, value)
         if value is None:
             return words
@@ -151,33 +158,36 @@ class LabelSets(Members):
     def task_words(self) -> str:
         return f"labels (any number of them, or none): {', '.join(self.labels)}"
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         return {"labels": list(self.labels), "answer": "label set"}
 
-    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+    def combine(self, votes: Mapping[Set, int], sampling: Sampling) -> Set | None:
         return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
 
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+    def is_decided(self, votes: Mapping[Set, int], remaining: int, sampling: Sampling) -> bool:
         # A label that is decided stays so: a further sample can neither take back a vote nor give two.
-        return left == 0 or self.combine(votes, sampling) is not None
+        return remaining == 0 or self.combine(votes, sampling) is not None
 
-    def describe(self, values: Sequence[Any]) -> dict[str, Any]:
+    def describe(self, values: Sequence[Set]) -> dict[str, object]:
         counts: Counter[Label] = Counter()
+        units_without_label = 0
         for value in values:
             counts.update(value)
+            if not value:
+                units_without_label += 1
         labels = {label: counts[label] for label in self.labels}
-        return {"labels": labels, "without_label": sum(not value for value in values)}
+        return {"labels": labels, "without_label": units_without_label}
 
-    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Set]) -> Sequence[Set]:
         constants = list(super().usual(golds))
         constants.append(())
         constants.extend((label,) for label in self.labels)
         return list(dict.fromkeys(constants))
 
-    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         return dict.fromkeys(map(str, values[0] or ()), 1)
 
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+    def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
         return {"labels": {label: int(sums.get(label, 0)) for label in self.labels}}
 
 
@@ -189,7 +199,7 @@ def _named_metrics(statistics: Mapping[str, Callable[[Units], Statistics]]) -> d
     return metrics
 
 
-def _json_names(text: str) -> list[Any]:
+def _json_names(text: str) -> list[object]:
     """Return the entries of a JSON list; a text that is none is one entry."""
     try:
         labels = json.loads(text)
@@ -200,8 +210,8 @@ def _json_names(text: str) -> list[Any]:
     return [labels]
 
 
-def _cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
-    """Return 1 or 0 each for a label: whether it is in both, in gold, in the answer."""
+def _label_cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
+    """Return three numbers for a label, each 1 or 0: it is in both, in gold, in the answer."""
     in_gold = label in gold
     in_value = label in value
     return float(in_gold and in_value), float(in_gold), float(in_value)
@@ -212,16 +222,22 @@ def _hits(gold: Set, value: Set) -> tuple[float, float, float]:
     return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
 
 
-@Ratios
-def _macro_f1(sums: Floats) -> tuple[Floats, Floats]:
-    return mean_parts(*f1.parts(sums.reshape(*sums.shape[:-1], -1, 3)))
+def _by_labels(cells: Floats) -> Floats:
+    """Return sums of cells of shape (..., 3 * labels) as (..., labels, 3)."""
+    return cells.reshape(cells.shape[:-1] + (-1, 3))
 
 
 @Ratios
-def _balanced_accuracy(sums: Floats) -> tuple[Floats, Floats]:
+def _mean_label_f1(sums: Floats) -> tuple[Floats, Floats]:
+    doubled_hits, sizes = f1.parts(_by_labels(sums))
+    return mean_parts(doubled_hits, sizes)
+
+
+@Ratios
+def _mean_label_recall(sums: Floats) -> tuple[Floats, Floats]:
     """Return the recalls of labels given and left out, from the cells of each label and the number of units."""
-    cells, units = sums[..., :-1], sums[..., -1:]
-    cells_by_label = cells.reshape(*sums.shape[:-1], -1, 3)
+    units = sums[..., -1:]
+    cells_by_label = _by_labels(sums[..., :-1])
     in_both, in_gold, in_answer = np.moveaxis(cells_by_label, -1, 0)  # (..., labels) each
     out_of_gold = units - in_gold
     out_of_both = out_of_gold - in_answer + in_both
@@ -243,6 +259,7 @@ def _example_f1(gold: Set, value: Set) -> float:
 
 
 Objects: TypeAlias = tuple[Any, ...]
+"""Hashable objects; an object of a model is its canonical JSON text."""
 Similarity: TypeAlias = Callable[[Any, Any], float]
 """(an object of gold, an object of the answer) -> how far they are the same, in [0, 1]."""
 
@@ -273,7 +290,8 @@ class ObjectSets(Members):
     )
 
     def __post_init__(self) -> None:
-        if unknown := set(self.key) - set(self.names):
+        unknown = set(self.key) - set(self.names)
+        if unknown:
             hint = "name fields of the model as key"
             raise UsageError(f"{self.model.__name__} has no fields {', '.join(sorted(unknown))}", hint=hint)
 
@@ -336,20 +354,20 @@ class ObjectSets(Members):
         return tuple(self.model.model_fields)
 
     @property
-    def row_type(self) -> Any:
+    def row_type(self) -> Annotation:
         return list[self.model]  # type: ignore[name-defined]
 
     @property
     def expects(self) -> str:
         return f"a JSON list of objects with {', '.join(self.names)}"
 
-    def cell(self, written: str) -> Any:
+    def cell(self, written: str) -> list[object] | None:
         try:
             return self.to_json(self.of_json(json.loads(written)))
         except (RecursionError, ValueError):
             return None
 
-    def of_json(self, data: Any) -> Value:
+    def of_json(self, data: object) -> tuple[str, ...]:
         if not isinstance(data, list | tuple):
             raise ValueError(f"no list of objects {data!r}"[:200])
         try:
@@ -360,31 +378,31 @@ class ObjectSets(Members):
             raise ValueError(f"no {self.model.__name__}: {place}: {first['msg']}") from error
         return tuple(sorted(texts))
 
-    def _canonical_text(self, item: Any) -> str:
-        """Return an object as JSON with its fields in order; raises ``ValidationError`` for one that is none."""
+    def _canonical_text(self, item: object) -> str:
+        """Return an object as JSON with its fields in order; raises ``ValidationError`` for what is no object."""
         if isinstance(item, pydantic.BaseModel):
             item = item.model_dump(mode="json")
         checked = self.model.model_validate(item)
         return json.dumps(checked.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
 
-    def to_json(self, value: Any) -> Any:
+    def to_json(self, value: Objects | None) -> list[object] | None:
         if value is None:
             return None
         return [json.loads(text) for text in value]
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Objects) -> str:
         return json.dumps(self.to_json(value), ensure_ascii=False)
 
-    def category(self, value: Any) -> str:
+    def category(self, value: Objects) -> str:
         return SIZES[min(2, len(value))]
 
-    def truth(self, text: str, gold: Any) -> str:
+    def truth(self, text: str, gold: Objects) -> str:
         objects = " none"
         if gold:
             objects = "".join(f"\n- {item}" for item in gold)
         return f'"{text[:SHOWN]}": people named{objects}'
 
-    def feedback(self, text: str, gold: Any, value: Any) -> str:
+    def feedback(self, text: str, gold: Objects, value: Objects | None) -> str:
         if value is None:
             return f"{self.truth(text, gold)}\njudged unusable"
         matched_golds: set[int] = set()
@@ -405,11 +423,11 @@ class ObjectSets(Members):
     def task_words(self) -> str:
         return f"answer: a list of any number of objects with {', '.join(self.names)}"
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         key = list(self.key or self.names)
         return {"labels": [], "answer": "object set", "objects": list(self.names), "key": key}
 
-    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+    def combine(self, votes: Mapping[Objects, int], sampling: Sampling) -> Objects | None:
         """The set that more than half of the samples give, else the one most similar to all; ``None`` of too few."""
         samples = list(Counter(votes).elements())
         majority_size = more_than_half(sampling.samples)
@@ -424,10 +442,10 @@ class ObjectSets(Members):
 
         return max(samples, key=similarity_to_all)
 
-    def describe(self, values: Sequence[Any]) -> dict[str, Any]:
+    def describe(self, values: Sequence[Objects]) -> dict[str, object]:
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
 
-    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Objects]) -> Sequence[Objects]:
         single_objects: list[Objects] = []
         for gold in golds:
             single_objects.extend((item,) for item in gold)
@@ -436,11 +454,11 @@ class ObjectSets(Members):
         constants.extend(super().usual(single_objects))
         return list(dict.fromkeys(constants))
 
-    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         return {"objects": len(values[0] or ()), "with_object": bool(values[0]), **counts}
 
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        totals = {"objects": 0, "with_object": 0}
+    def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
+        totals: dict[str, object] = {"objects": 0, "with_object": 0}
         for name, value in sums.items():
             totals[name] = int(value)
         return totals

@@ -8,14 +8,14 @@ depends on the order in which they were judged.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cases import Value
 from ..errors import JuristError
 from .rows import Row, matched
 
@@ -30,20 +30,20 @@ class Kind(ABC):
     """The part of a :class:`~jurist.evaluation.scale.Scale` that arrays need; scales are made of their metrics."""
 
     @property
-    def domain(self) -> tuple[Any, ...]:
+    def domain(self) -> tuple[Value, ...]:
         """The values in their order, where the set is closed; else empty."""
         return ()
 
-    def right(self, gold: Any, value: Any) -> bool | None:
+    def right(self, gold: Value, value: Value) -> bool | None:
         """Return True for a right value, False for a wrong one, ``None`` where values are near or far."""
         return None
 
-    def stratum(self, gold: Any) -> str:
+    def stratum(self, gold: Value) -> str:
         """The name of the kind of gold values in which errors are alike."""
         return str(gold)
 
     @abstractmethod
-    def wrong(self, gold: Any) -> Any:
+    def wrong(self, gold: Value) -> Value:
         """Return the value that a missing answer counts as: as far from gold as an answer can be."""
 
 
@@ -52,7 +52,7 @@ class Units:
     """The labelled units of some rows."""
 
     kind: Kind
-    values: tuple[Hashable, ...]
+    values: tuple[Value, ...]
     gold: Ints
     predicted: Ints
     group: Ints
@@ -79,7 +79,7 @@ class Units:
         return np.asarray(np.array(flags, dtype=np.bool_)[cells])
 
     @cached_property
-    def pairs(self) -> tuple[Ints, list[tuple[Hashable, Hashable]]]:
+    def pairs(self) -> tuple[Ints, list[tuple[Value, Value]]]:
         """The distinct pairs of gold and answer, and which of them each unit is: (R, N), -1 without an answer."""
         size = len(self.values)
         answered = self.answered
@@ -147,7 +147,7 @@ def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
     sorted_sets = [first]
     for rows in sets[1:]:
         sorted_sets.append(matched(first, rows))
-    code_of_value: dict[Hashable, int] = {value: code for code, value in enumerate(kind.domain)}
+    code_of_value: dict[Value, int] = {value: code for code, value in enumerate(kind.domain)}
     gold_codes: list[int] = []
     group_names: list[str] = []  # of each labelled unit
     answer_codes: list[list[int]] = [[] for _ in sets]

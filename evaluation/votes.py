@@ -11,10 +11,10 @@ samples not yet drawn would say (``is_decided`` of a scale): the decisions are t
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from ..arguments.groups import SamplingOptions
-from ..cases import Label, Values
+from ..cases import Label, Value, Values
 from ..errors import UsageError, check_types
 
 Stopping = Literal["all", "settled"]
@@ -23,6 +23,9 @@ Stopping = Literal["all", "settled"]
 Probabilities = Literal["tokens", "votes"]
 """What probabilities of labels are read from: the tokens of replies where the endpoint gives their log-probabilities,
 or the votes of several samples alone."""
+
+Votes: TypeAlias = Mapping[Value, Any]
+"""Value -> the samples that gave it (int), or its probability (float) where probabilities decide."""
 
 
 class Sampling(SamplingOptions):
@@ -76,9 +79,9 @@ class Sampling(SamplingOptions):
             return more_than_half(self.samples)
         return self.threshold
 
-    def to_card(self) -> dict[str, Any]:
+    def to_card(self) -> dict[str, object]:
         """Return the settings as JSON values."""
-        card: dict[str, Any] = {"samples": self.samples, "threshold": self.needed}
+        card: dict[str, object] = {"samples": self.samples, "threshold": self.needed}
         if self.weights is not None:
             card["weights"] = dict(self.weights)
         return card
@@ -96,9 +99,9 @@ def more_than_half(samples: int) -> int:
     return samples // 2 + 1
 
 
-def count_votes(samples: Sequence[Values], unit: int) -> dict[Any, int]:
+def count_votes(samples: Sequence[Values], unit: int) -> dict[Value, int]:
     """Return value -> votes for one unit over all samples; unusable answers give no vote."""
-    votes: dict[Any, int] = {}
+    votes: dict[Value, int] = {}
     for sample in samples:
         value = sample[unit]
         if value is not None:
@@ -125,23 +128,24 @@ def decide(
         if not any(shares.values()):
             return None
         return max(order, key=shares.__getitem__)
-    positives, other = sides_of(votes, positive, order)
-    against = samples - threshold + 1
+    positives, negatives = sides_of(votes, positive, order)
+    negatives_needed = samples - threshold + 1
     if threshold < 1:
-        threshold, against = threshold * (positives + other), 0.0
-    if not positives + other:
+        threshold = threshold * (positives + negatives)
+        negatives_needed = 0.0
+    if not positives + negatives:
         return None
     if positives >= threshold:
         side = [label for label in order if label in positive]
-    elif other >= against:
+    elif negatives >= negatives_needed:
         side = [label for label in order if label not in positive]
     else:
         return None
     return max(side, key=lambda label: votes.get(label, 0))
 
 
-def number_within(low: float, high: float, whole: bool, value: Any) -> int | float | None:
-    """Return a value as a number from ``low`` to ``high``; ``None`` for one that is none."""
+def number_within(low: float, high: float, is_whole: bool, value: object) -> int | float | None:
+    """Return a value as a number from ``low`` to ``high``; ``None`` where it is no such number."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str) and "_" in value:  # which Python takes for a number
@@ -150,20 +154,27 @@ def number_within(low: float, high: float, whole: bool, value: Any) -> int | flo
         number = float(value)
     except (OverflowError, ValueError):  # a whole number may be larger than any float
         return None
-    if not low <= number <= high or (whole and not number.is_integer()):
+    if not low <= number <= high or (is_whole and not number.is_integer()):
         return None
-    if whole:
+    if is_whole:
         return int(number)
     return number
 
 
-def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
+def median_vote(votes: Mapping[float, int], samples: int) -> float | None:
     """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
-    drawn = sorted(value for value, count in votes.items() for _ in range(count))
-    return drawn[(len(drawn) - 1) // 2] if len(drawn) >= more_than_half(samples) else None
+    scores: list[float] = []
+    for score, count in votes.items():
+        scores.extend([score] * count)
+    if len(scores) < more_than_half(samples):
+        return None
+    scores.sort()
+    return scores[(len(scores) - 1) // 2]
 
 
-def most_preferred(votes: Mapping[Any, int], labels: Sequence[Any], samples: int, undecided: Any) -> Any:
+def most_preferred(
+    votes: Mapping[Label, int], labels: Sequence[Label], samples: int, undecided: Label | None
+) -> Label | None:
     """Return the label with the most votes, ``undecided`` where several have; ``None`` unless most are usable."""
     if sum(votes.values()) < more_than_half(samples):
         return None
@@ -175,15 +186,19 @@ def most_preferred(votes: Mapping[Any, int], labels: Sequence[Any], samples: int
 
 
 def named_vote(
-    votes: Mapping[Any, int], *, labels: Sequence[str], samples: int, threshold: float
+    votes: Mapping[tuple[str, ...], int], *, labels: Sequence[str], samples: int, threshold: float
 ) -> tuple[str, ...] | None:
     """Return the labels that enough samples name, sorted; ``None`` if unusable samples leave one open."""
+    usable = sum(votes.values())
     chosen = []
     for label in labels:
-        inside = sum(count for value, count in votes.items() if label in value)
-        if inside >= threshold:
+        naming = 0
+        for names, count in votes.items():
+            if label in names:
+                naming += count
+        if naming >= threshold:
             chosen.append(label)
-        elif sum(votes.values()) - inside <= samples - threshold:
+        elif usable - naming <= samples - threshold:
             return None
     return tuple(sorted(chosen))
 
@@ -191,6 +206,7 @@ def named_vote(
 def sides_of(
     votes: Mapping[Label, float], positive: Collection[Label], order: Sequence[Label]
 ) -> tuple[float, float]:
-    """Return the positive and the other votes; a vote for a label that is not in ``order`` is none."""
+    """Return the positive and the negative votes; a vote for a label that is not in ``order`` is none."""
+    total = sum(votes.get(label, 0) for label in order)
     positives = sum(votes.get(label, 0) for label in order if label in positive)
-    return positives, sum(votes.get(label, 0) for label in order) - positives
+    return positives, total - positives

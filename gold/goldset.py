@@ -417,5 +417,5 @@ def _check_classes(gold: Gold, path: str) -> None:
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=field, hint=hint)
     lack = judge.answer.scale.check_part(gold.cases)
     if lack is not None:
-        hint = f"add rows labelled {lack.wanted}"
-        raise GoldError(f"{lack.said}: there is no {lack.what} one", path=path, hint=hint)
+        hint = f"add rows labelled {lack.missing_values}"
+        raise GoldError(f"{lack.gold_words}: there is no {lack.what} one", path=path, hint=hint)

@@ -430,5 +430,5 @@ def _problem(split: Split) -> str | None:
             return f"{name} comes out empty"
         lack = split.judge.answer.scale.check_part(cases)
         if lack is not None:
-            return f"{name} comes out without a {lack.what} {lack.noun} ({lack.wanted})"
+            return f"{name} comes out without a {lack.what} {lack.noun} ({lack.missing_values})"
     return None

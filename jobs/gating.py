@@ -132,7 +132,10 @@ class Gating(Comparing):
         least_groups = min(LEAST_GROUPS, least_units)
         lack = self.scored.answer.scale.check_part(labelled)
         if lack is not None:
-            reason, hint = f"{lack.said}: there is no {lack.what} one", f"add rows labelled {lack.wanted}"
+            reason, hint = (
+                f"{lack.gold_words}: there is no {lack.what} one",
+                f"add rows labelled {lack.missing_values}",
+            )
         elif units < least_units or len(groups) < least_groups:
             reason = f"a gate needs {plural(least_units, 'labelled unit')} in {plural(least_groups, 'group')}"
             hint = (

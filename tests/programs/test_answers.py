@@ -281,7 +281,7 @@ def test_a_part_of_one_value_only_is_refused(kind: str) -> None:
     assert answer.scale.check_part(cases(first, second)) is None
     lack = answer.scale.check_part(cases(first, first))
     assert lack is not None
-    assert lack.said.endswith(f"are {answer.scale.text(first)}")
+    assert lack.gold_words.endswith(f"are {answer.scale.text(first)}")
 
 
 class Numbered(pydantic.BaseModel):
