@@ -54,13 +54,20 @@ class Reading:
     @property
     def missing(self) -> tuple[int, ...]:
         """The places of the units without a value, from 0."""
-        return tuple(place for place, value in enumerate(self.values) if value is None)
+        places: list[int] = []
+        for place, value in enumerate(self.values):
+            if value is None:
+                places.append(place)
+        return tuple(places)
 
     def completed(self, second: "Reading") -> "Reading":
         """Return this reading with the values that ``second``, asked for the missing units only, gives them."""
         values: list[Value | None] = []
         for first_value, second_value in zip(self.values, second.values, strict=True):
-            values.append(second_value if first_value is None else first_value)
+            if first_value is None:
+                values.append(second_value)
+            else:
+                values.append(first_value)
         return replace(
             self,
             values=tuple(values),
@@ -160,7 +167,9 @@ class Answer(ABC):
     @property
     def label_fields(self) -> tuple[str, ...]:
         """The output fields whose labels have probabilities."""
-        return (self.field,) if self.scale.has_probabilities else ()
+        if self.scale.has_probabilities:
+            return (self.field,)
+        return ()
 
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
         """Return the probabilities of each unit, by what the tokens of each field say; empty where they say nothing."""
@@ -186,8 +195,10 @@ class Answer(ABC):
 
     def values_of(self, labelled: Any) -> Values:
         """Return the values that a row's field says."""
+        if not self.per_unit:
+            labelled = [labelled]
         values: list[Value | None] = []
-        for data in labelled if self.per_unit else [labelled]:
+        for data in labelled:
             values.append(None if data is None else self.scale.of_json(data))
         return tuple(values)
 
@@ -195,7 +206,10 @@ class Answer(ABC):
         """Return a row's field that gives each unit a value as JSON, or ``None``."""
         if self.per_unit:
             return list(parts)
-        return next((part for part in parts if part is not None), None)
+        for part in parts:
+            if part is not None:
+                return part
+        return None
 
     def cell(self, written: str, unit: int) -> object:
         """Return the value in a cell of a sheet for a unit (from 0), as a row has it; ``None`` if it is unusable."""
@@ -245,7 +259,9 @@ class Answer(ABC):
 
     def render_rule(self, name: str) -> str:
         """Return the form in which an input is written into the prompt: ``as-is``, ``numbered``, or ``custom``."""
-        return "as-is" if type(self).render is Answer.render else "custom"
+        if type(self).render is Answer.render:
+            return "as-is"
+        return "custom"
 
     @abstractmethod
     def parser_rule(self) -> dict[str, object]:
@@ -270,6 +286,6 @@ def reasoning_of(reply: Reply) -> str:
 def _first_with(classes: Sequence[type], *names: str) -> int:
     """Return the place of the first class that defines one of these names itself."""
     for place, kind in enumerate(classes):
-        if any(name in vars(kind) for name in names):
+        if vars(kind).keys() & set(names):
             return place
     return len(classes)

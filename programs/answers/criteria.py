@@ -79,20 +79,24 @@ class Criteria(Answer):
 
     @property
     def label_fields(self) -> tuple[str, ...]:
-        return tuple(name for name, scale in self.criteria.items() if scale.has_probabilities)
+        names: list[str] = []
+        for name, scale in self.criteria.items():
+            if scale.has_probabilities:
+                names.append(name)
+        return tuple(names)
 
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
         criteria_shares: list[Shares] = []
         for name, answer in self.answers.items():
-            shares: dict[Any, float] = {}
+            shares: dict[Value, float] = {}
             for label_shares in answer.shares(reply, tokens, inputs)[:1]:
                 for label, share in label_shares.items():
                     shares[Rated(name, label)] = share
             criteria_shares.append(shares)
         return tuple(criteria_shares)
 
-    def examples(self, values: Values, inputs: Inputs) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
+    def examples(self, values: Values, inputs: Inputs) -> dict[str, object]:
+        fields: dict[str, object] = {}
         for (name, answer), value in zip(self.answers.items(), values, strict=True):
             if value is not None:
                 fields[name] = answer.example((value.value,), inputs)
@@ -102,35 +106,38 @@ class Criteria(Answer):
 
     @cached_property
     def _row(self) -> type[pydantic.BaseModel]:
-        columns: dict[str, Any] = {
-            name: (scale.row_type | None, None) for name, scale in self.criteria.items()
-        }
+        columns: dict[str, Any] = {}
+        for name, scale in self.criteria.items():
+            columns[name] = (scale.row_type | None, None)
         return pydantic.create_model("CriteriaRow", __config__={"extra": "forbid"}, **columns)
 
     @property
-    def row_type(self) -> Any:
+    def row_type(self) -> object:
         return self._row
 
-    def gathered(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        if FIELD in row or not any(name in row for name in self.answers):
+    def gathered(self, row: Mapping[str, object]) -> dict[str, object]:
+        if FIELD in row or not row.keys() & self.answers.keys():
             return dict(row)
-        labels: dict[str, Any] = {}
-        row_without_labels: dict[str, Any] = {}
+        labels: dict[str, object] = {}
+        row_without_labels: dict[str, object] = {}
         for column, value in row.items():
             if column not in self.answers:
                 row_without_labels[column] = value
             elif value not in (None, ""):
                 labels[column] = value
         # The criteria stand in their own order, whatever the order of the columns.
-        in_order = {name: labels[name] for name in self.answers if name in labels}
-        if not in_order:
+        ordered_labels: dict[str, object] = {}
+        for name in self.answers:
+            if name in labels:
+                ordered_labels[name] = labels[name]
+        if not ordered_labels:
             return row_without_labels
-        return {**row_without_labels, FIELD: in_order}
+        return {**row_without_labels, FIELD: ordered_labels}
 
-    def spell(self, value: Any) -> Any:
+    def spell(self, value: object) -> object:
         if not isinstance(value, Mapping):
             return value
-        spelled: dict[str, Any] = {}
+        spelled: dict[str, object] = {}
         for name, label in value.items():
             if name in self.answers and label is not None:
                 spelled[name] = self.answers[name].spell(label)
@@ -141,18 +148,19 @@ class Criteria(Answer):
     def values_of(self, labelled: Any) -> Values:
         labels = labelled if isinstance(labelled, Mapping) else dict(labelled)
         values: list[Rated | None] = []
-        for name in self.answers:
+        for name, scale in self.criteria.items():
             label = labels.get(name)
-            values.append(None if label is None else Rated(name, self.criteria[name].of_json(label)))
+            values.append(None if label is None else Rated(name, scale.of_json(label)))
         return tuple(values)
 
-    def row_of(self, parts: Sequence[Any]) -> Any:
-        labels: dict[str, Any] = {}
+    def row_of(self, parts: Sequence[object]) -> object:
+        labels: dict[str, object] = {}
         for part in parts:
-            labels |= part or {}
+            if isinstance(part, Mapping):  # each criterion gives its own label, or nothing
+                labels.update(part)
         return labels
 
-    def cell(self, written: str, unit: int) -> Any:
+    def cell(self, written: str, unit: int) -> object:
         name = list(self.answers)[unit]
         label = self.criteria[name].cell(written)
         if label is None:
@@ -162,21 +170,28 @@ class Criteria(Answer):
     def scale_of(self, unit: int) -> Scale:
         return list(self.criteria.values())[unit]
 
-    def constants(self, known: Sequence[Value]) -> Mapping[str, Constant]:
+    def constants(self, gold_values: Sequence[Value]) -> Mapping[str, Constant]:
         """Return the likeliest value of each criterion together, then the next ones, so that each has its turn."""
-        likely_values: dict[str, list[Value]] = {name: [] for name in self.answers}
-        for value in self.scale.usual(known):
+        likely_values: dict[str, list[Value]] = {}
+        for name in self.answers:
+            likely_values[name] = []
+        for value in self.scale.usual(gold_values):
             likely_values[value.criterion].append(value)
         constants: dict[str, Constant] = {}
         for turn in range(max(map(len, likely_values.values()))):
-            values = tuple(_at_turn(candidates, turn) for candidates in likely_values.values())
-            words = ", ".join(self.scale.text(value) for value in values if value is not None)
-            constants[f"always {words}"] = _always(values)
+            values: list[Value | None] = []
+            words: list[str] = []
+            for candidates in likely_values.values():
+                likely_value = _at_turn(candidates, turn)
+                values.append(likely_value)
+                if likely_value is not None:
+                    words.append(self.scale.text(likely_value))
+            constants[f"always {', '.join(words)}"] = _always(tuple(values))
         return constants
 
     # What output lines and exports hold of them.
 
-    def unit_parts(self, value: Value | None) -> dict[str, Any]:
+    def unit_parts(self, value: Value | None) -> dict[str, object]:
         if value is None:
             return {self.part: None}
         answer = self.answers[value.criterion]
@@ -185,16 +200,16 @@ class Criteria(Answer):
             del parts["positive"]  # no label of it is looked for
         return {"criterion": value.criterion, **parts}
 
-    def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
+    def unit_value(self, unit: Mapping[str, object]) -> Value | None:
         name = unit.get("criterion")
         if name is None:
             return None
-        if name not in self.answers:
+        if not isinstance(name, str) or name not in self.answers:
             raise ValueError(f"no criterion {name!r}")
         return _rated(name, self.answers[name].unit_value(unit))
 
-    def row_parts(self, values: Values) -> dict[str, Any]:
-        answers: dict[str, Any] = {}
+    def row_parts(self, values: Values) -> dict[str, object]:
+        answers: dict[str, object] = {}
         for (name, scale), value in zip(self.criteria.items(), values, strict=True):
             answers[name] = None if value is None else scale.to_json(value.value)
         return {"answers": answers}
@@ -202,10 +217,14 @@ class Criteria(Answer):
     def render_rule(self, name: str) -> str:
         return "as-is"
 
-    def parser_rule(self) -> dict[str, Any]:
-        rules = {name: answer.portable_rule() for name, answer in self.answers.items()}
-        rule = {"field": self.field, "reader": "criteria", "criteria": rules}
-        if not all("reader" in criterion_rule for criterion_rule in rules.values()):
+    def parser_rule(self) -> dict[str, object]:
+        rules: dict[str, dict[str, object]] = {}
+        has_readers = True
+        for name, answer in self.answers.items():
+            rules[name] = answer.portable_rule()
+            has_readers = has_readers and "reader" in rules[name]
+        rule: dict[str, object] = {"field": self.field, "reader": "criteria", "criteria": rules}
+        if not has_readers:
             del rule["reader"]
         return rule
 
@@ -216,7 +235,9 @@ def _rated(name: str, value: Value | None) -> Rated | None:
 
 def _at_turn(candidates: Sequence[Value], turn: int) -> Value | None:
     """Return the candidate of a turn, the last one where there are fewer; ``None`` without any."""
-    return candidates[min(turn, len(candidates) - 1)] if candidates else None
+    if not candidates:
+        return None
+    return candidates[min(turn, len(candidates) - 1)]
 
 
 def _always(values: Values) -> Constant:

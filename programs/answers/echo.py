@@ -38,13 +38,13 @@ def read_echo(text: object, labels: Sequence[str], texts: Sequence[str], places:
     spans, text_around = _spans(text, tuple(labels))
     plain_texts = [_undo_escapes(show_sentence(texts[place])) for place in places]
     tag, _ = _patterns(tuple(labels))
-    problem = ""
-    if any(map(tag.search, plain_texts)) and [copied for _, copied in spans] != plain_texts:
-        problem = "the judged text holds tags, and the reply is not an exact echo of it"
-    elif spans and not all(_is_no_answer(piece, plain_texts) for piece in text_around):
-        problem = "other text stands around the tags of the reply"
-    if problem:
-        return Echo(labels=(None,) * len(texts), problem=problem)
+    copied_texts = [copied for _, copied in spans]
+    nothing: tuple[None, ...] = (None,) * len(texts)
+    if any(map(tag.search, plain_texts)) and copied_texts != plain_texts:
+        return Echo(nothing, problem="the judged text holds tags, and the reply is not an exact echo of it")
+    for piece in text_around:
+        if spans and not _is_no_answer(piece, plain_texts):
+            return Echo(nothing, problem="other text stands around the tags of the reply")
     echo = _label_in_order(spans, plain_texts)
     label_of_place = dict(zip(places, echo.labels, strict=True))
     return echo._replace(labels=tuple(map(label_of_place.get, range(len(texts)))))
@@ -77,7 +77,8 @@ def _spans(text: object, labels: tuple[str, ...]) -> tuple[list[tuple[str, str]]
     position = 0
     for mark in _patterns(labels)[1].finditer(text):
         if opening is None:
-            opening = mark if mark["opened"] else None
+            if mark["opened"]:
+                opening = mark
             continue
         opened = opening["opened"].lower()
         closed = (mark["closed"] or opened).lower()
@@ -97,8 +98,8 @@ def _is_no_answer(text: str, plain_texts: Sequence[str]) -> bool:
     for line in text.splitlines():
         bare_line = _LIST_NUMBER.sub("", line.strip())
         empty_tags = _EMPTY_TAGS.fullmatch(bare_line)
-        copied = _undo_escapes(empty_tags["text"] if empty_tags else bare_line)
-        if not is_frame(bare_line) and copied not in plain_texts:
+        shown_text = empty_tags["text"] if empty_tags else bare_line
+        if not is_frame(bare_line) and _undo_escapes(shown_text) not in plain_texts:
             return False
     return True
 

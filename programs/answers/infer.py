@@ -3,9 +3,10 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, TypeAlias, get_args, get_origin
 
 import annotated_types
+import dspy
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -30,43 +31,56 @@ _RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) *(?:-|–|to) *(\d+(?:\.\d+)?)(?
 """The range of a score in the words of its field, as ``1-5`` or ``from 1 to 5``."""
 
 
+Positive: TypeAlias = Label | Collection[Label]
+"""The positive class of closed labels: one label or several."""
+
+
 def answer_for(
     judge: str,
-    signature: Any,
+    signature: type[dspy.Signature],
     answer_given: Answer | str | None,
     *,
     labels: Sequence[Label] = (),
-    positive: Any = (),
+    positive: Positive | Mapping[str, Positive] = (),
     unit: str = "",
 ) -> Answer:
     """Return the answer of a judge: what was given, the field that was named, or what its signature says."""
     inputs = tuple(signature.input_fields)
-    answer = _complete(judge, signature, answer_given, unit or inputs[-1])
-    if not isinstance(answer, Criteria):
-        if positive or labels:
-            answer = _with_labels(judge, answer, labels, positive)
-    elif labels or (positive and not isinstance(positive, Mapping)):
-        raise JudgeError(
-            f"judge {judge} has several criteria, {', '.join(answer.fields)}: which one is this about?",
-            hint="write positive={'grounded': 'no'}; or judge one field alone, with answer='grounded'",
-        )
-    elif answer_given is None:
-        if unknown := (positive or {}).keys() - answer.answers.keys():
+    answer = _complete_answer(judge, signature, answer_given, unit or inputs[-1])
+    if isinstance(answer, Criteria):
+        if labels or (positive and not isinstance(positive, Mapping)):
             raise JudgeError(
-                f"judge {judge}: positive= names {', '.join(sorted(unknown))}, which is no criterion",
-                hint=f"use {', '.join(answer.answers)}",
+                f"judge {judge} has several criteria, {', '.join(answer.fields)}: which one is this about?",
+                hint="write positive={'grounded': 'no'}; or judge one field alone, with answer='grounded'",
             )
-        each = []
-        for name, own in answer.answers.items():
-            usual = "true" if isinstance(own, OneLabel) and set(own.labels) == {"true", "false"} else ()
-            chosen = (positive or {}).get(name, usual)
-            each.append(_with_labels(judge, own, (), chosen) if chosen else own)
-        answer = replace(answer, each=tuple(each))
+        if answer_given is None:
+            positives = positive if isinstance(positive, Mapping) else {}
+            answer = _mark_positives(judge, answer, positives)
+    elif positive or labels:
+        answer = _rename_labels(judge, answer, labels, positive)
     answer.check(judge, inputs)
     return answer
 
 
-def _with_labels(judge: str, answer: Answer, labels: Sequence[Label], positive: Any) -> Answer:
+def _mark_positives(judge: str, answer: Criteria, positives: Mapping[str, Positive]) -> Criteria:
+    """Return criteria with the positive labels of each; of a ``bool`` without any it is ``true``."""
+    unknown = positives.keys() - answer.answers.keys()
+    if unknown:
+        raise JudgeError(
+            f"judge {judge}: positive= names {', '.join(sorted(unknown))}, which is no criterion",
+            hint=f"use {', '.join(answer.answers)}",
+        )
+    criteria: list[Answer] = []
+    for name, criterion in answer.answers.items():
+        is_bool = isinstance(criterion, OneLabel) and set(criterion.labels) == {"true", "false"}
+        positive = positives.get(name, "true" if is_bool else ())
+        if positive:
+            criterion = _rename_labels(judge, criterion, (), positive)
+        criteria.append(criterion)
+    return replace(answer, each=tuple(criteria))
+
+
+def _rename_labels(judge: str, answer: Answer, labels: Sequence[Label], positive: Positive) -> Answer:
     """Return closed labels under these names, and with these positive ones."""
     if not isinstance(answer, ClosedLabel):
         raise JudgeError(
@@ -93,103 +107,161 @@ def closed(answer: Answer) -> ClosedLabel:
     return answer
 
 
-def _complete(judge: str, signature: Any, partial: Answer | str | None, unit: str) -> Answer:
+def _complete_answer(
+    judge: str, signature: type[dspy.Signature], partial: Answer | str | None, unit: str
+) -> Answer:
     """Return the answer that was given, completed from the signature."""
-    if isinstance(partial, Answer) and partial.field:
+    if partial is None:
+        return _answer_of_signature(judge, signature, unit)
+    if isinstance(partial, str):
+        if partial not in signature.output_fields:
+            raise JudgeError(
+                f"judge {judge}: answer={partial!r} is none of its output fields",
+                hint=f"name one of {', '.join(signature.output_fields)}",
+            )
+        return _answer_of_signature(judge, signature, unit, partial)
+    if partial.field:
         return partial
-    if isinstance(partial, str) and partial not in signature.output_fields:
-        hint = f"name one of {', '.join(signature.output_fields)}"
-        raise JudgeError(f"judge {judge}: answer={partial!r} is none of its output fields", hint=hint)
-    read = _of_signature(judge, signature, unit, partial if isinstance(partial, str) else "")
-    if partial is None or isinstance(partial, str):
-        return read
-    known: dict[str, Any] = {"field": read.field, "unit": partial.unit or unit}
-    if isinstance(partial, OneLabel) and isinstance(read, OneLabel):
-        return replace(partial, **known, values=partial.values or read.values)
-    if isinstance(partial, ObjectSet) and isinstance(read, ObjectSet):
-        return replace(partial, **known, model=read.model)
+    inferred = _answer_of_signature(judge, signature, unit)
+    field, unit = inferred.field, partial.unit or unit
+    if isinstance(partial, OneLabel) and isinstance(inferred, OneLabel):
+        return replace(partial, field=field, unit=unit, values=partial.values or inferred.values)
+    if isinstance(partial, ObjectSet) and isinstance(inferred, ObjectSet):
+        return replace(partial, field=field, unit=unit, model=inferred.model)
     raise JudgeError(
-        f"judge {judge}: the output field {read.field} is of another kind than its answer",
+        f"judge {judge}: the output field {field} is of another kind than its answer",
         hint="give the answer its field=",
     )
 
 
-def _of_signature(judge: str, signature: Any, unit: str, wanted: str = "") -> Answer:
-    """Return the answer of the one output field that holds one, or is ``wanted``; several are criteria."""
-    # Sets of objects beside them are what an answer rests on.
-    fields = [(name, info) for name, info in signature.output_fields.items() if wanted in ("", name)]
-    kinds = [kind for name, info in fields if (kind := _of_field(name, info, unit)) is not None]
-    numbered: list[Answer] = [kind for kind in kinds if isinstance(kind, PerSentence)]
-    chosen = numbered or [kind for kind in kinds if isinstance(kind, KINDS)] or kinds
-    name = signature.__name__
-    if not chosen:
-        shown = (
-            f"{field}: {getattr(info.annotation, '__name__', None) or info.annotation}"
-            for field, info in fields
-        )
+def _answer_of_signature(judge: str, signature: type[dspy.Signature], unit: str, field: str = "") -> Answer:
+    """Return the answer of the one output field that holds one, or is ``field``; several are criteria."""
+    fields: dict[str, FieldInfo] = {}
+    answers: list[Answer] = []
+    numbered: list[Answer] = []
+    criteria: list[Answer] = []
+    for name, info in signature.output_fields.items():
+        if field not in ("", name):
+            continue
+        fields[name] = info
+        answer_of_field = _answer_of_field(name, info, unit)
+        if answer_of_field is not None:
+            answers.append(answer_of_field)
+        if isinstance(answer_of_field, PerSentence):
+            numbered.append(answer_of_field)
+        elif isinstance(answer_of_field, KINDS):
+            criteria.append(answer_of_field)
+    # Sets of objects beside numbered labels or criteria are what an answer rests on.
+    candidates = numbered or criteria or answers
+    if not candidates:
+        types = ", ".join(f"{name}: {_name_type(info.annotation)}" for name, info in fields.items())
         raise JudgeError(
-            f"judge {judge}: no output field of {name} holds an answer ({', '.join(shown)})",
+            f"judge {judge}: no output field of {signature.__name__} holds an answer ({types})",
             hint=f"give one the type {SUPPORTED}",
         )
-    if len(chosen) > 1 and all(isinstance(kind, KINDS) for kind in chosen):
-        return Criteria(field=FIELD, unit=unit, each=tuple(chosen))
-    if len(chosen) > 1:
-        raise JudgeError(
-            f"judge {judge}: {len(chosen)} output fields of {name} hold an answer: "
-            + " and ".join(kind.field for kind in chosen),
-            hint="give one of them another type, or say which with answer=",
-        )
-    (answer,) = chosen
+    if len(candidates) == 1:
+        return _as_preference(candidates[0], signature)
+    if candidates is criteria:
+        return Criteria(field=FIELD, unit=unit, each=tuple(criteria))
+    names = " and ".join(answer.field for answer in candidates)
+    raise JudgeError(
+        f"judge {judge}: {len(candidates)} output fields of {signature.__name__} hold an answer: {names}",
+        hint="give one of them another type, or say which with answer=",
+    )
+
+
+def _name_type(annotation: object) -> str:
+    return getattr(annotation, "__name__", None) or str(annotation)
+
+
+def _as_preference(answer: Answer, signature: type[dspy.Signature]) -> Answer:
+    """Return labels that are named as two inputs, first and second, as a preference; all else as it is."""
     pair = {FIRST, SECOND}
-    if (
-        isinstance(answer, OneLabel)
-        and pair <= set(answer.values) <= {*pair, TIE}
-        and pair <= set(signature.input_fields)
-    ):
+    if not isinstance(answer, OneLabel) or not pair <= set(signature.input_fields):
+        return answer
+    if pair <= set(answer.values) <= pair | {TIE}:
         return Preference(field=answer.field, values=answer.values)
     return answer
 
 
-def _of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
-    kind, about = info.annotation, {"field": name, "unit": unit}
+def _answer_of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
+    """Return the answer that an output field holds by its type; ``None`` if it holds none."""
+    kind = info.annotation
     if kind is bool:
-        return OneLabel(**about, values={"true": True, "false": False})  # type: ignore[arg-type]
-    if labels := _texts(kind):
-        return OneLabel(**about, values={label: label for label in labels})  # type: ignore[arg-type]
-    ends = _ends(info)
+        return OneLabel(field=name, unit=unit, values={"true": True, "false": False})
+    labels = _texts_of_literal(kind)
+    if labels:
+        return OneLabel(field=name, unit=unit, values={label: label for label in labels})
+    ends = _ends_of_score(info)
     if ends is not None:
-        return Score(**about, low=ends[0], high=ends[1], whole=kind is not float)
-    inner = get_args(kind)[0] if get_origin(kind) is list and get_args(kind) else None
-    if labels := _texts(inner):
-        return LabelSet(**about, labels=labels)
-    if not isinstance(inner, type) or not issubclass(inner, BaseModel):
+        low, high = ends
+        return Score(field=name, unit=unit, low=low, high=high, whole=kind is not float)
+    if get_origin(kind) is not list or not get_args(kind):
         return None
-    kinds = {key: part.annotation for key, part in inner.model_fields.items()}
-    if set(kinds) == {"n", "label"} and kinds["n"] is int and (labels := _texts(kinds["label"])):
-        return PerSentence(**about, labels=labels)  # type: ignore[arg-type]
-    return ObjectSet(**about, model=inner)  # type: ignore[arg-type]
+    item_type = get_args(kind)[0]
+    labels = _texts_of_literal(item_type)
+    if labels:
+        return LabelSet(field=name, unit=unit, labels=labels)
+    if not isinstance(item_type, type) or not issubclass(item_type, BaseModel):
+        return None
+    part_types = {key: part.annotation for key, part in item_type.model_fields.items()}
+    if part_types.keys() == {"n", "label"} and part_types["n"] is int:
+        labels = _texts_of_literal(part_types["label"])
+    if labels:
+        return PerSentence(field=name, unit=unit, labels=labels)
+    return ObjectSet(field=name, unit=unit, model=item_type)
 
 
-def _texts(kind: Any) -> tuple[Label, ...]:
+def _texts_of_literal(kind: object) -> tuple[Label, ...]:
     """Return the texts of a ``Literal`` of nothing else."""
-    options = get_args(kind) if get_origin(kind) is Literal else ()
-    return options if all(isinstance(value, str) for value in options) else ()
+    if get_origin(kind) is not Literal:
+        return ()
+    texts: list[str] = []
+    for option in get_args(kind):
+        if not isinstance(option, str):
+            return ()
+        texts.append(option)
+    return tuple(texts)
 
 
-def _ends(info: FieldInfo) -> tuple[float, float] | None:
+def _ends_of_score(info: FieldInfo) -> tuple[float, float] | None:
     """Return the lowest and the highest number that a field may hold; ``None`` if one is open, or some are left out."""
     if get_origin(info.annotation) is Literal:
-        options = get_args(info.annotation)
-        if not all(type(value) is int for value in options):
-            return None
-        without_gaps = sorted(options) == list(range(min(options), max(options) + 1))
-        return (min(options), max(options)) if without_gaps else None
-    low = [rule.ge for rule in info.metadata if isinstance(rule, annotated_types.Ge)]
-    high = [rule.le for rule in info.metadata if isinstance(rule, annotated_types.Le)]
-    if info.annotation not in (int, float) or bool(low) != bool(high):
+        return _ends_of_options(get_args(info.annotation))
+    if info.annotation not in (int, float):
         return None
-    if low:
-        return low[0], high[0]  # type: ignore[return-value]
-    about = info.json_schema_extra
-    words = _RANGE.search(str(about.get("desc", ""))) if isinstance(about, Mapping) else None
-    return (float(words[1]), float(words[2])) if words and float(words[1]) < float(words[2]) else None
+    low = high = None
+    for rule in info.metadata:
+        if isinstance(rule, annotated_types.Ge) and low is None:
+            low = rule.ge
+        elif isinstance(rule, annotated_types.Le) and high is None:
+            high = rule.le
+    if low is not None and high is not None:
+        return low, high  # type: ignore[return-value]
+    if low is not None or high is not None:
+        return None
+    return _ends_in_words(info)
+
+
+def _ends_of_options(options: Sequence[object]) -> tuple[float, float] | None:
+    """Return the first and the last of whole numbers without a gap."""
+    numbers: list[int] = []
+    for option in options:
+        if type(option) is not int:
+            return None
+        numbers.append(option)
+    low, high = min(numbers), max(numbers)
+    if sorted(numbers) != list(range(low, high + 1)):
+        return None
+    return low, high
+
+
+def _ends_in_words(info: FieldInfo) -> tuple[float, float] | None:
+    """Return the range of a score that the words of its field name, as ``1-5``."""
+    extra = info.json_schema_extra
+    if not isinstance(extra, Mapping):
+        return None
+    ends = _RANGE.search(str(extra.get("desc", "")))
+    if ends is None or float(ends[1]) >= float(ends[2]):
+        return None
+    return float(ends[1]), float(ends[2])

@@ -73,7 +73,9 @@ class ClosedLabel(Answer):
         return parts
 
     def row_parts(self, values: Values) -> dict[str, object]:
-        return {"label": values[0] if len(values) == 1 else None}
+        if len(values) != 1:
+            return {"label": None}
+        return {"label": values[0]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +171,13 @@ class Verified(OneLabel):
         items = reply.get(self.parts)
         if label is None or not isinstance(items, list | tuple):
             return Reading(values=(None,))
-        verdicts = [member(item, "verified") for item in items]
-        if not all(isinstance(verdict, bool) for verdict in verdicts):
-            return Reading(values=(None,))
-        implied = self.holds if verdicts and all(verdicts) else self.fails
+        all_verified = bool(items)
+        for item in items:
+            verified = member(item, "verified")
+            if not isinstance(verified, bool):
+                return Reading(values=(None,))
+            all_verified = all_verified and verified
+        implied = self.holds if all_verified else self.fails
         inconsistent = label != implied
         if inconsistent and self.policy != "label":
             label = None
@@ -203,7 +208,9 @@ def _part_line(part: object) -> str:
     text = one_line(str(member(part, "text")))
     line = f'{verdict}: {member(part, "kind")} "{text}"'
     reason = one_line(str(member(part, "reasoning") or ""))
-    return f"{line}: {reason}" if reason else line
+    if reason:
+        line += f": {reason}"
+    return line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,8 +235,11 @@ class Preference(OneLabel):
 
     def __post_init__(self) -> None:
         """Keep the labels that the output field has, in one order."""
-        labels = tuple(label for label in (FIRST, SECOND, TIE) if not self.values or label in self.values)
-        object.__setattr__(self, "labels", labels)
+        labels: list[Label] = []
+        for label in (FIRST, SECOND, TIE):
+            if not self.values or label in self.values:
+                labels.append(label)
+        object.__setattr__(self, "labels", tuple(labels))
         super().__post_init__()
 
     @cached_property
@@ -294,8 +304,8 @@ class Preference(OneLabel):
         """Return a row of ``chosen`` and ``rejected`` as a pair with its label, in the order that its texts draw."""
         if not row.keys() & self.columns or row.keys() & self.unit_fields:
             return dict(row)
-        sides = [row.get(name) for name in self.columns]
-        chosen, rejected = (str(as_text(side)) for side in sides)
+        sides = [row.get("chosen"), row.get("rejected")]
+        chosen, rejected = str(as_text(sides[0])), str(as_text(sides[1]))
         larger_first = text_hash("".join(sorted((chosen, rejected)))) < "8"
         label: Label | None = FIRST
         if (chosen > rejected) != larger_first:
@@ -312,10 +322,13 @@ class Preference(OneLabel):
 
     def constants(self, gold_values: Sequence[Value]) -> Mapping[str, Constant]:
         def longer(inputs: Inputs) -> Values:
-            first_length, second_length = (len(str(inputs[name])) for name in self.unit_fields)
+            first_length = len(str(inputs[self.first]))
+            second_length = len(str(inputs[self.second]))
             if first_length == second_length and TIE in self.values:
                 return (TIE,)
-            return (FIRST if first_length >= second_length else SECOND,)
+            if first_length >= second_length:
+                return (FIRST,)
+            return (SECOND,)
 
         return {**super().constants(gold_values), "always the longer one": longer}
 

@@ -104,7 +104,10 @@ class _Response:
 
     def _places_of_line(self, key: str, mentions: Counter[str]) -> set[int]:
         """Return the place of the line that is this text."""
-        equal_places = [place for place, line_key in enumerate(self.keys) if line_key == key]
+        equal_places: list[int] = []
+        for place, line_key in enumerate(self.keys):
+            if line_key == key:
+                equal_places.append(place)
         if equal_places:
             mentions[key] += 1
             return {equal_places[min(mentions[key], len(equal_places)) - 1]}
@@ -115,7 +118,10 @@ class _Response:
     def _places_of_part(self, text: str) -> set[int]:
         """Return the place of the one line that this text is without its list marker, or a part of, in whole words."""
         key, words = as_compared(text), _words_of(text)
-        places = {place for place, bare_key in enumerate(self.bare_keys) if key == bare_key}
+        places: set[int] = set()
+        for place, bare_key in enumerate(self.bare_keys):
+            if bare_key == key:
+                places.add(place)
         length = sum(map(len, words))
         if not places and length >= _PART_LENGTH and not is_empty_word(text):
             for place, sentence in enumerate(self.words):

@@ -116,10 +116,13 @@ def _read_verified(rule: Rule, reply: Reply, texts: Sequence[str], places: Seque
     items = reply.get(check["items"])
     if not isinstance(items, list):
         raise ValueError(f"{check['items']} cannot be read")
-    verdicts = [item.get("verified") for item in items]
-    if not all(isinstance(verdict, bool) for verdict in verdicts):
-        raise ValueError(f"{check['items']} cannot be read")
-    implied = check["all_verified"] if verdicts and all(verdicts) else check["otherwise"]
+    all_verified = bool(items)
+    for item in items:
+        verified = item.get("verified")
+        if not isinstance(verified, bool):
+            raise ValueError(f"{check['items']} cannot be read")
+        all_verified = all_verified and verified
+    implied = check["all_verified"] if all_verified else check["otherwise"]
     if label != implied and check["policy"] != "label":
         return [None]
     return [label]

@@ -50,13 +50,17 @@ class PerSentence(ClosedLabel):
         evidence_lines: list[str] = []
         extra = 0
         for item in items:
-            number, label, evidence = (member(item, name) for name in ("n", "label", "evidence"))
+            number, label, evidence = member(item, "n"), member(item, "label"), member(item, "evidence")
             if number in asked_numbers and label in self.labels:
                 labels_of.setdefault(number, set()).add(label)
             elif isinstance(number, int) and label in self.labels:
                 extra += 1
             if evidence:
                 evidence_lines.append(f"{number}. {label}: {evidence}")
+        duplicated = 0
+        for labels in labels_of.values():
+            if len(labels) > 1:
+                duplicated += 1
         problem = ""
         labelled_items: dict[int, object] = {}
         try:
@@ -68,7 +72,7 @@ class PerSentence(ClosedLabel):
             reasoning=reasoning_of(reply) or "\n".join(evidence_lines),
             problem=problem,
             extra=extra,
-            duplicated=sum(len(labels) > 1 for labels in labels_of.values()),
+            duplicated=duplicated,
         )
 
     def shares(self, reply: Reply, tokens: Tokens, inputs: Inputs) -> tuple[Shares, ...]:
@@ -89,7 +93,9 @@ class PerSentence(ClosedLabel):
         return items
 
     def render_rule(self, name: str) -> str:
-        return self.rendering if name == self.unit else "as-is"
+        if name == self.unit:
+            return self.rendering
+        return "as-is"
 
     def parser_rule(self) -> dict[str, object]:
         return {"field": self.field, "label_of_value": None, **self.label_rule()}

@@ -87,8 +87,10 @@ class ObjectSet(Answer):
     def _alike(self, first: str, second: str) -> float:
         first_fields, second_fields = _parse_object(first), _parse_object(second)
         names = self.key or tuple(self.model.model_fields)
-        similarities = [_field_agreement(first_fields.get(name), second_fields.get(name)) for name in names]
-        return sum(similarities) / len(names)
+        total = 0.0
+        for name in names:
+            total += _field_agreement(first_fields.get(name), second_fields.get(name))
+        return total / len(names)
 
 
 @lru_cache(maxsize=4096)
