@@ -1,4 +1,4 @@
-"""What every assessment of models shares: calibration, who answers, what they said, and what all of it takes."""
+"""Assessments of models: calibration of the judge, the replies of each model, and what all of it takes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,11 +28,11 @@ from .surface import Surface
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
 Replies: TypeAlias = Sequence[tuple[str, bool]]
-"""What a model said to each question, and whether the machinery failed."""
+"""The text that a model gave to each question, and whether the machinery failed."""
 
 
-View: TypeAlias = tuple[dict[str, Any], Iterable[Mapping[str, Any]], Sequence[Table | str]]
-"""What is told of all models: JSON values, a line for each answer, and what people read."""
+View: TypeAlias = tuple[dict[str, Any], Iterable[Mapping[str, object]], Sequence[Table | str]]
+"""The results of all models: JSON values, a line for each answer, and the tables and lines that people read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,12 @@ class Assessment(ABC):
 
     @abstractmethod
     def judged(
-        self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+        self,
+        model: str,
+        replies: Replies,
+        judge: LoadedJudge,
+        calibrated: Calibrated,
+        on_step: Callable[[], None],
     ) -> Any:
         """Return one model's result: at least its ``model``, ``failed`` questions, and the ``unusable`` share."""
 
@@ -99,32 +104,39 @@ class Assessment(ABC):
         """Who judged, and what that one was measured on."""
         if not self.to_judge:
             return "no judge was asked"
-        rows = f"{len(self.held_out)} rows of {self.calibration.name}" if self.calibration else ""
-        return f"judge: {self.judge.name} with {self.judge.model.name}{rows and f', measured on {rows}'}"
+        words = f"judge: {self.judge.name} with {self.judge.model.name}"
+        if self.calibration:
+            words += f", measured on {len(self.held_out)} rows of {self.calibration.name}"
+        return words
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Further settings that identify this job when it is started again, as JSON values."""
         return {"calibration": self.calibration and self.calibration.sha256, "seed": self.seed}
 
     @property
     def roles(self) -> tuple[str, ...]:
         """The judge, then the models: who has a journal."""
-        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+        roles = ["judge"]
+        for number, model in enumerate(self.targets):
+            roles.append(f"{number}-{model.name}")
+        return tuple(roles)
 
     def judge_ask(self, replies: Replies) -> Ask:
         """Return the calls and tokens of judging."""
         questions = len(self.held_out) + self.to_judge * len(self.targets)
         return judging(self.judge, questions, some(self.held_out))
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that identify this job when it is started again, as JSON values."""
+        questions = [[dict(case.inputs), case.group, case.draw] for case in self.asked]
+        targets = []
+        for model in self.targets:
+            targets.append([model.name, model.api_base, model.temperature, model.top_p, model.max_tokens])
         return {
             "job": "assess",
-            "asked": job_id({"asked": [[dict(one.inputs), one.group, one.draw] for one in self.asked]}),
-            "targets": [
-                [one.name, one.api_base, one.temperature, one.top_p, one.max_tokens] for one in self.targets
-            ],
+            "asked": job_id({"asked": questions}),
+            "targets": targets,
             "prompt": PromptState.of(self.answering.basic()).id,
             "judge": self.judge.fingerprint(),
             **self.settings,
@@ -133,25 +145,25 @@ class Assessment(ABC):
     def foresee(self) -> Estimate:
         """Estimate what it takes. Sends nothing: a few questions are answered offline."""
         context, number = CallContext.fresh(), len(self.asked)
-        replies = _replies(self, Model(temperature=0.0), context, some(self.asked), lambda: None)
+        replies = _ask_model(self, Model(temperature=0.0), context, some(self.asked), lambda: None)
         size = Size.of(context.ledger.spend())
-        models = [
-            Ask(role=role, models=(model,), calls=Span(number, number), size=size, who=f"of {model.name}")
-            for role, model in zip(self.roles[1:], self.targets, strict=True)
-        ]
-        rows = f"{len(self.held_out)} rows of calibration, " if self.held_out else ""
-        what = f"{rows}{number} {self.unit}"
-        return Estimate(what=what, asks=(self.judge_ask(replies), *models), budget=self.budget)
+        asks = [self.judge_ask(replies)]
+        for role, model in zip(self.roles[1:], self.targets, strict=True):
+            calls = Span(number, number)
+            asks.append(Ask(role=role, models=(model,), calls=calls, size=size, who=f"of {model.name}"))
+        what = f"{number} {self.unit}"
+        if self.held_out:
+            what = f"{len(self.held_out)} rows of calibration, {what}"
+        return Estimate(what=what, asks=tuple(asks), budget=self.budget)
 
 
-def verdicts(
+def judge_cases(
     judge: LoadedJudge, cases: Sequence[Case | None], on_step: Callable[[], None] = lambda: None
 ) -> list[Verdict | None]:
     """Return the verdict of a judge on each case; ``None`` where there is no case to judge."""
-    asked = iter(
-        judge.verdicts([case for case in cases if case], on_verdict=lambda index, verdict: on_step())
-    )
-    return [next(asked) if case else None for case in cases]
+    judged = [case for case in cases if case]
+    verdicts = iter(judge.verdicts(judged, on_verdict=lambda index, verdict: on_step()))
+    return [next(verdicts) if case else None for case in cases]
 
 
 def assess(work: Assessment, surface: Surface) -> tuple[list[Any], dict[str, Any]]:
@@ -160,24 +172,25 @@ def assess(work: Assessment, surface: Surface) -> tuple[list[Any], dict[str, Any
     with surface.asking(work, doing) as (job, on_step):
         judge = replace(work.judge, context=job.contexts["judge"])
         verdicts = judge.verdicts(work.held_out, on_verdict=lambda index, verdict: on_step())
-        known = list(zip(work.held_out, verdicts, strict=True))
+        calibrated = list(zip(work.held_out, verdicts, strict=True))
         results = list[Any]()
         for role, model in zip(work.roles[1:], work.targets, strict=True):
-            replies = _replies(work, model, job.contexts[role], work.asked, on_step)
-            results.append(work.judged(model.name, replies, judge, known, on_step))
+            replies = _ask_model(work, model, job.contexts[role], work.asked, on_step)
+            results.append(work.judged(model.name, replies, judge, calibrated, on_step))
         job.unfinished = any(result.failed for result in results)
         return results, job.ledger.to_json()
 
 
-def _replies(
+def _ask_model(
     work: Assessment, model: Model, context: CallContext, cases: Sequence[Case], on_step: Callable[[], None]
 ) -> list[tuple[str, bool]]:
+    """Return the replies of a model to some questions, and whether the machinery failed."""
     lm = connect(model, context, "generator")
     program = work.answering.basic()
     settings = AskSettings(concurrency=work.concurrency)
     asker = Asker(judge=work.answering, program=program, lm=lm, settings=settings)
-    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
-    return [
-        ("".join(str(item.data) for item in items_of(verdict.value)), verdict.status == "failed")
-        for verdict in verdicts
-    ]
+    replies = []
+    for verdict in asker.ask_all(cases, lambda index, verdict: on_step()):
+        text = "".join(str(item.data) for item in items_of(verdict.value))
+        replies.append((text, verdict.status == "failed"))
+    return replies

@@ -9,7 +9,7 @@ from typing import Any
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
-from ..errors import OptimizerError, checked, plural
+from ..errors import OptimizerError, checked
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
@@ -71,7 +71,7 @@ class Compiled(Concluded):
     result: Result
     judge: LoadedJudge
 
-    def __call__(self, *row: Any, **inputs: Any) -> Verdict:
+    def __call__(self, *row: object, **inputs: object) -> Verdict:
         """Judge one row; see :class:`~jurist.LoadedJudge`, which ``judge`` is, for ``await``."""
         return self.judge(*row, **inputs)
 
@@ -160,10 +160,19 @@ def compile(
     fit = resolve_sampling(make_model(model), sampling or Sampling(), resolved.temperature)
     surface.note(fit.note)
     labelled = surface.gold(gold, resolved)
-    sealed = None if holdout is None else read_holdout(holdout, labelled)
+    sealed = None
+    if holdout is not None:
+        sealed = read_holdout(holdout, labelled)
     logs = read_logs_beside(beside, sealed or labelled)
     surface.note(*(log.note for log in logs))
-    proposer = None if prompt_model is None else make_model(prompt_model)
+    proposer = None
+    if prompt_model is not None:
+        proposer = default_temperature(make_model(prompt_model), fit.sampling.samples)
+    frozen_model = None
+    if verifier is not None:
+        frozen_model = make_model(verifier)
+    if limits.calls is None:
+        limits = replace(limits, calls=CALLS)
     plan = Plan(
         judge=resolved,
         gold=labelled,
@@ -178,9 +187,9 @@ def compile(
         seed=seed,
         earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
         model=fit.model,
-        prompt_model=proposer and default_temperature(proposer, fit.sampling.samples),
-        verifier=None if verifier is None else make_model(verifier),
-        budget=limits if limits.calls is not None else replace(limits, calls=CALLS),
+        prompt_model=proposer,
+        verifier=frozen_model,
+        budget=limits,
         sampling=fit.sampling,
         judge_ref=reference,
     )
@@ -199,57 +208,53 @@ def compile_judge(
 ) -> Compiled:
     """Compile a judge and keep the artifact; refused before anything is written is a budget below the proof."""
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
-    held, limit = plan.proof_calls, plan.budget.calls
+    proof_calls = plan.proof_calls
     _ = plan.configured_optimizer  # an unknown optimizer is refused before anything is written
-    reserve = held + plan.spare_calls(held)
+    _check_budget(plan, proof_calls)
+    check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
+    look = proof_of(plan.split)
+    limits = look.limits(look.cases, plan.judge.comparison)
+    _note(sink, *plan.gold.shared_words, plan.split.words, look.words)  # an opening is why a level is strict
+    if not anyway:
+        check_showable(plan.split, plan.gold, look.level)
+    for limit in limits:
+        _note(sink, f"the sealed test: {limit}")
+    _note(sink, plan.split.near_words)
+    with paying(plan, start or Start(root=store.checkpoints)) as work:
+        return _compile(plan, work, store, force, sink)
+
+
+def _check_budget(plan: Plan, proof_calls: int) -> None:
+    """Refuse a limit of calls that leaves nothing beside the proof."""
+    reserve = proof_calls + plan.spare_calls(proof_calls)
+    limit = plan.budget.calls
     if limit is not None and limit <= reserve:
         raise OptimizerError(
             f"the proof alone takes {reserve} calls and the budget is {limit}",
             hint=f"raise --max-calls to {foresee_compilation(plan).needed} or more, or use fewer rows or samples",
         )
-    check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
-    look = proof_of(plan.split)
-    limits = [f"the sealed test: {said}" for said in look.limits(look.cases, plan.judge.comparison)]
-    _note(sink, *plan.gold.shared_words, plan.split.words, look.words)  # an opening is why a level is strict
-    if not anyway:
-        check_showable(plan.split, plan.gold, look.level)
-    _note(sink, *limits, plan.split.near_words)
-    with paying(plan, start or Start(root=store.checkpoints)) as work:
-        return _compile(plan, work, store, force, sink)
 
 
 def _note(sink: Sink, *lines: str) -> None:
-    for line in filter(None, lines):
-        sink(Event(kind="note", text=line))
+    """Send the lines that are not empty, each as a note."""
+    for line in lines:
+        if line:
+            sink(Event(kind="note", text=line))
 
 
 def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -> Compiled:
-    job, meter, split = plan.job(work.contexts["judge"], sink), work.meter, plan.split
-    if plan.embedder and (embedder := embedder_beside(job.judge_lm, plan.embedder)):
-        with embedding():  # a wrong name is said before anything else is paid
-            collect(embedder.embed(["-"]))
-    meter.may_fail = not plan.model.offline
-    meter.hold(plan.proof_calls)
-    result = optimize(plan.configured_optimizer, job)
-    job = replace(job, adapter=result.adapter)
-    result = with_thresholds(job, result)
-    work.on_stop = partial(_keep_best, work, result)
-    if result.ending == "interrupted" and result.stop is not None:
-        raise result.stop
-    meter.hold(0)
-    result = _chosen(split, job, result)
+    """Search on train and dev, prove the best candidate, and keep it."""
+    job = plan.job(work.contexts["judge"], sink)
+    _check_embedder(plan, job)
+    job, result = _search(plan, job, work)
     work.on_stop = partial(_keep_best, work, result, "no proof yet; ")
     contest, board = Contest(plan, job, result.best), result.board
     if not contest.unchanged:
         words = f"proving on {len(contest.look.cases)} sealed cases"
-        sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=plan.proof_calls))
-    parents = (  # what has been the latest for this model until now
-        version.version
-        for version in store.promoted(plan.judge.name)
-        if not version.model or same_model(version.model, plan.model.name)
-    )
-    origin = _origin_of(plan, result).joined(CardContent(parent=next(parents, None)))
-    what, history = f"compile {plan.judge.name}", board.history(split.train, split.dev)
+        calls = work.meter.calls
+        sink(Event(kind="phase", text=words, phase="proving", calls=calls, expected=plan.proof_calls))
+    origin = _origin_of(plan, result).joined(CardContent(parent=_latest_version(plan, store)))
+    what, history = f"compile {plan.judge.name}", board.history(plan.split.train, plan.split.dev)
     concluded = conclude(contest, work, store, what, origin, history, force=force)
     judge = load_judge(
         plan.judge,
@@ -262,30 +267,66 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     return Compiled(**vars(concluded), result=result, judge=judge)
 
 
-def _chosen(split: Split, job: Job, result: Result) -> Result:
+def _check_embedder(plan: Plan, job: Job) -> None:
+    """Ask the model that embeds once, so that a wrong name is said before anything else is paid."""
+    embedder = None
+    if plan.embedder:
+        embedder = embedder_beside(job.judge_lm, plan.embedder)
+    if embedder:
+        with embedding():
+            collect(embedder.embed(["-"]))
+
+
+def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:
+    """Return the optimizer's result, and the job in the adapter that it found; the calls of the proof are held back."""
+    work.meter.may_fail = not plan.model.offline
+    work.meter.hold(plan.proof_calls)
+    result = optimize(plan.configured_optimizer, job)
+    job = replace(job, adapter=result.adapter)
+    result = with_thresholds(job, result)
+    work.on_stop = partial(_keep_best, work, result)
+    if result.ending == "interrupted" and result.stop is not None:
+        raise result.stop
+    work.meter.hold(0)
+    return job, _without_leaks(plan.split, job, result)
+
+
+def _latest_version(plan: Plan, store: Store) -> int | None:
+    """Return the version that has been the latest for this model until now; ``None`` without any."""
+    for version in store.promoted(plan.judge.name):
+        if not version.model or same_model(version.model, plan.model.name):
+            return version.version
+    return None
+
+
+def _without_leaks(split: Split, job: Job, result: Result) -> Result:
     """Return the result without what may not win; no optimizer is told what leaks of the test."""
     board = result.board
-    leaks = leaks_of(split, [one.state for one in board.candidates.values()])
-    leaking = {one.id for one in board.candidates.values() if one.state.id in leaks} - {board.basic.id}
-    if leaking:
-        several = (
-            f"{plural(len(leaking), 'candidate')} whose prompt{'s hold' if len(leaking) > 1 else ' holds'}"
-        )
-        job.note(f"left out of the choice: {several} text of a test case")
-        result = replace(result, best=board.best(job.dev, leaking) or board.basic)
+    candidates = board.candidates.values()
+    leaks = leaks_of(split, [candidate.state for candidate in candidates])
+    leaking_ids = set()
+    for candidate in candidates:
+        if candidate.state.id in leaks and candidate.id != board.basic.id:
+            leaking_ids.add(candidate.id)
+    if leaking_ids:
+        leaking = "1 candidate whose prompt holds"
+        if len(leaking_ids) > 1:
+            leaking = f"{len(leaking_ids)} candidates whose prompts hold"
+        job.note(f"left out of the choice: {leaking} text of a test case")
+        result = replace(result, best=board.best(job.dev, leaking_ids) or board.basic)
     if result.best.state.id in leaks:
         raise leaks[result.best.state.id]
     return result
 
 
-def _keep_best(work: PaidJob, result: Result, before: str = "") -> str:
-    """Keep the best prompt so far, and say which it is."""
+def _keep_best(work: PaidJob, result: Result, stage: str = "") -> str:
+    """Keep the best prompt so far, and say which it is, after how far the job came."""
     best = result.best
-    kept = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
+    content = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
     if work.checkpoint is not None:
-        work.checkpoint.keep("best.json", kept)
+        work.checkpoint.keep("best.json", content)
     number = len(result.board.candidates)
-    return f"{before}best so far: {result.board.name(best)} ({best.id}), of {number} candidates"
+    return f"{stage}best so far: {result.board.name(best)} ({best.id}), of {number} candidates"
 
 
 def _origin_of(plan: Plan, result: Result) -> CardContent:
@@ -332,7 +373,7 @@ def _gold_card(plan: Plan) -> GoldCard:
         "shares": list(split.shares),
         "common": list(split.judge.common or ()),
         "parts": split.to_card(),
-        "seen": sorted(case.id for case in (*split.train, *split.dev)),
+        "seen": sorted(case.id for case in split.train + split.dev),
     }
     if plan.holdout:
         content["holdout"] = HoldoutCard(**_gold_file(plan.holdout).to_json(), left_out=split.left_out)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import dspy
 from dspy import AdapterParseError
@@ -65,7 +65,7 @@ def exported(
         hint = f"--output {Path(output).with_suffix('.py')}"
         raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
-    return chosen.render(subject), [*chosen.limits, *subject.limits]
+    return chosen.render(subject), list(chosen.limits) + list(subject.limits)
 
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:
@@ -112,53 +112,73 @@ def make_training(
     # ``part`` of the split by group, ``seed`` and ``shares`` keep what a compilation tests on out of the file
     predictor = _predictor(loaded)
     chosen = gold.cases if part == "all" else gold.split(seed, shares).part(part)
-    ids, left = {case.id for case in chosen}, Counter[str]()
+    chosen_ids = {case.id for case in chosen}
+    left_out = Counter[str]()
     examples: dict[str, tuple[Case, Messages]] = {}
     replies: dict[str, set[str]] = {}
     for case in gold.cases:
         on_case()
-        if case.known and case.id not in ids:
-            left["held out"] += 1
-        elif case.gold is None or None in case.gold:
-            left["unlabelled"] += 1
-        elif (messages := _messages(loaded, predictor, case)) is None:
-            left["not readable"] += 1
+        if case.known and case.id not in chosen_ids:
+            left_out["held out"] += 1
+            continue
+        if case.gold is None or None in case.gold:
+            left_out["unlabelled"] += 1
+            continue
+        messages = _training_messages(loaded, predictor, case)
+        if messages is None:
+            left_out["not readable"] += 1
+            continue
+        prompt = json.dumps(messages[:-1], ensure_ascii=False)
+        replies.setdefault(prompt, set()).add(messages[-1]["content"])
+        if prompt in examples:
+            left_out["duplicates"] += 1
         else:
-            asked = json.dumps(messages[:-1], ensure_ascii=False)
-            replies.setdefault(asked, set()).add(messages[-1]["content"])
-            left["duplicates"] += asked in examples
-            examples.setdefault(asked, (case, messages))
-    kept = tuple(example for asked, example in examples.items() if len(replies[asked]) == 1)
-    left["conflicting"] = len(examples) - len(kept)
-    return Training(examples=kept, left_out={reason: left[reason] for reason in sorted(left) if left[reason]})
+            examples[prompt] = (case, messages)
+    consistent = []
+    for prompt, example in examples.items():
+        if len(replies[prompt]) == 1:
+            consistent.append(example)
+        else:
+            left_out["conflicting"] += 1
+    return Training(examples=tuple(consistent), left_out=dict(sorted(left_out.items())))
 
 
 def _predictor(loaded: LoadedJudge) -> dspy.Predict:
+    """Return the one predictor of a judge whose replies are its labels; refuse other judges."""
     judge = loaded.judge
     program = loaded.artifact.program(judge) if loaded.artifact else judge.basic()
-    first, *others = [predictor for _, predictor in program.named_predictors()]
-    if others or tuple(first.signature.input_fields) != judge.input_fields:
+    predictors = program.predictors()
+    first = predictors[0]
+    if len(predictors) > 1 or tuple(first.signature.input_fields) != judge.input_fields:
         what = "is not one prompt filled with its inputs, so there is nothing to train one model on"
         raise UsageError(f"{loaded.name} {what}", hint="use a judge that asks once, such as detector")
-    if more := [name for name in first.signature.output_fields if name not in judge.answer.fields]:
-        what = f"the reply of {loaded.name} also has {', '.join(more)}, which gold does not give"
+    further_fields = [name for name in first.signature.output_fields if name not in judge.answer.fields]
+    if further_fields:
+        what = f"the reply of {loaded.name} also has {', '.join(further_fields)}, which gold does not give"
         raise UsageError(what, hint="use a judge whose reply is its labels, such as detector")
     return first
 
 
-def _messages(loaded: LoadedJudge, predictor: dspy.Predict, case: Case) -> Messages | None:
+def _training_messages(loaded: LoadedJudge, predictor: dspy.Predict, case: Case) -> Messages | None:
     """Return the example of a case, or ``None`` if its reply would not be read as its labels."""
     judge, signature = loaded.judge, predictor.signature
     adapter = judge.adapter(loaded.adapter)
     assert case.gold is not None
-    asked: list[Any] = adapter.format(signature, predictor.demos, judge.prompt_values(case.inputs))
+    messages: list[dict[str, object]] = adapter.format(
+        signature, predictor.demos, judge.prompt_values(case.inputs)
+    )
     fields = judge.as_reply(case.gold, case.inputs)
     reply = adapter.format_assistant_message_content(signature, fields).strip()
     try:
-        again = judge.read(dspy.Prediction(**adapter.parse(signature, reply)), case.inputs)
+        reading = judge.read(dspy.Prediction(**adapter.parse(signature, reply)), case.inputs)
     except AdapterParseError:
         return None
-    whole = [*asked, {"role": "assistant", "content": reply}]
-    if again.values != case.gold or not all(isinstance(one["content"], str) for one in whole):  # or an image
+    if reading.values != case.gold:
         return None
-    return tuple({"role": str(one["role"]), "content": one["content"]} for one in whole)
+    training = []
+    for message in [*messages, {"role": "assistant", "content": reply}]:
+        content = message["content"]
+        if not isinstance(content, str):  # such as an image
+            return None
+        training.append({"role": str(message["role"]), "content": content})
+    return tuple(training)

@@ -21,7 +21,7 @@ from ...evaluation.plain import plain
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...gold.files import validated
 from ...gold.sources import read
-from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
+from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
 from ...jobs.generation import job_id
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.infer import closed
@@ -173,7 +173,12 @@ class DialogueAssessment(Assessment):
         ]
 
     def judged(
-        self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+        self,
+        model: str,
+        replies: Replies,
+        judge: LoadedJudge,
+        calibrated: Calibrated,
+        on_step: Callable[[], None],
     ) -> Assessed:
         """Return one model's shares, as the judge found them and corrected by its errors on gold."""
         rows = [
@@ -185,7 +190,7 @@ class DialogueAssessment(Assessment):
             for prompt, (text, _) in zip(self.prompts, replies, strict=True)
         ]
         cases = [judge.judge.case(row, path=row["id"]) if row["sentences"] else None for row in rows]
-        labelled = list(zip(rows, verdicts(judge, cases, on_step), strict=True))
+        labelled = list(zip(rows, judge_cases(judge, cases, on_step), strict=True))
         answers = tuple((row, said.values) for row, said in labelled if said and said.status != "failed")
         failed = sum(bad for _, bad in replies)
         lost = sum(said is not None and said.status == "failed" for _, said in labelled)
@@ -194,7 +199,7 @@ class DialogueAssessment(Assessment):
             answers=answers,
             empty=len(rows) - len(answers) - lost - failed,
             failed=failed + lost,
-            measures=_measures(judge, answers, known),
+            measures=_measures(judge, answers, calibrated),
         )
 
     def view(self, results: list[Assessed]) -> View:
@@ -250,12 +255,12 @@ def _words(name: str) -> str:
 
 
 def _measures(
-    judge: LoadedJudge, answers: Sequence[tuple[Mapping[str, Any], Labels]], known: Calibrated
+    judge: LoadedJudge, answers: Sequence[tuple[Mapping[str, Any], Labels]], calibrated: Calibrated
 ) -> dict[str, Measure]:
     tagged = [(row["group"], label) for row, labels in answers for label in labels if label is not None]
     units = [
         (case.group, truth, answer)
-        for case, verdict in known
+        for case, verdict in calibrated
         for truth, answer in zip(case.gold or (), verdict.values, strict=True)
         if truth is not None
     ]

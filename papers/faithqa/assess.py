@@ -18,7 +18,7 @@ from ...cases import Case
 from ...evaluation.intervals import Cell, Share, breakdown
 from ...evaluation.plain import plain
 from ...gold.sources import read_typed
-from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
+from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
 from ...jobs.estimate import Ask, Span, judging, some
 from ...keeping.loading import LoadedJudge
 from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
@@ -271,7 +271,12 @@ class QueryAssessment(Assessment):
         return replace(marking, calls=Span(0, marking.calls.most + checked))
 
     def judged(
-        self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+        self,
+        model: str,
+        replies: Replies,
+        judge: LoadedJudge,
+        calibrated: Calibrated,
+        on_step: Callable[[], None],
     ) -> Assessed:
         """Return one model's responses with their marks and facts; one without a text has neither."""
         pairs = list(zip(self.questions, replies, strict=True))
@@ -283,7 +288,9 @@ class QueryAssessment(Assessment):
                 marks=marked.values if marked else (),
                 failed=failed or (marked is not None and marked.status == "failed"),
             )
-            for (question, (text, failed)), marked in zip(pairs, verdicts(judge, cases, on_step), strict=True)
+            for (question, (text, failed)), marked in zip(
+                pairs, judge_cases(judge, cases, on_step), strict=True
+            )
         ]
         facts = replace(self.facts, context=judge.context)
         checked = []  # what is hallucinated about facts, and nothing else
@@ -291,7 +298,7 @@ class QueryAssessment(Assessment):
             question, wrong = response.question, response.score not in (None, TOP)
             row = {"query": question.query, "response": response.text, "group": question.id}
             checked.append(facts.judge.case(row) if wrong and question.task == "fact" else None)
-        pairs_checked = zip(responses, verdicts(facts, checked), strict=True)
+        pairs_checked = zip(responses, judge_cases(facts, checked), strict=True)
         return Assessed(
             model=model,
             responses=tuple(

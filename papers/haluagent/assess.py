@@ -24,7 +24,7 @@ from ...evaluation.intervals import Cell, Share, breakdown, over_groups
 from ...evaluation.metrics import Ratios, mean_parts
 from ...evaluation.plain import plain_fields
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
-from ...jobs.assessing import Assessment, Calibrated, Replies, View, verdicts
+from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
 from ...keeping.loading import LoadedJudge
 from ...programs.generator import answering
 from ...programs.haluagent.judges import QA_CONFLICT
@@ -198,7 +198,12 @@ class ItemAssessment(Assessment):
         return {**super().settings, "items": [item.id for item in self.items]}
 
     def judged(
-        self, model: str, replies: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+        self,
+        model: str,
+        replies: Replies,
+        judge: LoadedJudge,
+        calibrated: Calibrated,
+        on_step: Callable[[], None],
     ) -> Assessed:
         """Return one model's rates; that of generative items is corrected by the judge's errors on gold."""
         cases: list[Case | None] = []
@@ -208,9 +213,9 @@ class ItemAssessment(Assessment):
                 about = {"question": item.question, "correct_answer": item.correct_answer, "response": text}
                 asked = Case(inputs=about, group=item.group or item.id, draw=place)
             cases.append(asked)
-        judged = zip(self.items, replies, verdicts(judge, cases, on_step), strict=True)
+        judged = zip(self.items, replies, judge_cases(judge, cases, on_step), strict=True)
         answers = tuple(_found(item, text, failed, verdict) for item, (text, failed), verdict in judged)
-        counted = rates(answers, calibration=_known(known), unanswered=self.unanswered)
+        counted = rates(answers, calibration=_known(calibrated), unanswered=self.unanswered)
         return Assessed(model=model, replies=tuple(text for text, _ in replies), found=answers, rates=counted)
 
     def view(self, results: list[Assessed]) -> View:
