@@ -120,7 +120,7 @@ def judge_of(
         about["verifier"] = verifier_model(options, options.timeout, options.seed)
     loaded = load_judge(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
     if isinstance(options, JudgingOptions):
-        loaded = replace(loaded, redraws=options.redraw)
+        loaded = replace(loaded, settings=replace(loaded.settings, redraws=options.redraw))
     return loaded
 
 

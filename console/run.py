@@ -204,11 +204,9 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
 def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
     """Return who judges which rows, and how; what is to be known of the judge is said."""
     mapping = mapping_of(options)
-    loaded = replace(
-        loaded_of(options.judge, options, store_of(options)),
-        stopping=options.stopping,
-        probabilities=options.probabilities,
-    )
+    loaded = loaded_of(options.judge, options, store_of(options))
+    ask_settings = replace(loaded.settings, stopping=options.stopping, probabilities=options.probabilities)
+    loaded = replace(loaded, settings=ask_settings)
     mapping.check(loaded.judge)
     proven_values = loaded.artifact.about.option_values if loaded.artifact else {}
     for option, value in loaded.judge.option_values.items():

@@ -345,8 +345,8 @@ def _member_card(judge: LoadedJudge, answering: Answering) -> MemberCard:
     reference, verifier = "", None
     if judge.artifact:
         reference = judge.artifact.about.judge_ref
-    if judge.verifier:
-        verifier = ModelCard.of(judge.verifier)
+    if judge.settings.verifier:
+        verifier = ModelCard.of(judge.settings.verifier)
     content: dict[str, Any] = {
         "judge": judge.name,
         "reference": reference or judge.judge.name,

@@ -385,7 +385,7 @@ def redraw_calls(judge: LoadedJudge, rows: int) -> int:
     """Return the calls at the most by which replies that cannot be read are drawn once more."""
     if all(map(free, judge.models)) or judge.judge.role != "judge":
         return 0
-    return rows * judge.redraws * judge.judge.calls
+    return rows * judge.settings.redraws * judge.judge.calls
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:

@@ -185,7 +185,7 @@ class Experiment:
             if judge is not contender:  # the verdict of the first case is of the other prompt format
                 verdicts = []
             cases = self.cases[len(verdicts) : FIRST]
-            trial = replace(judge, redraws=0)
+            trial = replace(judge, settings=replace(judge.settings, redraws=0))
             verdicts = [*verdicts, *trial.verdicts(cases, on_verdict=on_verdict)]
             return verdicts
 
@@ -248,7 +248,7 @@ class _Begun:
 def _in_trial(contender: Contender) -> Contender:
     """Return a contender whose replies are drawn once, as long as it is not known whether they can be read."""
     if isinstance(contender, LoadedJudge) and contender.finds_adapter:
-        return replace(contender, redraws=0)
+        return replace(contender, settings=replace(contender.settings, redraws=0))
     return contender
 
 

@@ -107,7 +107,7 @@ def loaded_of(
         return loaded
     if redraws < 0:
         raise UsageError(f"{redraws} redraws are not possible", hint="give 0 or more")
-    return replace(loaded, redraws=redraws)
+    return replace(loaded, settings=replace(loaded.settings, redraws=redraws))
 
 
 def contenders_of(

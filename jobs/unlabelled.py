@@ -196,7 +196,11 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
         hint = "give rows that nobody labelled with --rows"
         raise UsageError(f"no labels are planned for {artifact.ref}", hint=hint)
     basic, version = work.basic, work.version
-    if (basic.state, basic.adapter, basic.wanted) == (version.state, version.adapter, version.wanted):
+    if (basic.state, basic.adapter, basic.settings.sampling) == (
+        version.state,
+        version.adapter,
+        version.settings.sampling,
+    ):
         hint = "compile with more rows, a larger budget or another --optimizer"
         raise UsageError(f"{artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)
     unit_gains(store, artifact, version.judge)  # without a sealed test nothing could be decided

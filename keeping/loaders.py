@@ -19,6 +19,7 @@ from ..programs.deciding import check_sampling
 from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
+from ..programs.settings import FOR_NEW_ROWS
 from ..programs.verdicts import PEOPLE, UNSURE, Verdict
 from .artifact_card import Artifact, prompt_from_json
 from .artifacts import Store
@@ -123,25 +124,28 @@ class CascadeJudge(LoadedJudge):
         members = [replace(member, model=replace(member.model, **reached)) for member in self.members]
         return replace(self, members=tuple(members), model=members[-1].model)
 
-    def asker(self) -> Asker:
-        """Return the asker of its judges."""
+    def asker(self, repeat: int = 0) -> Asker:
+        """Return the asker of its judges, whose draws differ from those of other repeats."""
         kept = self.artifact.about.cascade if self.artifact else None
         assert kept is not None
-        shared = {
-            name: getattr(self, name) for name in ("context", "contexts", "reach", "concurrency", "redraws")
-        }
-        askers = [as_member(replace(member, **shared)).asker() for member in self.members]
-        members = [
-            Member(name=known.judge, asker=asker, trust=known.trust.trust)
-            for known, asker in zip(kept.members, askers, strict=True)
-        ]
-        last = askers[-1]
+        members = []
+        for judge, card in zip(self.members, kept.members, strict=True):
+            settings = replace(
+                judge.settings, concurrency=self.settings.concurrency, redraws=self.settings.redraws
+            )
+            reached = replace(
+                judge, context=self.context, contexts=self.contexts, reach=self.reach, settings=settings
+            )
+            asker = as_member(reached).asker(repeat)
+            members.append(Member(name=card.judge, asker=asker, trust=card.trust.trust))
+        last = members[-1].asker
         return CascadeAsker(
             judge=last.judge,
             program=last.program,
             lm=last.lm,
             frozen_lm=last.frozen_lm,
             settings=last.settings,
+            first_draw=last.first_draw,
             members=members,
             level=kept.level,
         )
@@ -157,7 +161,7 @@ class CascadeJudge(LoadedJudge):
 
 def as_member(judge: LoadedJudge) -> LoadedJudge:
     """Return a judge that is asked as a member of a cascade is: all samples, and probabilities where tokens tell."""
-    return replace(judge, stopping="all", probabilities="tokens")
+    return replace(judge, settings=replace(judge.settings, stopping="all", probabilities="tokens"))
 
 
 def load_judge(
@@ -185,27 +189,24 @@ def load_judge(
         raise no_new_rows(reference)
     values = {option: value for option, value in options.items() if value is not None}
     name = Name.of(reference, version, store, samples=samples, threshold=threshold, options=values)
-    prompt = name.prompt(model.name if model else None)
+    settings = replace(FOR_NEW_ROWS, concurrency=concurrency, verifier=verifier)
+    prompt = name.prompt(model.name if model else None, settings)
     if prompt.artifact and prompt.artifact.about.cascade:
-        settings = {"samples": samples, "threshold": threshold, **values, "verifier": verifier}
-        return _cascade(prompt, prompt.artifact, store, concurrency, settings).with_model(model or Model())
+        chosen = {"samples": samples, "threshold": threshold, **values, "verifier": verifier}
+        return _cascade(prompt, prompt.artifact, store, chosen).with_model(model or Model())
     # that there are no frozen steps is said before anything is asked
     verifier_of(prompt.judge, Model(), verifier)
-    check_sampling(prompt.judge, prompt.wanted)
+    check_sampling(prompt.judge, prompt.settings.sampling)
     loaded = LoadedJudge(
         **vars(prompt),
         model=model or Model(),
-        concurrency=concurrency,
         context=CallContext.fresh(),
-        verifier=verifier,
         by_name=None if name.version else name,
     )
-    return loaded._asking(loaded.model, loaded.wanted.samples)
+    return loaded._asking(loaded.model, loaded.settings.sampling.samples)
 
 
-def _cascade(
-    prompt: Prompt, artifact: Artifact, store: Store, concurrency: int, settings: Mapping[str, Any]
-) -> CascadeJudge:
+def _cascade(prompt: Prompt, artifact: Artifact, store: Store, settings: Mapping[str, Any]) -> CascadeJudge:
     """Return a cascade with its judges, each as it was when the level was chosen; none takes other settings."""
     if name := next((name for name, value in settings.items() if value is not None), ""):
         message = f"{artifact.ref} is a cascade, whose judges keep their own {name}"
@@ -213,9 +214,7 @@ def _cascade(
     assert artifact.about.cascade is not None
     members = tuple(_member(kept, store) for kept in artifact.about.cascade.members)
     context, model = CallContext.fresh(), members[-1].model
-    return CascadeJudge(
-        **vars(prompt), model=model, concurrency=concurrency, context=context, members=members
-    )
+    return CascadeJudge(**vars(prompt), model=model, context=context, members=members)
 
 
 def _member(kept: MemberCard, store: Store) -> LoadedJudge:
@@ -225,11 +224,14 @@ def _member(kept: MemberCard, store: Store) -> LoadedJudge:
         judge=judge.with_options(kept.option_values),
         state=prompt_from_json(kept.prompt, f"the prompt of {kept.judge} in the cascade"),
         artifact=None,
-        adapter=kept.adapter,
-        wanted=kept.thresholds.sampling,
+        settings=replace(
+            FOR_NEW_ROWS,
+            adapter=kept.adapter,
+            sampling=kept.thresholds.sampling,
+            verifier=kept.verifier.model() if kept.verifier else None,
+            concurrency=1,
+        ),
         model=kept.model.model(),
-        verifier=kept.verifier.model() if kept.verifier else None,
-        concurrency=1,
         context=CallContext.fresh(),
         named=kept.judge,
     )

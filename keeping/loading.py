@@ -15,12 +15,12 @@ from ..engines.ledger import Spend
 from ..engines.models import Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..evaluation.rows import Row
-from ..evaluation.votes import Probabilities, Sampling, Stopping
+from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.records import records
-from ..programs.settings import DEFAULT_REDRAWS, AskSettings
 from ..programs.verdicts import OnVerdict, Verdict
+from ..text.templates import CHAT
 from .artifact_card import rows_of
 from .contenders import Contender
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
@@ -79,35 +79,22 @@ class LoadedJudge(Prompt):
         judge: the judge.
         state: its prompt.
         artifact: the compiled version; ``None`` for the basic prompt.
-        adapter: the format of its prompt: ``chat``, ``json`` or ``plain``.
-        wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows.
+        settings: how it is asked; of the samples that they ask for, ``sampling`` is what ``model`` allows.
         standing: why a name stands for the basic prompt, in one line; empty if it does not.
         model: who answers.
-        concurrency: cases in flight at once.
         context: the ledger of all its calls.
         contexts: role -> what that role's calls share, where those who write and those who verify have their own.
-        verifier: who answers the program's frozen steps, where that is not ``model`` at temperature 0.
-        redraws: how often a case is drawn once more, at most, where a reply cannot be read.
-        stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
-        probabilities: whether those of the labels are asked for with each reply; see the same.
         reach: how its models are reached: at once, or in batches.
         named: what it is called where that is no judge with a version: as a member of a cascade.
-        adapter_is_given: whether the user chose ``adapter``, so that another one is not tried.
         by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
 
     model: Model
-    concurrency: int
     context: CallContext
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
-    verifier: Model | None = None
-    redraws: int = DEFAULT_REDRAWS
-    stopping: Stopping = "settled"
-    probabilities: Probabilities = "votes"
     reach: Reach = reached
     named: str = ""
     by_name: Name | None = field(default=None, compare=False)
-    adapter_is_given: bool = field(default=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""
@@ -134,12 +121,17 @@ class LoadedJudge(Prompt):
 
     @cached_property
     def _fit(self) -> ResolvedSampling:
-        return resolve_sampling(self.model, self.wanted, self.judge.temperature)
+        return resolve_sampling(self.model, self.settings.sampling, self.judge.temperature)
 
     @property
     def sampling(self) -> Sampling:
         """Samples and vote threshold."""
         return self._fit.sampling
+
+    @property
+    def adapter(self) -> str:
+        """The format of its prompt: ``chat``, ``json`` or ``plain``."""
+        return self.settings.adapter_of(self.judge)
 
     @property
     def note(self) -> str:
@@ -150,7 +142,8 @@ class LoadedJudge(Prompt):
     def questions(self) -> tuple[int, int]:
         """How often it is asked about a row, at least and at most."""
         sampling = self.sampling
-        return sampling.fewest if self.stopping == "settled" else sampling.samples, sampling.samples
+        fewest = sampling.fewest if self.settings.stopping == "settled" else sampling.samples
+        return fewest, sampling.samples
 
     @property
     def other_model(self) -> str:
@@ -181,7 +174,7 @@ class LoadedJudge(Prompt):
         return self.judge.case(inputs)
 
     def batch(self, rows: Any) -> list[Verdict]:
-        """Judge many rows, ``concurrency`` at once; the result is in their order.
+        """Judge many rows, ``settings.concurrency`` at once; the result is in their order.
 
         Args:
             rows: mappings by the names that gold uses, or a table of pandas, Polars, PyArrow or ``datasets``.
@@ -209,8 +202,7 @@ class LoadedJudge(Prompt):
         self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
     ) -> list[Verdict]:
         """Judge many cases; the result is in their order. Repeats draw other samples."""
-        asker = replace(self.asker(), first_draw=repeat * self.sampling.samples)
-        return asker.ask_all(cases, on_verdict)
+        return self.asker(repeat).ask_all(cases, on_verdict)
 
     def check(self) -> None:
         """Refuse what cannot be asked, before anything is paid."""
@@ -225,8 +217,8 @@ class LoadedJudge(Prompt):
         """The calls, tokens and cost of all its verdicts so far."""
         return self.context.ledger.spend()
 
-    def asker(self) -> Asker:
-        """Return the asker of this judge."""
+    def asker(self, repeat: int = 0) -> Asker:
+        """Return the asker of this judge, whose draws differ from those of other repeats."""
         program = self.artifact.program(self.judge) if self.artifact else self.state.apply(self.judge.basic())
         frozen, role = self.frozen_model, self.judge.role
         verifying = self.contexts.get("judge", self.context)
@@ -235,14 +227,8 @@ class LoadedJudge(Prompt):
             program=program,
             lm=connect(self.model, self.contexts.get(role, self.context), role, self.reach),
             frozen_lm=connect(frozen, verifying, reach=self.reach) if frozen else None,
-            settings=AskSettings(
-                sampling=self.sampling,
-                adapter=self.adapter,
-                concurrency=self.concurrency,
-                redraws=self.redraws,
-                stopping=self.stopping,
-                probabilities=self.probabilities,
-            ),
+            settings=replace(self.settings, sampling=self.sampling),
+            first_draw=repeat * self.sampling.samples,
         )
         if asker.embedded and self.model.offline:
             embedder = asker.embedded[0][1].embedder
@@ -253,7 +239,7 @@ class LoadedJudge(Prompt):
     @property
     def frozen_model(self) -> Model | None:
         """Who answers the program's frozen steps; ``None`` without any."""
-        return verifier_of(self.judge, self.model, self.verifier)
+        return verifier_of(self.judge, self.model, self.settings.verifier)
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -265,8 +251,10 @@ class LoadedJudge(Prompt):
         # A judge that was named without a version is what its name stands for with that model. A temperature that
         # ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each sample
         # ``draws`` times.
-        meant = replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
-        return meant._asking(model, meant.wanted.samples * max(1, draws))
+        meant = self
+        if self.by_name is not None:
+            meant = replace(self, **vars(self.by_name.prompt(model.name, self.settings)))
+        return meant._asking(model, meant.settings.sampling.samples * max(1, draws))
 
     def _asking(self, model: Model, draws: int) -> "LoadedJudge":
         """Return a copy of the prompt for a model, at the temperature that suits it."""
@@ -286,13 +274,14 @@ class LoadedJudge(Prompt):
                 raise proven_with(self.artifact, self.adapter)
             return self
         by_name = self.by_name and replace(self.by_name, adapter=adapter)
-        return replace(self, adapter=adapter, by_name=by_name, adapter_is_given=True)
+        return replace(self, settings=replace(self.settings, adapter=adapter), by_name=by_name)
 
     @property
     def finds_adapter(self) -> bool:
         """Whether another prompt format is tried where a model's replies cannot be read: of a basic prompt alone."""
-        fixed = self.artifact or self.named or self.adapter_is_given or self.model.offline
-        return not fixed and self.adapter == ADAPTER and self.judge.role == "judge"
+        if self.settings.adapter is not None or self.model.offline:
+            return False
+        return self.adapter == CHAT and self.judge.role == "judge"
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
         """Return a copy of the judge for each model."""
@@ -341,11 +330,12 @@ class LoadedJudge(Prompt):
 
     def stamp(self) -> dict[str, Any]:
         """Return the fields that identify the judge in its output."""
+        verifier = self.settings.verifier
         return {
             "judge": self.name,
             "artifact": self.artifact.sha256 if self.artifact else None,
             "model": self.model.name,
-            **({"judge_model": self.verifier.name} if self.verifier else {}),
+            **({"judge_model": verifier.name} if verifier else {}),
             **self.judge.option_values,
             **({} if self.artifact or self.adapter == ADAPTER else {"adapter": self.adapter}),
             "sampling": {

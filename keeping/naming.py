@@ -18,6 +18,7 @@ from ..programs.definition import defined
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
 from ..programs.plugins import executed_hashes
+from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact
@@ -36,8 +37,7 @@ class Prompt:
     judge: Judge
     state: PromptState
     artifact: Artifact | None
-    adapter: str
-    wanted: Sampling
+    settings: AskSettings
     standing: str = ""
 
 
@@ -69,25 +69,28 @@ class Name:
         file = named if file_of(named)[0] else ""
         return cls(judge=judge, store=store, version=version, file=file, kept=source != named, **asked)
 
-    def prompt(self, model: str | None) -> Prompt:
-        """Return the prompt that the name stands for with a model; without a model the latest."""
+    def prompt(self, model: str | None, settings: AskSettings) -> Prompt:
+        """Return the prompt that the name stands for with a model, without one the latest, and its own settings."""
         version, standing = (self.version, "") if self.version else self._meaning(model)
         if version == "basic":
-            return self._prompt(self.judge, None, standing)
+            return self._prompt(settings, self.judge, None, standing)
         artifact = self.store.load(f"{self.judge.name}@{version}")
         if self.kept and not self.version:
-            return self._prompt(judge_of(artifact, self.store), artifact)
-        return self._prompt(fitting(self.judge, artifact, self.store, self.file), artifact)
+            return self._prompt(settings, judge_of(artifact, self.store), artifact)
+        return self._prompt(settings, fitting(self.judge, artifact, self.store, self.file), artifact)
 
-    def _prompt(self, judge: Judge, artifact: Artifact | None, standing: str = "") -> Prompt:
+    def _prompt(
+        self, settings: AskSettings, judge: Judge, artifact: Artifact | None, standing: str = ""
+    ) -> Prompt:
         about = Card(judge=judge.name, version=1)
         if artifact is not None:
             judge, about = artifact.as_compiled(judge), artifact.about
             artifact.check(judge)
-        usual = judge.default_adapter if artifact is None else ADAPTER
-        adapter = about.adapter or self.adapter or usual
-        if artifact is not None and self.adapter not in (None, adapter):
-            raise proven_with(artifact, adapter)
+        adapter = self.adapter
+        if artifact is not None:
+            adapter = about.adapter or self.adapter or ADAPTER
+            if self.adapter not in (None, adapter):
+                raise proven_with(artifact, adapter)
         kept = about.thresholds
         proven_values = judge.option_values | about.option_values
         option_values = {**proven_values, **self.options}
@@ -101,8 +104,7 @@ class Name:
             judge=judge,
             state=artifact.state if artifact else PromptState.of(judge.basic()),
             artifact=artifact,
-            adapter=adapter,
-            wanted=sampling,
+            settings=replace(settings, sampling=sampling, adapter=adapter),
             standing=standing,
         )
 

@@ -101,7 +101,8 @@ class Canary:
     def ask(self, judge: LoadedJudge) -> Drift:
         """Ask a judge, and compare."""
         # An unreadable reply of the proof was not drawn again.
-        asker, drift = replace(judge, redraws=0).asker(), Drift()
+        asker = replace(judge, settings=replace(judge.settings, redraws=0)).asker()
+        drift = Drift()
         concurrency = asker.settings.concurrency
         for start in range(0, len(self.rows), concurrency):
             rows = self.rows[start : start + concurrency]

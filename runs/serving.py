@@ -305,7 +305,7 @@ class _Judging:
     def __init__(self, loaded: LoadedJudge, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter
 
-        self._asker, self._free = loaded.asker(), asyncio.Semaphore(loaded.concurrency)
+        self._asker, self._free = loaded.asker(), asyncio.Semaphore(loaded.settings.concurrency)
         self._judge, self._stamp, self._ledger = loaded.judge, loaded.stamp(), loaded.context.ledger
         self._exhausted, self._failed, self._failed_at = "", "", 0.0
         self._cases = Counter("jurist_cases", "Cases by what became of them", ("status",), registry=registry)

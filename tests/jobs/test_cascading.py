@@ -11,6 +11,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 from tickets import JUDGE
 
 import jurist
+from jurist.keeping.loaders import CascadeAsker
 
 ROWS = 150
 
@@ -77,6 +78,13 @@ def test_python_loads_and_evaluates_it(server: BatchServer) -> None:
     found = jurist.evaluate(judge, [ticket(number, "any") for number in range(ROWS, ROWS + 40)])
     assert dict(found.by) == {"quick:basic": 8, "careful:basic": 16, "people": 16}
     assert found["accuracy"].value == 1.0
+
+
+def test_repeats_of_a_cascade_are_other_draws_of_each_judge(server: BatchServer) -> None:
+    chosen(server)
+    asker = jurist.load("careful@1").asker(repeat=2)
+    assert isinstance(asker, CascadeAsker)
+    assert [member.asker.first_draw for member in asker.members] == [2, 2]
 
 
 @pytest.mark.batch

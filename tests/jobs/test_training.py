@@ -25,7 +25,8 @@ SCRIPT = Path(__file__).parents[2] / "docs" / "finetune_detector.py"
 
 
 def loaded(reference: str = "detector:basic", adapter: str = "chat") -> LoadedJudge:
-    return replace(load_judge(reference, store=Store(None)), adapter=adapter)
+    judge = load_judge(reference, store=Store(None))
+    return replace(judge, settings=replace(judge.settings, adapter=adapter))
 
 
 def made(rows: list[dict[str, Any]]) -> Training:
