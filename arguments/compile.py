@@ -129,7 +129,7 @@ class ProveOptions(
       jurist prove fect@2 --answers labels.csv                  # the sheet that came back: decides
 
     The plan is fixed before any label is seen, and decided when all of its labels are in. Another one for the same
-    version (other --rows, or --fresh) counts, and its level falls: 0.025, 0.0083, 0.0042. Where nobody can tell, leave
+    version (other --rows, or --fresh) counts, and its level falls: 0.025, 0.0125, 0.00625. Where nobody can tell, leave
     the label empty and write a reason under "ambiguity". A version that is shown better is made latest, if its sealed
     test shows it to be better than a constant answer too.
     """

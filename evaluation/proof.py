@@ -2,10 +2,13 @@
 
 "Better" is said if the one-sided permutation of whole groups shows it of the judge's own metric twice: over the basic
 prompt, and over the best constant answer, where there is one. Both must be shown, so neither takes from the other's
-level. The k-th time that a test is opened the level is alpha / (k (k + 1)), 0.025 at the first: over any number of
-openings these add up to alpha, so the best of many looks is not taken for more than luck.
+level. The k-th time that a test is opened the level is alpha / 2^k: 0.025 at the first opening, and half as much at each
+one that follows. Over any number of openings the levels add up to alpha, so the best of many looks is not taken for
+more than luck.
 """
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,8 +24,9 @@ from .units import encode
 
 
 def level_of(alpha: float, openings: int) -> float:
-    """Return the level of the k-th opening of a test; those of all openings, however many, add up to ``alpha``."""
-    return alpha / (openings * (openings + 1))
+    """Return the level of the k-th opening of a test; the levels of all openings, however many, add up to ``alpha``."""
+    # A level that is too small for a float is the smallest normal one, so that it is never 0.
+    return max(math.ldexp(alpha, -openings), sys.float_info.min)
 
 
 def odds(p: float) -> str:

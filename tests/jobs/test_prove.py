@@ -170,7 +170,7 @@ def test_the_plan_is_fixed_and_another_one_counts() -> None:
     assert refused.code == 2
     assert "not decided yet" in refused.err
     again = draw("--labels", "10", "--seed", "5", "--fresh", "--json").json
-    assert (again["opening"], round(again["level"], 5)) == (2, 0.00833)
+    assert (again["opening"], round(again["level"], 5)) == (2, 0.0125)
     both = {(unit["case"], unit["unit"]) for unit in units} & {
         (unit["case"], unit["unit"]) for unit in plan_of(STORE)["units"]
     }
