@@ -1,63 +1,57 @@
 """What work will cost, before anything is sent: calls, tokens and dollars, each as one expected figure and a range.
 
-What a call takes is measured on a few prompts that the program renders and the offline engine answers. Models that are
-known to reason are expected to write some hidden tokens more. After the first replies the forecast is made anew from
-what they took. Retries after failures are not in it, and redraws of replies that cannot be read are said apart.
+Models that are known to reason are expected to write some hidden tokens more. After the first replies the estimate is
+revised by what they took. Retries after failures are not in it, and redraws of replies that cannot be read are counted
+apart. :mod:`jurist.jobs.measuring` measures what a question takes.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ..arguments.groups import Prices
-from ..cases import Case
-from ..engines.channel import CallContext
-from ..engines.embedding import embedder_beside, requests_for
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..engines.models import Model, connect
+from ..engines.models import Model
 from ..engines.prices import foreseen_cost
-from ..errors import JuristError, plural
+from ..errors import plural
 from ..evaluation.plain import plain
-from ..keeping.loading import LoadedJudge
-from ..programs.asking import Asker, room_for
-from ..programs.verdicts import Verdict
-from ..text.terms import count_tokens
-from ..text.wording import strings
 
-_DETAILED = 4  # asks above which their calls are not listed one by one
-_RENDERED = 4
-_LEAST_REASONING, _MOST_REASONING = 0.25, 3.0
-"""Shares of the hidden reasoning that is expected of a model, between which its mean will mostly lie."""
+_LISTED_ASKS = 4  # asks above which their calls are not listed one by one
+_LEAST_REASONING = 0.25
+"""The share of the hidden reasoning that is expected of a model, below which its mean will seldom lie."""
+_MOST_REASONING = 3.0
+"""The share of the hidden reasoning that is expected of a model, above which its mean will seldom lie."""
 _LONGER = 0.1
 """How far from the basic prompt to the longest one the mean prompt of a search is expected to be."""
-_DIFFERS = 1.5
-"""By how much a new forecast must differ from the one before to be said."""
-Item = TypeVar("Item")
+_NOTABLE_RATIO = 1.5
+"""The ratio of a revised estimate to the one before from which people are told."""
 
 
 class Span(NamedTuple):
-    """From least to most, infinite without a limit."""
+    """A range from ``low`` to ``high``, which is infinite without a limit."""
 
-    least: float
-    most: float
+    low: float
+    high: float
 
-    def words(self, written: Callable[[float], str] = str) -> str:
+    def words(self, write: Callable[[float], str] = str) -> str:
         """Return ``3``, ``3 to 5``, ``3 or more``."""
-        least = written(self.least)
-        if self.most == math.inf:
-            return f"{least} or more"
-        most = written(self.most)
-        return least if least == most else f"{least} to {most}"
+        low = write(self.low)
+        if self.high == math.inf:
+            return f"{low} or more"
+        high = write(self.high)
+        if low == high:
+            return low
+        return f"{low} to {high}"
 
     def to_json(self) -> list[float | None]:
-        """Return ``[least, most]``, ``None`` without a limit."""
-        return [self.least, None if self.most == math.inf else self.most]
+        """Return ``[low, high]``; ``high`` is ``None`` without a limit."""
+        return [self.low, _finite(self.high)]
 
 
 class Expected(NamedTuple):
-    """One figure each of what is to be expected; ``None`` if not known."""
+    """The calls, tokens and dollars to expect, one figure each; ``None`` if not known."""
 
     calls: float
     tokens: float | None
@@ -87,8 +81,8 @@ class Size(NamedTuple):
     @classmethod
     def of(cls, spend: Spend, questions: int | None = None) -> "Size":
         """Return the mean over what was spent on ``questions``, or on as many as there were calls."""
-        made = max(1, spend.calls)
-        return cls(made / (questions or made), spend.input_tokens / made, spend.output_tokens / made)
+        calls = max(1, spend.calls)
+        return cls(calls / (questions or calls), spend.input_tokens / calls, spend.output_tokens / calls)
 
     def with_reasoning(self, tokens: float) -> "Size":
         """Return the size of a call whose reply has so many hidden tokens besides."""
@@ -96,7 +90,7 @@ class Size(NamedTuple):
 
     def price(self, model: Model) -> float | None:
         """Return the price of one call in US dollars; ``None`` if the model's price is not known."""
-        if free(model):
+        if is_free(model):
             return 0.0
         return foreseen_cost(model.name, Prices.of(model), round(self.input), round(self.output))
 
@@ -111,18 +105,17 @@ class Ask:
     size: Size = field(default_factory=Size)  # what one takes
     longest: Size | None = None  # the same for the longest prompts; default: as ``size``
     who: str = ""  # what people call it; empty if its calls need not be told apart
-    expected: float | None = (
-        None  # the calls to expect; default: the middle, or the least where there is no most
-    )
+    # the calls to expect; default: the middle, or the least where there is no most
+    expected: float | None = None
 
     @property
     def expected_calls(self) -> float:
         """The calls to expect."""
         if self.expected is not None:
-            return max(self.calls.least, min(self.expected, self.calls.most))
-        if self.calls.most == math.inf:
-            return self.calls.least
-        return (self.calls.least + self.calls.most) / 2
+            return max(self.calls.low, min(self.expected, self.calls.high))
+        if self.calls.high == math.inf:
+            return self.calls.low
+        return (self.calls.low + self.calls.high) / 2
 
     @property
     def expected_size(self) -> Size:
@@ -137,30 +130,42 @@ class Ask:
     @property
     def expected_price(self) -> float:
         """US dollars that one call is expected to cost; what is not known counts as nothing."""
-        return (self.expected_size.price(self.models[0]) or 0.0) if self.models else 0.0
+        if not self.models:
+            return 0.0
+        return self.expected_size.price(self.models[0]) or 0.0
 
     @property
     def paid(self) -> bool:
         """Whether any of the models costs something."""
-        return not all(map(free, self.models))
+        return not all(map(is_free, self.models))
 
     @property
-    def tokens(self) -> tuple[float, float]:
-        """Tokens of one call, from least to most."""
+    def tokens(self) -> Span:
+        """Tokens of one call."""
         reasoning = [model.expected_reasoning for model in self.models] or [0]
-        least = self.size.tokens + _LEAST_REASONING * min(reasoning)
-        return least, (self.longest or self.size).tokens + _MOST_REASONING * max(reasoning)
+        longest = self.longest or self.size
+        return Span(
+            self.size.tokens + _LEAST_REASONING * min(reasoning),
+            longest.tokens + _MOST_REASONING * max(reasoning),
+        )
 
     @property
-    def prices(self) -> tuple[float, float]:
-        """US dollars of one call, from least to most; what is not known counts as nothing."""
-        least, most = [], []
+    def prices(self) -> Span:
+        """US dollars of one call; what is not known counts as nothing."""
+        longest = self.longest or self.size
+        low_prices: list[float] = []
+        high_prices: list[float] = []
         for model in self.models:
             low = self.size.with_reasoning(_LEAST_REASONING * model.expected_reasoning)
-            high = (self.longest or self.size).with_reasoning(_MOST_REASONING * model.expected_reasoning)
-            least.append(low.price(model) or 0.0)
-            most.append(high.price(model) or 0.0)
-        return min(least), max(most)
+            high = longest.with_reasoning(_MOST_REASONING * model.expected_reasoning)
+            low_prices.append(low.price(model) or 0.0)
+            high_prices.append(high.price(model) or 0.0)
+        return Span(min(low_prices), max(high_prices))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the tokens of a call are known: they were measured, or all of its verdicts are in logs."""
+        return bool(self.size.tokens) or all(model.recorded for model in self.models)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,21 +182,21 @@ class Estimate:
     @property
     def calls(self) -> Span:
         """Requests of all asks."""
-        return self._priced(lambda ask: (1, 1), self.budget.calls)
+        return self._sum_asks(lambda ask: Span(1, 1), self.budget.calls)
 
     @property
     def tokens(self) -> Span | None:
         """Input and output tokens of all asks; ``None`` if not known."""
-        if not all(ask.size.tokens or all(model.recorded for model in ask.models) for ask in self.asks):
+        if not all(ask.is_measured for ask in self.asks):
             return None
-        return self._priced(lambda ask: ask.tokens, self.budget.tokens)
+        return self._sum_asks(lambda ask: ask.tokens, self.budget.tokens)
 
     @property
     def cost(self) -> Span | None:
         """US dollars; ``None`` if a price or the tokens are not known."""
         if self.unpriced() or self.tokens is None:
             return None
-        return self._priced(lambda ask: ask.prices, self.budget.cost, digits=6)
+        return self._sum_asks(lambda ask: ask.prices, self.budget.cost, digits=6)
 
     @property
     def paid(self) -> bool:
@@ -199,106 +204,151 @@ class Estimate:
         return any(ask.paid for ask in self.asks)
 
     @property
-    def expected(self) -> "Expected":
+    def expected(self) -> Expected:
         """Calls, tokens and dollars to expect, within the limits."""
-        calls = sum(ask.expected_calls for ask in self.asks)
+        calls = 0.0
+        tokens = 0.0
+        dollars = 0.0
+        for ask in self.asks:
+            calls += ask.expected_calls
+            tokens += ask.expected_calls * ask.expected_size.tokens
+            dollars += ask.expected_calls * ask.expected_price
         share = 1.0
         if self.budget.calls is not None and calls > self.budget.calls:
             share = self.budget.calls / calls
-        tokens = sum(ask.expected_calls * ask.expected_size.tokens for ask in self.asks)
-        dollars = sum(ask.expected_calls * ask.expected_price for ask in self.asks)
-        return Expected(
-            calls=share * calls,
-            tokens=None if self.tokens is None else _limited(share * tokens, self.budget.tokens),
-            cost=None if self.cost is None else _limited(share * dollars, self.budget.cost),
-        )
+        expected_tokens = None
+        if self.tokens is not None:
+            expected_tokens = _limit(share * tokens, self.budget.tokens)
+        expected_cost = None
+        if self.cost is not None:
+            expected_cost = _limit(share * dollars, self.budget.cost)
+        return Expected(calls=share * calls, tokens=expected_tokens, cost=expected_cost)
 
-    def anew(self, spend: Spend) -> "Expected":
+    def revise(self, spend: Spend) -> Expected:
         """Return the expected spend of the whole job, scaled by the spend of its first replies."""
-        before = self.expected
+        expected = self.expected
         # The first requests have the prompt that was measured; later ones may be longer, as was foreseen.
-        first = replace(self, asks=tuple(replace(ask, longest=None) for ask in self.asks)).expected
-        replies = before.calls / max(1, spend.calls - spend.failures - spend.retries)
-        tokens = replies * (spend.input_tokens + spend.output_tokens)
-        cost = None if spend.unpriced else replies * spend.cost
-        if first.tokens and before.tokens:
-            tokens *= before.tokens / first.tokens
-        if cost is not None and first.cost and before.cost:
-            cost *= before.cost / first.cost
-        return Expected(
-            calls=before.calls,
-            tokens=_limited(tokens, self.budget.tokens),
-            cost=None if cost is None else _limited(cost, self.budget.cost),
-        )
+        first = self._without_longest_prompts().expected
+        scale = expected.calls / max(1, spend.calls - spend.failures - spend.retries)
+        tokens = scale * (spend.input_tokens + spend.output_tokens)
+        if first.tokens and expected.tokens:
+            tokens *= expected.tokens / first.tokens
+        cost = None
+        if not spend.unpriced:
+            cost = scale * spend.cost
+            if first.cost and expected.cost:
+                cost *= expected.cost / first.cost
+            cost = _limit(cost, self.budget.cost)
+        return Expected(calls=expected.calls, tokens=_limit(tokens, self.budget.tokens), cost=cost)
 
-    def anew_words(self, spend: Spend) -> str:
+    def _without_longest_prompts(self) -> "Estimate":
+        """Return the estimate for prompts that stay as long as they were measured."""
+        asks: list[Ask] = []
+        for ask in self.asks:
+            asks.append(replace(ask, longest=None))
+        return replace(self, asks=tuple(asks))
+
+    def describe_revision(self, spend: Spend) -> str:
         """Return in a line what to expect after the first replies; empty where that hardly differs from before."""
-        before, now = self.expected, self.anew(spend)
-        made = max(1, spend.calls - spend.failures - spend.retries)
-        if now.cost and before.cost is not None:
-            ratio, total = now.cost / max(before.cost, 1e-9), f"{now.cost:.2f} USD and not {before.cost:.2f}"
-        elif now.tokens and before.tokens:
-            ratio = now.tokens / before.tokens
-            total = f"{_counted(now.tokens)} tokens and not {_counted(before.tokens)}"
+        expected = self.expected
+        revised = self.revise(spend)
+        if revised.cost and expected.cost is not None:
+            ratio = revised.cost / max(expected.cost, 1e-9)
+            total = f"{revised.cost:.2f} USD and not {expected.cost:.2f}"
+        elif revised.tokens and expected.tokens:
+            ratio = revised.tokens / expected.tokens
+            total = f"{_round_tokens(revised.tokens)} tokens and not {_round_tokens(expected.tokens)}"
         else:
             return ""
-        if 1 / _DIFFERS < ratio < _DIFFERS:
+        if 1 / _NOTABLE_RATIO < ratio < _NOTABLE_RATIO:
             return ""
-        reply = f"{spend.output_tokens / made:,.0f} tokens"
+        replies = max(1, spend.calls - spend.failures - spend.retries)
+        size = f"{spend.output_tokens / replies:,.0f} tokens"
         if spend.reasoning_tokens:
-            reply += f", {spend.reasoning_tokens / made:,.0f} of them hidden reasoning"
-        return f"after {plural(made, 'reply', 'replies')}: about {total} in all; a reply takes {reply}"
+            size += f", {spend.reasoning_tokens / replies:,.0f} of them hidden reasoning"
+        return f"after {plural(replies, 'reply', 'replies')}: about {total} in all; a reply takes {size}"
 
     def unpriced(self, *, hosted: bool = False) -> tuple[str, ...]:
         """Return the models whose price is not known, all or those that are ``hosted`` at their provider's address."""
-        models = [model for ask in self.asks for model in ask.models if ask.size.price(model) is None]
-        return tuple(dict.fromkeys(each.name for each in models if not (hosted and each.api_base)))
+        names: dict[str, None] = {}
+        for ask in self.asks:
+            for model in ask.models:
+                if ask.size.price(model) is None and not (hosted and model.api_base):
+                    names[model.name] = None
+        return tuple(names)
 
     @property
-    def whole(self) -> "Estimate":
+    def without_limits(self) -> "Estimate":
         """The estimate without limits; a job that was planned for its limits keeps them."""
-        return self if self.needed else replace(self, budget=Budget())
+        if self.needed:
+            return self
+        return replace(self, budget=Budget())
 
     @property
     def words(self) -> str:
         """One line for people: of the whole work, whether or not the limits allow it."""
-        whole = self.whole
-        named = [f"{ask.calls.words()} {ask.who}" for ask in self.asks if ask.who]
-        details = named if len(named) <= _DETAILED else []
+        unlimited = self.without_limits
+        details = ", ".join(self._list_details())
+        calls = f"{unlimited.calls.words()} calls"
+        if details:
+            calls += f" ({details})"
+        return f"{self.what}: {calls}; {unlimited._describe_tokens()}; {unlimited._describe_cost()}"
+
+    def _list_details(self) -> list[str]:
+        """Return the calls of each kind of question, the limit that is needed, and redraws, in words."""
+        details: list[str] = []
+        for ask in self.asks:
+            if ask.who:
+                details.append(f"{ask.calls.words()} {ask.who}")
+        if len(details) > _LISTED_ASKS:
+            details = []
         if self.needed:
-            spare = f", of which {self.spare} are spare for requests that fail" if self.spare else ""
-            details.append(f"set --max-calls to at least {self.needed}{spare}")
+            limit = f"set --max-calls to at least {self.needed}"
+            if self.spare:
+                limit += f", of which {self.spare} are spare for requests that fail"
+            details.append(limit)
         if self.redraws:
             details.append(f"at most {self.redraws} more for replies that cannot be read")
-        detail = f" ({', '.join(details)})" if details else ""
-        expected = whole.expected
-        if whole.tokens is None or expected.tokens is None:
-            tokens = "tokens not known"
-        else:
-            tokens = f"about {_with_range(expected.tokens, whole.tokens, _counted)} tokens"
-        reasoning = max((model.expected_reasoning for ask in self.asks for model in ask.models), default=0)
-        if reasoning and whole.tokens:
-            tokens += f", with {reasoning} of hidden reasoning a reply"
+        return details
+
+    def _describe_tokens(self) -> str:
+        """Return the tokens of all asks in words."""
+        expected = self.expected
+        if self.tokens is None or expected.tokens is None:
+            return "tokens not known"
+        words = f"about {_with_range(expected.tokens, self.tokens, _round_tokens)} tokens"
+        reasoning = 0
+        for ask in self.asks:
+            for model in ask.models:
+                reasoning = max(reasoning, model.expected_reasoning)
+        if reasoning:
+            words += f", with {reasoning} of hidden reasoning a reply"
+        return words
+
+    def _describe_cost(self) -> str:
+        """Return the cost of all asks in words."""
         if not self.paid:
-            cost = "no cost"
-        elif whole.cost is not None and expected.cost is not None:
-            cost = f"about {_with_range(expected.cost, whole.cost, '{:.2f}'.format)} USD"
-        else:
-            unpriced = ", ".join(self.unpriced())
-            cost = f"the price of {unpriced} is not known" if unpriced else "cost not known"
-        return f"{self.what}: {whole.calls.words()} calls{detail}; {tokens}; {cost}"
+            return "no cost"
+        expected = self.expected
+        if self.cost is not None and expected.cost is not None:
+            return f"about {_with_range(expected.cost, self.cost, '{:.2f}'.format)} USD"
+        unpriced = ", ".join(self.unpriced())
+        if unpriced:
+            return f"the price of {unpriced} is not known"
+        return "cost not known"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the estimate as plain JSON types; ranges as ``[least, most]``."""
-        parts = {
-            ask.role: {"models": [model.name for model in ask.models], "calls": ask.calls.to_json()}
-            for ask in self.asks
-        }
-        spans = {name: getattr(self, name) for name in ("calls", "tokens", "cost")}
+        """Return the estimate as plain JSON types; ranges as ``[low, high]``."""
+        parts: dict[str, object] = {}
+        for ask in self.asks:
+            models = [model.name for model in ask.models]
+            parts[ask.role] = {"models": models, "calls": ask.calls.to_json()}
         return {
             "what": self.what,
             "parts": parts,
-            **{name: span and span.to_json() for name, span in spans.items()},
+            "calls": self.calls.to_json(),
+            "tokens": self.tokens and self.tokens.to_json(),
+            "cost": self.cost and self.cost.to_json(),
             "expected": self.expected.to_json(),
             "unpriced": plain(self.unpriced()),
             "needed": self.needed,
@@ -306,142 +356,96 @@ class Estimate:
             "redraws": self.redraws,
         }
 
-    def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
-        """Return the requests to models that are not free and their cost, both at most; ``None`` if not known."""
-        asks = tuple(
-            replace(ask, calls=Span(0, max(0, ask.calls.most - paid.get(ask.role, 0))))
-            for ask in self.asks
-            if ask.paid
-        )
-        limit = self.budget.calls
-        room = None if limit is None else max(0, limit - sum(paid.values()) - spent)
-        if room == 0:
+    def remaining(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
+        """Return the requests to models that are not free and their cost, both at most; ``None`` if not known.
+
+        Args:
+            paid: role -> answers that were paid for before.
+            spent: further calls that were made before.
+        """
+        calls_left = None
+        if self.budget.calls is not None:
+            calls_left = max(0, self.budget.calls - sum(paid.values()) - spent)
+        if calls_left == 0:
             return 0, None if self.cost is None else 0.0
-        left = replace(self, asks=asks, budget=replace(self.budget, calls=room))
-        calls, cost = left.calls.most, None if self.cost is None else left.cost
-        return (
-            None if calls == math.inf else round(calls),
-            None if cost is None or cost.most == math.inf else cost.most,
-        )
+        asks: list[Ask] = []
+        for ask in self.asks:
+            if ask.paid:
+                unpaid_calls = max(0, ask.calls.high - paid.get(ask.role, 0))
+                asks.append(replace(ask, calls=Span(0, unpaid_calls)))
+        remainder = replace(self, asks=tuple(asks), budget=replace(self.budget, calls=calls_left))
+        calls = _finite(remainder.calls.high)
+        cost = None
+        if self.cost is not None and remainder.cost is not None:
+            cost = _finite(remainder.cost.high)
+        return None if calls is None else round(calls), cost
 
-    def _priced(
-        self, each: Callable[[Ask], tuple[float, float]], limit: float | None, digits: int | None = None
+    def _sum_asks(
+        self, measure_call: Callable[[Ask], Span], limit: float | None, digits: int | None = None
     ) -> Span:
-        """Return the smallest and largest total of some asks within the limits."""
-        room = math.inf if self.budget.calls is None else self.budget.calls
-        least = sum(ask.calls.least for ask in self.asks)
-        low = sum(ask.calls.least * each(ask)[0] for ask in self.asks) * min(1.0, room / max(1, least))
-        high, left = 0.0, room
-        for ask in sorted(self.asks, key=lambda ask: -each(ask)[1]):  # the dearest calls first
-            made = min(ask.calls.most, left)
-            high += made * each(ask)[1] if each(ask)[1] else 0.0
-            left -= made
-        most = min(high, math.inf if limit is None else limit)
-        low, high = (end if end == math.inf else round(end, digits) for end in (min(low, most), most))
-        return Span(low, high)
+        """Return the smallest and largest total over all calls, within the limits.
+
+        Args:
+            measure_call: what one call takes.
+            limit: of the total.
+            digits: to which it is rounded; ``None`` for whole numbers.
+        """
+        most_calls = math.inf if self.budget.calls is None else self.budget.calls
+        low_total = 0.0
+        fewest_calls = 0.0
+        ranges: list[tuple[float, float]] = []  # of each ask the most that a call takes, and its most calls
+        for ask in self.asks:
+            per_call = measure_call(ask)
+            low_total += ask.calls.low * per_call.low
+            fewest_calls += ask.calls.low
+            ranges.append((per_call.high, ask.calls.high))
+        low_total *= min(1.0, most_calls / max(1, fewest_calls))
+
+        high_total = 0.0
+        calls_left = most_calls
+        for per_call_high, ask_calls in sorted(ranges, key=lambda item: -item[0]):  # the dearest calls first
+            calls = min(ask_calls, calls_left)
+            calls_left -= calls
+            if per_call_high:
+                high_total += calls * per_call_high
+        high_total = _limit(high_total, limit)
+        return Span(_round(min(low_total, high_total), digits), _round(high_total, digits))
 
 
-def _limited(figure: float, limit: float | None) -> float:
+def _finite(figure: float) -> float | None:
+    """Return a figure, or ``None`` for an infinite one."""
+    return None if figure == math.inf else figure
+
+
+def _round(figure: float, digits: int | None) -> float:
+    """Return a figure, rounded unless it is infinite."""
+    return figure if figure == math.inf else round(figure, digits)
+
+
+def _limit(figure: float, limit: float | None) -> float:
+    """Return a figure, or the limit where that is smaller."""
     return figure if limit is None else min(figure, limit)
 
 
-def _with_range(figure: float, span: Span, written: Callable[[float], str]) -> str:
+def _with_range(figure: float, span: Span, write: Callable[[float], str]) -> str:
     """Return ``0.53 (0.05 to 1.20)``, or the figure alone where the ends read like it."""
-    words, ends = written(figure), span.words(written)
-    return words if ends == words else f"{words} ({ends})"
+    words = write(figure)
+    ends = span.words(write)
+    if ends == words:
+        return words
+    return f"{words} ({ends})"
 
 
-def _counted(number: float) -> str:
+def _round_tokens(number: float) -> str:
     """Return a number of tokens in two digits: ``950``, ``41 thousand``, ``9.2 million``."""
     for size, name in ((1_000_000, " million"), (1000, " thousand")):
+        if number >= 10 * size:
+            return f"{number / size:.0f}{name}"
         if number >= size:
-            return f"{number / size:.1f}{name}" if number < 10 * size else f"{number / size:.0f}{name}"
+            return f"{number / size:.1f}{name}"
     return f"{number:.0f}"
 
 
-def free(model: Model) -> bool:
+def is_free(model: Model) -> bool:
     """Say whether a model costs nothing: the offline engine, or verdicts that were given before."""
     return model.offline or model.recorded
-
-
-def ask_of(
-    role: str,
-    asker: Asker,
-    models: Sequence[Model],
-    cases: Sequence[Case],
-    number: tuple[int, int],
-    *,
-    who: str = "",
-) -> Ask:
-    """Return the range of calls for some questions: from a call each to every prompt and a quarter more."""
-    calls = Span(number[0] * asker.judge.answer.presentations, room_for(asker.judge, number[1], 1))
-    size = size_of(asker, cases) if cases else Size()
-    # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.
-    expected = (calls.least + number[1] * asker.judge.calls) / 2
-    return Ask(role=role, models=tuple(models), calls=calls, size=size, who=who, expected=expected)
-
-
-def redraw_calls(judge: LoadedJudge, rows: int) -> int:
-    """Return the calls at the most by which replies that cannot be read are drawn once more."""
-    if all(map(free, judge.models)) or judge.judge.role != "judge":
-        return 0
-    return rows * judge.settings.redraws * judge.judge.calls
-
-
-def judging(judge: LoadedJudge, questions: int, shown: Any) -> Ask:
-    """Return the calls of a judge for some questions, from settled votes to incomplete replies in 1 of 4 samples."""
-    number = questions * judge.questions[0], questions * judge.questions[1]
-    who = f"of the judge ({judge.model.name})"
-    return ask_of("judge", judge.asker(), judge.models, shown, number, who=who)
-
-
-def embedding(role: str, asker: Asker, rows: int, shown: Sequence[Case]) -> list[Ask]:
-    """Return the requests for embedding rows, many at once or one by one, and remembered rows beside them."""
-    asks = []
-    for at, (member, kept) in enumerate(asker.embedded, 1):
-        if embedder := embedder_beside(member.lm, kept.embedder):
-            texts, own = rows * member.judge.answer.presentations, requests_for(len(kept.rows))
-            calls = Span(own + requests_for(texts), own + texts)
-            tokens = length(shown) * (texts + len(kept.rows))
-            low, high = (Size(1.0, tokens / number) for number in calls)
-            asks.append(
-                Ask(
-                    role=f"{role}, embedder {at}",
-                    who=f"of {kept.embedder}",
-                    models=(embedder.model,),
-                    calls=calls,
-                    size=low,
-                    longest=high,
-                )
-            )
-    return asks
-
-
-def size_of(asker: Asker, cases: Sequence[Case]) -> Size:
-    """Return the mean size of a question over all cases (at least one); the offline engine answers a few of them."""
-    context, few = CallContext.fresh(), some(cases)
-    if not tried(asker, few, context):
-        return Size()
-    size = Size.of(context.ledger.spend(), len(few))
-    # One long case outweighs many: count what the inputs of all are longer or shorter than those of the few.
-    return size._replace(input=max(0.0, size.input + length(cases) - length(few)))
-
-
-def length(cases: Sequence[Case]) -> float:
-    """Return the tokens of the inputs of a case, on the mean."""
-    return sum(count_tokens(text) for case in cases for text in strings(case.inputs)) / max(1, len(cases))
-
-
-def tried(asker: Asker, cases: Sequence[Case], context: CallContext) -> list[Verdict]:
-    """Return the verdicts of the offline engine on some cases; none where the program cannot take its answers."""
-    lm = connect(Model(temperature=0.0), context, asker.judge.role)
-    try:
-        return asker.tried_by(lm, connect(Model(temperature=0.0), context)).ask_all(cases)
-    except JuristError:  # it is still worth counting
-        return []
-
-
-def some(cases: Sequence[Item], most: int = _RENDERED) -> list[Item]:
-    """Return a few cases (or whatever is asked about), evenly spread; by default enough to measure a prompt by."""
-    size, few = len(cases), min(most, len(cases))
-    return [cases[number * size // few] for number in range(few)]
