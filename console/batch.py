@@ -11,7 +11,7 @@ from typing import Any
 from ..arguments.run import CollectOptions, StatusOptions, SubmitOptions
 from ..engines.models import Model, key_of
 from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
-from ..jobs.estimate import free
+from ..jobs.estimate import is_free
 from ..keeping.loading import LoadedJudge
 from ..report.scores import spend_in, taken_words
 from ..report.table import Table, table
@@ -145,7 +145,7 @@ def _submitted(store: BatchStore) -> SubmitOptions:
 
 def _check(loaded: LoadedJudge, store: BatchStore) -> None:
     """Refuse models that are not asked in batches, before anybody is asked about their price."""
-    if any(map(free, loaded.models)):
+    if any(map(is_free, loaded.models)):
         raise UsageError(f"{loaded.model.name} is not asked in batches", hint="jurist run asks it at once")
     if len({model.api_base for model in loaded.models}) > 1:
         raise UsageError("batches go to one address", hint="leave --judge-api-base out")

@@ -101,11 +101,11 @@ def agree(
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
     answers, limit = sum(paid.values()), estimate.budget.calls
     remark(f"before: {estimate.words}{f'; {answers} answers are paid already' if answers else ''}")
-    whole = estimate.whole.calls
-    if limit is not None and limit - spent < whole.most:
-        may = "will" if limit - spent < whole.least else "may"
+    unlimited = estimate.without_limits.calls
+    if limit is not None and limit - spent < unlimited.high:
+        may = "will" if limit - spent < unlimited.low else "may"
         remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
     remark(*notes)
     unpriced, hosted = estimate.unpriced(), estimate.unpriced(hosted=True)
-    approve(*estimate.left(paid, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)
+    approve(*estimate.remaining(paid, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)
     approve_keys((model for ask in estimate.asks for model in ask.models), yes=yes)

@@ -15,7 +15,8 @@ from ..errors import CheckpointError, GoldError, JuristError, StoppedError, Usag
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
-from ..jobs.estimate import Estimate, ask_of, embedding, free, redraw_calls
+from ..jobs.estimate import Estimate, is_free
+from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..jobs.sharing import label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
@@ -60,7 +61,7 @@ def run(options: RunOptions) -> Result:
 
         def foresee_again(spend: Spend) -> None:
             if estimate is not None:
-                remark(estimate.anew_words(spend))
+                remark(estimate.describe_revision(spend))
 
         if options.engine == "ray":
             summary = _on_ray(
@@ -251,7 +252,7 @@ def foreseen(
     loaded: LoadedJudge, plan: RunPlan, budget: Budget, *, yes: bool, notes: Sequence[str] = ()
 ) -> Estimate | None:
     """Say what is about to be spent on a real model, ask above the limits, and return it, if it can be known."""
-    if all(map(free, loaded.models)) or plan.to_ask == 0:
+    if all(map(is_free, loaded.models)) or plan.to_ask == 0:
         return None
     if plan.to_ask is None:  # a pipe: nobody knows how much will come
         unpriced = [model.name for model in loaded.models if not model.has_price]
@@ -260,14 +261,14 @@ def foreseen(
         return None
     least, most = loaded.questions
     number = plan.to_ask * least, plan.to_ask * most
-    parts = [ask_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
-    parts += embedding("judge", loaded.asker(), plan.to_ask, plan.shown)
+    parts = [make_ask("judge", loaded.asker(), loaded.models, plan.shown, number)]
+    parts += make_embedding_asks("judge", loaded.asker(), plan.to_ask, plan.shown)
     what = plural(plan.to_ask, "row")
     if plan.canary:
         number = len(plan.canary) * least, len(plan.canary) * most
-        parts.append(ask_of("canary", loaded.asker(), loaded.models, plan.canary, number))
+        parts.append(make_ask("canary", loaded.asker(), loaded.models, plan.canary, number))
         what += f" and a canary of {len(plan.canary)}"
-    redraws = redraw_calls(loaded, plan.to_ask)
+    redraws = count_redraws(loaded, plan.to_ask)
     estimate = Estimate(what=what, asks=tuple(parts), budget=budget, redraws=redraws)
     agree(estimate, {}, yes=yes, spent=plan.spent.calls, notes=notes)
     return estimate

@@ -47,8 +47,8 @@ class Terminal(Surface):
         """Say what is to be expected by the first replies, where that differs much from what was said before."""
         if self._estimate is None or self.forecast is None or not self._estimate.paid:
             return
-        self.forecast["after_first_replies"] = self._estimate.anew(spend).to_json()
-        remark(self._estimate.anew_words(spend))
+        self.forecast["after_first_replies"] = self._estimate.revise(spend).to_json()
+        remark(self._estimate.describe_revision(spend))
 
     def notes(self, work: Any) -> Sequence[str]:
         """Return notes for the user before the first call."""

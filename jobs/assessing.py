@@ -20,8 +20,9 @@ from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from ..report.table import Table
-from .estimate import Ask, Estimate, Size, Span, judging, some
+from .estimate import Ask, Estimate, Size, Span
 from .generation import job_id
+from .measuring import make_judge_ask, spread_evenly
 from .sealed_rows import unseen
 from .surface import Surface
 
@@ -125,7 +126,7 @@ class Assessment(ABC):
     def judge_ask(self, replies: Replies) -> Ask:
         """Return the calls and tokens of judging."""
         questions = len(self.held_out) + self.to_judge * len(self.targets)
-        return judging(self.judge, questions, some(self.held_out))
+        return make_judge_ask(self.judge, questions, spread_evenly(self.held_out))
 
     def fingerprint(self) -> dict[str, object]:
         """Return the settings that identify this job when it is started again, as JSON values."""
@@ -145,7 +146,7 @@ class Assessment(ABC):
     def foresee(self) -> Estimate:
         """Estimate what it takes. Sends nothing: a few questions are answered offline."""
         context, number = CallContext.fresh(), len(self.asked)
-        replies = _ask_model(self, Model(temperature=0.0), context, some(self.asked), lambda: None)
+        replies = _ask_model(self, Model(temperature=0.0), context, spread_evenly(self.asked), lambda: None)
         size = Size.of(context.ledger.spend())
         asks = [self.judge_ask(replies)]
         for role, model in zip(self.roles[1:], self.targets, strict=True):

@@ -33,7 +33,8 @@ from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.templates import CHAT
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
-from .estimate import Estimate, ask_of, embedding
+from .estimate import Estimate
+from .measuring import make_ask, make_embedding_asks
 from .plan import Plan, check_showable
 from .surface import Surface
 
@@ -82,8 +83,8 @@ class _Again(Plan):
         for role, asker in (("judge", contest.basic), ("chosen", contest.chosen)):
             sampling = asker.settings.sampling
             number = len(test) * sampling.fewest, len(test) * sampling.samples
-            asks.append(ask_of(role, asker, [self.model], test, number))
-            asks += embedding(role, asker, len(test), test)
+            asks.append(make_ask(role, asker, [self.model], test, number))
+            asks += make_embedding_asks(role, asker, len(test), test)
         return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
 
 

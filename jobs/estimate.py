@@ -218,10 +218,10 @@ class Estimate:
             share = self.budget.calls / calls
         expected_tokens = None
         if self.tokens is not None:
-            expected_tokens = _limit(share * tokens, self.budget.tokens)
+            expected_tokens = _cap(share * tokens, self.budget.tokens)
         expected_cost = None
         if self.cost is not None:
-            expected_cost = _limit(share * dollars, self.budget.cost)
+            expected_cost = _cap(share * dollars, self.budget.cost)
         return Expected(calls=share * calls, tokens=expected_tokens, cost=expected_cost)
 
     def revise(self, spend: Spend) -> Expected:
@@ -238,8 +238,8 @@ class Estimate:
             cost = scale * spend.cost
             if first.cost and expected.cost:
                 cost *= expected.cost / first.cost
-            cost = _limit(cost, self.budget.cost)
-        return Expected(calls=expected.calls, tokens=_limit(tokens, self.budget.tokens), cost=cost)
+            cost = _cap(cost, self.budget.cost)
+        return Expected(calls=expected.calls, tokens=_cap(tokens, self.budget.tokens), cost=cost)
 
     def _without_longest_prompts(self) -> "Estimate":
         """Return the estimate for prompts that stay as long as they were measured."""
@@ -343,12 +343,14 @@ class Estimate:
         for ask in self.asks:
             models = [model.name for model in ask.models]
             parts[ask.role] = {"models": models, "calls": ask.calls.to_json()}
+        tokens = self.tokens
+        cost = self.cost
         return {
             "what": self.what,
             "parts": parts,
             "calls": self.calls.to_json(),
-            "tokens": self.tokens and self.tokens.to_json(),
-            "cost": self.cost and self.cost.to_json(),
+            "tokens": tokens and tokens.to_json(),
+            "cost": cost and cost.to_json(),
             "expected": self.expected.to_json(),
             "unpriced": plain(self.unpriced()),
             "needed": self.needed,
@@ -408,23 +410,29 @@ class Estimate:
             calls_left -= calls
             if per_call_high:
                 high_total += calls * per_call_high
-        high_total = _limit(high_total, limit)
+        high_total = _cap(high_total, limit)
         return Span(_round(min(low_total, high_total), digits), _round(high_total, digits))
 
 
 def _finite(figure: float) -> float | None:
     """Return a figure, or ``None`` for an infinite one."""
-    return None if figure == math.inf else figure
+    if figure == math.inf:
+        return None
+    return figure
 
 
 def _round(figure: float, digits: int | None) -> float:
     """Return a figure, rounded unless it is infinite."""
-    return figure if figure == math.inf else round(figure, digits)
+    if figure == math.inf:
+        return figure
+    return round(figure, digits)
 
 
-def _limit(figure: float, limit: float | None) -> float:
+def _cap(figure: float, limit: float | None) -> float:
     """Return a figure, or the limit where that is smaller."""
-    return figure if limit is None else min(figure, limit)
+    if limit is None:
+        return figure
+    return min(figure, limit)
 
 
 def _with_range(figure: float, span: Span, write: Callable[[float], str]) -> str:

@@ -19,7 +19,8 @@ from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..programs.verdicts import FIRST, OnVerdict, Verdict, with_readable_adapter
-from .estimate import Ask, Estimate, Span, ask_of, embedding, redraw_calls
+from .estimate import Ask, Estimate, Span
+from .measuring import count_redraws, make_ask, make_embedding_asks
 from .references import References, score_references_beside
 from .sealed_rows import Look, look_at, unseen
 
@@ -144,9 +145,9 @@ class Experiment:
             questions = self.questions(contender)
             if isinstance(contender, LoadedJudge):
                 asker = contender.asker()
-                asks.append(ask_of(name, asker, contender.models, self.cases, (questions, questions)))
-                asks += embedding(name, asker, len(self.cases), self.cases)
-                redraws += redraw_calls(contender, len(self.cases) * self.repeats)
+                asks.append(make_ask(name, asker, contender.models, self.cases, (questions, questions)))
+                asks += make_embedding_asks(name, asker, len(self.cases), self.cases)
+                redraws += count_redraws(contender, len(self.cases) * self.repeats)
             else:
                 asks.append(Ask(role=name, models=tuple(contender.models), calls=Span(questions, questions)))
         return Estimate(what=self.size, asks=tuple(asks), budget=self.budget, redraws=redraws)

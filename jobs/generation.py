@@ -21,7 +21,8 @@ from ..keeping.paying import Start, checkpoint_folder
 from ..programs.asking import Asker
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
-from .estimate import Ask, Estimate, Size, Span, some, tried
+from .estimate import Ask, Estimate, Size, Span
+from .measuring import ask_offline, spread_evenly
 from .surface import Surface
 
 _BATCH = 1024
@@ -78,7 +79,7 @@ class Generation:
     def foresee(self) -> Estimate:
         """Estimate it without sending, by offline items."""
         context = CallContext.fresh()
-        tried(self.loaded.asker(), some(self.cases), context)
+        ask_offline(self.loaded.asker(), spread_evenly(self.cases), context)
         roles: tuple[Purpose, ...] = ("generator", "judge")
         asks = []
         for role, model in zip(roles, self.loaded.models, strict=False):

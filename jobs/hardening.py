@@ -28,8 +28,8 @@ from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from ..text.tables import table
-from .estimate import some
 from .experiment import Answers, Experiment
+from .measuring import spread_evenly
 
 LANGUAGES = ("en", "zh")
 
@@ -134,7 +134,7 @@ class Hardening(Experiment):
     @cached_property
     def chosen(self) -> tuple[Case, ...]:
         """The cases that are attacked."""
-        return tuple(some(self.cases, self.most))
+        return tuple(spread_evenly(self.cases, self.most))
 
     @property
     def remarks(self) -> tuple[str, ...]:

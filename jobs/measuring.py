@@ -38,11 +38,11 @@ def make_ask(
         number: of questions, at least and at most.
         who: what people call them.
     """
-    fewest, most = number
-    calls = Span(fewest * asker.judge.answer.presentations, room_for(asker.judge, most, 1))
+    fewest, highest = number
+    calls = Span(fewest * asker.judge.answer.presentations, room_for(asker.judge, highest, 1))
     size = measure_question(asker, cases) if cases else Size()
     # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.
-    expected = (calls.low + most * asker.judge.calls) / 2
+    expected = (calls.low + highest * asker.judge.calls) / 2
     return Ask(role=role, models=tuple(models), calls=calls, size=size, who=who, expected=expected)
 
 
@@ -55,8 +55,8 @@ def count_redraws(judge: LoadedJudge, rows: int) -> int:
 
 def make_judge_ask(judge: LoadedJudge, questions: int, cases: Sequence[Case]) -> Ask:
     """Return the calls of a judge for some questions, from settled votes to incomplete replies in 1 of 4 samples."""
-    fewest, most = judge.questions
-    number = (questions * fewest, questions * most)
+    fewest, highest = judge.questions
+    number = (questions * fewest, questions * highest)
     who = f"of the judge ({judge.model.name})"
     return make_ask("judge", judge.asker(), judge.models, cases, number, who=who)
 

@@ -32,7 +32,8 @@ from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
 from ..programs.plugins import split_file_name
 from ..programs.state import PromptState
-from .estimate import Ask, Estimate, Span, length, size_of
+from .estimate import Ask, Estimate, Span
+from .measuring import mean_input_tokens, measure_question
 
 CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
@@ -225,7 +226,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
     )
     held, limit = plan.proof_calls, plan.budget.calls
     asker, cases = job.asker(plan.judge.basic()), (*split.train, *split.dev, *split.test)
-    basic = size_of(asker, cases)
+    basic = measure_question(asker, cases)
     # Votes end when they are settled: by more than half of the samples at the earliest.
     settled = (plan.sampling.samples // 2 + 1) * basic.calls
     # It may be done as soon as the basic prompt has made no error.
@@ -239,13 +240,15 @@ def foresee_compilation(plan: Plan) -> Estimate:
     frozen = () if plan.frozen_model is None else (plan.frozen_model,)
     longest = basic
     for adapter in optimizer.other_adapters(job):
-        size_with_adapter = size_of(job.asker(plan.judge.basic(), Setting(form=adapter)), cases)
+        size_with_adapter = measure_question(job.asker(plan.judge.basic(), Setting(form=adapter)), cases)
         longest = max(longest, size_with_adapter, key=lambda size: size.input)
     shown = min(optimizer.most_demonstrations, len(split.train))
     common: dict[str, Any] = {
         "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),
         "size": basic,
-        "longest": longest._replace(input=longest.input + shown * (length(split.train) + longest.output)),
+        "longest": longest._replace(
+            input=longest.input + shown * (mean_input_tokens(split.train) + longest.output)
+        ),
     }
     fewest = optimizer.minimum(job) + held
     spare = 0 if plan.model.offline else spare_in_turn(optimizer.minimum(job), held)

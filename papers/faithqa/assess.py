@@ -19,7 +19,8 @@ from ...evaluation.intervals import Cell, Share, breakdown
 from ...evaluation.plain import plain
 from ...gold.sources import read_typed
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
-from ...jobs.estimate import Ask, Span, judging, some
+from ...jobs.estimate import Ask, Span
+from ...jobs.measuring import make_judge_ask, spread_evenly
 from ...keeping.loading import LoadedJudge
 from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
 from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
@@ -264,11 +265,14 @@ class QueryAssessment(Assessment):
 
     def judge_ask(self, replies: Replies) -> Ask:
         """Return the requests of marking: refusals are not asked about, and some responses' facts are."""
-        cases = [self._case(one, text) for one, (text, _) in zip(some(self.questions), replies, strict=True)]
+        cases = [
+            self._case(one, text)
+            for one, (text, _) in zip(spread_evenly(self.questions), replies, strict=True)
+        ]
         models = len(self.targets)
-        marking = judging(self.judge, len(self.questions) * models, cases)
+        marking = make_judge_ask(self.judge, len(self.questions) * models, cases)
         checked = sum(one.task == "fact" for one in self.questions) * models * self.facts.judge.calls
-        return replace(marking, calls=Span(0, marking.calls.most + checked))
+        return replace(marking, calls=Span(0, marking.calls.high + checked))
 
     def judged(
         self,

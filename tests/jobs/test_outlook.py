@@ -59,21 +59,21 @@ def spans(seen: Estimate) -> list[Span]:
 
 def test_limits_bound_the_estimate_and_prices_are_multiplied() -> None:
     seen = foresee_compilation(plan(model=PRICED))
-    assert seen.calls.most == 500
+    assert seen.calls.high == 500
     optimizing, proving = spans(seen)
-    assert optimizing.most == 500 - proving.least
+    assert optimizing.high == 500 - proving.low
     assert seen.cost is not None
     assert seen.tokens is not None
-    assert 0 < seen.cost.least < (seen.cost.most or 0)
+    assert 0 < seen.cost.low < (seen.cost.high or 0)
     ends = foresee_compilation(plan(model=PRICED, budget=Budget(calls=500, cost=0.001, tokens=9000)))
     assert ends.cost is not None
     assert ends.tokens is not None
-    assert (ends.cost.most, ends.tokens.most) == (0.001, 9000)
+    assert (ends.cost.high, ends.tokens.high) == (0.001, 9000)
     double = foresee_compilation(plan(model=PRICED, budget=Budget(calls=1000)))
     assert double.cost is not None
-    assert double.cost.most == pytest.approx(2 * (seen.cost.most or 0), rel=1e-4)
+    assert double.cost.high == pytest.approx(2 * (seen.cost.high or 0), rel=1e-4)
     samples = foresee_compilation(plan(sampling=Sampling(samples=3)))
-    assert spans(samples)[1].most == 3 * (proving.most or 0)
+    assert spans(samples)[1].high == 3 * (proving.high or 0)
     assert foresee_compilation(plan(budget=Budget())).words.count("or more") >= 2
 
 
@@ -200,7 +200,7 @@ def first(output: int, reasoning: int = 0, cost: float = 0.0) -> Spend:
 def test_a_forecast_is_made_anew_by_the_first_replies(spend: Spend, words: str) -> None:
     model = Model("openai/x", price_in=1.0, price_out=2.0)
     ask = Ask(role="judge", models=(model,), calls=Span(1000, 1000), size=Size(1.0, 300.0, 20.0))
-    assert Estimate(what="1000 rows", asks=(ask,)).anew_words(spend) == words
+    assert Estimate(what="1000 rows", asks=(ask,)).describe_revision(spend) == words
 
 
 def test_a_search_is_expected_to_have_longer_prompts_than_its_first_ones() -> None:
@@ -208,7 +208,7 @@ def test_a_search_is_expected_to_have_longer_prompts_than_its_first_ones() -> No
     sizes = {"size": Size(1.0, 300.0, 20.0), "longest": Size(1.0, 900.0, 20.0)}
     ask = Ask(role="judge", models=(model,), calls=Span(0, 2000), **sizes)
     estimate = Estimate(what="a search", asks=(ask,))
-    before, now = estimate.expected, estimate.anew(first(20, cost=20 * 340e-6))
+    before, now = estimate.expected, estimate.revise(first(20, cost=20 * 340e-6))
     assert (before.calls, before.tokens) == (1000, pytest.approx(1000 * 380))
     assert now == pytest.approx(before)
 
