@@ -290,7 +290,7 @@ def planned(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
             f"{subject.judge.name} goes on by jurist's own code ({type(program).__name__}), which no file holds",
             hint=f"export {program.instead}, or run it with jurist; its as_module() is a module of DSPy",
         )
-    asked = {name: predictor for name, predictor in predictors.items() if name in program.plan.asked}
+    asked = {name: predictor for name, predictor in predictors.items() if name in program.plan.step_names}
     return program.plan, asked
 
 

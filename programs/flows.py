@@ -10,58 +10,62 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from typing import Any, Final, TypeAlias
 
 from ..text.escaping import one_line
-from .answers.portable import by_number, member
+from .answers.portable import Reply, by_number, member
 
-Flow: TypeAlias = Generator[tuple[str, Mapping[str, Any]], Any, Any]
+Inputs: TypeAlias = Mapping[str, object]
+"""Input field -> its value, as the prompt shows it."""
+Flow: TypeAlias = Generator[tuple[str, Inputs], Reply, Any]
 """Yields a step with its inputs, is sent the fields of the reply, and returns the program's own output fields."""
 
 
-def once(inputs: Mapping[str, Any], step: str) -> Flow:
+def once(inputs: Inputs, step: str) -> Flow:
     """Ask one step, whose reply is the program's."""
     reply = yield step, inputs
     return dict(reply.items())
 
 
-def tests_in_turn(inputs: Mapping[str, Any], field: str, steps: Sequence[str], ends: Sequence[str]) -> Flow:
+def tests_in_turn(inputs: Inputs, field: str, steps: Sequence[str], ends: Sequence[str]) -> Flow:
     """Ask yes or no of each step until one fails, which gives its end; the last end is that of passing all."""
     lines: list[str] = []
     for step, failing in zip(steps, ends, strict=False):
         reply = yield step, inputs
         passed = reply.get(step)
-        words = [step, "unusable"]
+        passed_word = "unusable"
         if isinstance(passed, bool):
-            words[1] = "yes" if passed else "no"
+            passed_word = "yes" if passed else "no"
+        line = f"{step}: {passed_word}"
         reason = one_line(str(reply.get("reason") or ""))
         if reason:
-            words.append(reason)
-        lines.append(": ".join(words))
+            line += f": {reason}"
+        lines.append(line)
         if passed is not True:
             end = failing if passed is False else None
             return {field: end, "reasoning": "\n".join(lines)}
     return {field: ends[-1], "reasoning": "\n".join(lines)}
 
 
-def labels_in_two_stages(
-    inputs: Mapping[str, Any], steps: Sequence[str], unit: str, field: str, refined: str
-) -> Flow:
+def labels_in_two_stages(inputs: Inputs, steps: Sequence[str], unit: str, field: str, refined: str) -> Flow:
     """Ask for a label of each numbered line, then again, if there are any, of the lines that got ``refined``."""
     first_step, second_step = steps
     first_reply = yield first_step, inputs
-    labels = labels_of(first_reply, field, inputs[unit])
-    refined_numbers = [number for number, label in labels.items() if label == refined]
-    refined_lines = lines_of_numbers(inputs[unit], refined_numbers)
-    finer_labels: dict[int, Any] = {}
+    labels = read_labels(first_reply, field, inputs[unit])
+    refined_numbers: list[int] = []
+    for number, label in labels.items():
+        if label == refined:
+            refined_numbers.append(number)
+    refined_lines = select_lines(inputs[unit], refined_numbers)
+    finer_labels: dict[int, object] = {}
     if refined_lines:
         second_reply = yield second_step, {**inputs, unit: refined_lines}
-        finer_labels = labels_of(second_reply, field, refined_lines, inputs[unit])
+        finer_labels = read_labels(second_reply, field, refined_lines, inputs[unit])
     for number in refined_numbers:
         labels[number] = finer_labels.get(number)
-    return {field: numbered_labels(sorted(labels.items()))}
+    return {field: make_label_items(sorted(labels.items()))}
 
 
-def until_two_agree(inputs: Mapping[str, Any], step: str, field: str, most: int) -> Flow:
+def until_two_agree(inputs: Inputs, step: str, field: str, most: int) -> Flow:
     """Ask the same again as long as no value came twice, at most so often."""
-    counts: Counter[Any] = Counter()
+    counts: Counter[object] = Counter()
     agreed = None
     while agreed is None and counts.total() < most:
         reply = yield step, inputs
@@ -72,11 +76,9 @@ def until_two_agree(inputs: Mapping[str, Any], step: str, field: str, most: int)
     return {field: agreed, "reasoning": "ratings: " + ", ".join(map(str, counts.elements()))}
 
 
-def most_frequent(
-    inputs: Mapping[str, Any], step: str, field: str, draws: int, allowed: Collection[str]
-) -> Flow:
+def most_frequent(inputs: Inputs, step: str, field: str, draws: int, allowed: Collection[str]) -> Flow:
     """Ask the same so often; among equally frequent values the earliest counts."""
-    counts: Counter[str] = Counter()
+    counts: Counter[object] = Counter()
     for _ in range(draws):
         reply = yield step, inputs
         value = reply.get(field)
@@ -89,30 +91,43 @@ def most_frequent(
     return {field: by_frequency[0][0], "reasoning": words}
 
 
-def labels_of(reply: Any, field: str, lines: Any, all_lines: Any = "") -> dict[int, Any]:
+def read_labels(reply: Reply, field: str, lines: object, all_lines: object = "") -> dict[int, object]:
     """Return number -> label of the numbered lines that were shown; nothing if the reply has other numbers."""
     try:
-        items = by_number(reply.get(field), numbers_of_lines(lines), numbers_of_lines(all_lines))
+        items = by_number(reply.get(field), parse_numbers(lines), parse_numbers(all_lines))
     except ValueError:
         return {}
     return {number: member(item, "label") for number, item in items.items()}
 
 
-def numbers_of_lines(lines: Any) -> list[int]:
+def parse_numbers(lines: object) -> list[int]:
     """Return the numbers of numbered lines."""
-    heads = [line.partition(". ")[0] for line in str(lines).split("\n")]
-    return [int(head) for head in heads if head.isdecimal()]
+    numbers: list[int] = []
+    for line in str(lines).split("\n"):
+        head, _, _ = line.partition(". ")
+        if head.isdecimal():
+            numbers.append(int(head))
+    return numbers
 
 
-def numbered_labels(pairs: Iterable[tuple[int, Any]]) -> list[dict[str, Any]]:
+def make_label_items(labels: Iterable[tuple[int, object]]) -> list[dict[str, object]]:
     """Return an item for each number with a label."""
-    return [{"n": n, "label": label} for n, label in pairs if label]
+    items: list[dict[str, object]] = []
+    for number, label in labels:
+        if label:
+            items.append({"n": number, "label": label})
+    return items
 
 
-def lines_of_numbers(lines: Any, numbers: Iterable[int]) -> str:
+def select_lines(lines: object, numbers: Iterable[int]) -> str:
     """Return the numbered lines that have these numbers."""
     heads = {str(number) for number in numbers}
-    return "\n".join(line for line in str(lines).split("\n") if line.partition(". ")[0] in heads)
+    selected_lines: list[str] = []
+    for line in str(lines).split("\n"):
+        head, _, _ = line.partition(". ")
+        if head in heads:
+            selected_lines.append(line)
+    return "\n".join(selected_lines)
 
 
 FLOWS: Final[dict[str, Callable[..., Flow]]] = {

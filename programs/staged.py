@@ -6,18 +6,18 @@ have in the response, and is left out where there is none. The answer is the one
 seven labels for each sentence.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import dspy
 
-from ..cases import Case
+from ..cases import Case, Label
 from ..signatures.cognibench import ECHO_LABELS, TIERS, EchoTags, TagStatements, TierOrFact, TierStatements
 from .answers.sentences import Tagged
 from .cognibench import COGNIBENCH, verdict_word
 from .echo_flow import ECHO_THEN_LABELS
-from .flows import lines_of_numbers, numbered_labels
+from .flows import make_label_items, select_lines
 from .state import Demo
 from .stepwise import Plan, Stepwise
 
@@ -41,23 +41,54 @@ class TagThenTier(Stepwise):
         self.tier = dspy.Predict(TierStatements)
 
 
-def _demonstrations(case: Case, echoed: bool = False) -> dict[str, Demo]:
+def _demonstrate_stages(case: Case) -> dict[str, Demo]:
     """Return the labels that gold gives each stage; none for a second stage without a sentence."""
+    gold_labels = _numbered_gold(case)
+    tags = dict(gold_labels)
+    tiers: dict[int, object] = {}
+    for number, label in gold_labels.items():
+        if label in TIERS:
+            tags[number] = _COGNITIVE
+            tiers[number] = label
+    inputs = COGNIBENCH_STAGED.prompt_values(case.inputs)
+    return _demos_of_stages(inputs, {**inputs, "labels": make_label_items(tags.items())}, tiers)
+
+
+def _demonstrate_echo(case: Case) -> dict[str, Demo]:
+    """Return the labels that gold gives each stage, where the first echoes; none for a second without a sentence."""
+    gold_labels = _numbered_gold(case)
+    tags: list[str | None] = []
+    tiers: dict[int, object] = {}
+    for number, label in gold_labels.items():
+        # A cognitive sentence is tagged as its tier is judged.
+        tags.append(label and verdict_word(label))
+        if label not in (None, "irrelevant"):
+            tiers[number] = label if label in TIERS else "fact"
+    inputs = COGNIBENCH_STAGED.prompt_values(case.inputs)
+    tagged_sentences = _ECHO.render({"sentences": case.inputs["sentences"]})
+    tag_demo = {**inputs, **tagged_sentences, "labels": _ECHO.example(tuple(tags), case.inputs)}
+    return _demos_of_stages(inputs, tag_demo, tiers)
+
+
+def _numbered_gold(case: Case) -> dict[int, Label | None]:
+    """Return number -> gold label of the sentences of a case."""
     if case.gold is None:
         raise ValueError(f"case {case.id} has no gold labels")
-    inputs, labels = COGNIBENCH_STAGED.prompt_values(case.inputs), dict(enumerate(case.gold, 1))
-    tiers = {n: label for n, label in labels.items() if label in TIERS}
-    if echoed:  # a cognitive sentence is tagged as its tier is judged
-        tags = tuple(label and verdict_word(label) for label in case.gold)
-        shown = _ECHO.render({"sentences": case.inputs["sentences"]})
-        tag: Demo = {**inputs, **shown, "labels": _ECHO.example(tags, case.inputs)}
-        tiers = {n: tiers.get(n, "fact") for n, label in labels.items() if label not in (None, "irrelevant")}
-    else:
-        tag = {**inputs, "labels": numbered_labels({**labels, **dict.fromkeys(tiers, _COGNITIVE)}.items())}
+    return dict(enumerate(case.gold, 1))
+
+
+def _demos_of_stages(
+    inputs: Mapping[str, object], tag_demo: Demo, tiers: Mapping[int, object]
+) -> dict[str, Demo]:
+    """Return the demonstration of the first stage, and that of the second if a sentence comes to it."""
     if not tiers:
-        return {"tag": tag}
-    chosen = lines_of_numbers(inputs["sentences"], tiers)
-    return {"tag": tag, "tier": {**inputs, "sentences": chosen, "labels": numbered_labels(tiers.items())}}
+        return {"tag": tag_demo}
+    tier_demo = {
+        **inputs,
+        "sentences": select_lines(inputs["sentences"], tiers),
+        "labels": make_label_items(tiers.items()),
+    }
+    return {"tag": tag_demo, "tier": tier_demo}
 
 
 COGNIBENCH_STAGED = replace(
@@ -66,7 +97,7 @@ COGNIBENCH_STAGED = replace(
     variant="staged",
     description="CogniBench in two stages: what every sentence is, then the tier of the cognitive ones",
     program=TagThenTier,
-    demonstrations=_demonstrations,
+    demonstrations=_demonstrate_stages,
 )
 
 
@@ -106,5 +137,5 @@ COGNIBENCH_TAGS_STAGED = replace(
     variant="tags-staged",
     description="CogniBench as the paper labels: three tags around the echoed sentences, then the tiers",
     program=EchoThenTier,
-    demonstrations=partial(_demonstrations, echoed=True),
+    demonstrations=_demonstrate_echo,
 )

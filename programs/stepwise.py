@@ -10,15 +10,16 @@ import dspy
 
 from .flows import FLOWS
 
-Step: TypeAlias = tuple[dspy.Module | str, Mapping[str, Any]]
+Step: TypeAlias = tuple[dspy.Module | str, Mapping[str, object]]
 """A module, or its name in the program, and its inputs."""
 Steps: TypeAlias = Generator[Step, dspy.Prediction, dspy.Prediction]
 """Yields each step, is sent its prediction, and returns the program's own."""
-Call: TypeAlias = Callable[[dspy.Module, Mapping[str, Any]], Awaitable[Any]]
-"""Asks a module."""
+Call: TypeAlias = Callable[[dspy.Module, Mapping[str, object]], Awaitable[dspy.Prediction]]
+"""Asks a module with these inputs."""
 
 
-_RUNS = 1_000  # apart from any number of a question in a run
+_RUNS = 1_000
+"""More than the questions of a run, so that two runs never share the number of a draw."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,11 @@ class Plan:
     """One of the flows of :mod:`.flows` with its settings: all that a program is besides the prompts of its steps."""
 
     flow: str
-    settings: Mapping[str, Any]  # JSON values
+    settings: Mapping[str, Any]  # what the flow takes beside the inputs: JSON values
     carries: tuple[str, ...] = ()  # modules of ours, by their paths, that an exported flow needs besides
 
     @property
-    def asked(self) -> Sequence[str]:
+    def step_names(self) -> Sequence[str]:
         """The names of the steps that it may ask."""
         steps = self.settings.get("steps") or [self.settings["step"]]
         return tuple(steps)
@@ -45,58 +46,66 @@ class Stepwise(dspy.Module):
     plan: Plan | None = None
     instead: str = "its prompts to markdown"  # what can be exported in place of a program without a plan
 
-    def steps(self, **inputs: Any) -> Steps:
+    def steps(self, **inputs: object) -> Steps:
         """Yield what is asked, and return the prediction; what a step raises is raised where it was yielded."""
         # An abstract method would not help: DSPy's metaclass makes instances of abstract classes, too.
         if self.plan is None:
             raise NotImplementedError(f"{type(self).__name__} has neither a plan nor steps")
         return dspy.Prediction(**(yield from FLOWS[self.plan.flow](inputs, **self.plan.settings)))
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, **inputs: object) -> dspy.Prediction:
         """Ask with blocking calls."""
         try:
-            self._asked(inputs, _blocking).send(None)  # nothing in it waits, so that it ends at once
+            # Nothing in it waits, so that it ends at once.
+            self._ask_steps(inputs, _call_blocking).send(None)
         except StopIteration as done:
             prediction: dspy.Prediction = done.value
         return prediction
 
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+    async def aforward(self, **inputs: object) -> dspy.Prediction:
         """Ask without blocking."""
-        return await self._asked(inputs, called)
+        return await self._ask_steps(inputs, called)
 
-    async def _asked(self, inputs: Mapping[str, Any], call: Call) -> dspy.Prediction:
-        steps, before = self.steps(**inputs), list[tuple[dspy.Module, Mapping[str, Any]]]()
-        go_on: Callable[[Any], Step] = steps.send
-        reply: Any = None
+    async def _ask_steps(self, inputs: Mapping[str, object], call: Call) -> dspy.Prediction:
+        """Return the program's prediction, having asked its steps one after the other."""
+        steps = self.steps(**inputs)
+        questions: list[tuple[dspy.Module, Mapping[str, object]]] = []
+        reply: dspy.Prediction | None = None
+        failure: BaseException | None = None
         while True:
             try:
-                named, sent = go_on(reply)
+                step, step_inputs = steps.send(reply) if failure is None else steps.throw(failure)
             except StopIteration as done:
                 prediction: dspy.Prediction = done.value
                 return prediction
-            module = attrgetter(named)(self) if isinstance(named, str) else named
-            times = sum(asked is module and earlier == sent for asked, earlier in before)
-            before.append((module, sent))
+            module = attrgetter(step)(self) if isinstance(step, str) else step
+            repeats = 0
+            for asked_module, asked_inputs in questions:
+                if asked_module is module and asked_inputs == step_inputs:
+                    repeats += 1
+            questions.append((module, step_inputs))
+            failure = None
             try:
-                go_on, reply = steps.send, await call(module, _drawn_apart(module, sent, times))
-            except BaseException as bad:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
-                go_on, reply = steps.throw, bad
+                reply = await call(module, _draw_apart(module, step_inputs, repeats))
+            except BaseException as error:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
+                failure = error
 
 
-def _drawn_apart(module: dspy.Module, inputs: Mapping[str, Any], times: int) -> Mapping[str, Any]:
-    """Return the inputs of a question; what was asked before in this run is another draw for DSPy's cache."""
+def _draw_apart(module: dspy.Module, inputs: Mapping[str, object], repeats: int) -> Mapping[str, object]:
+    """Return the inputs of a question; a repeated question of a run is another draw for DSPy's cache."""
     settings = getattr(dspy.settings.lm, "kwargs", {})
-    if not times or not isinstance(module, dspy.Predict) or settings.get("temperature") == 0:
+    if not repeats or not isinstance(module, dspy.Predict) or settings.get("temperature") == 0:
         return inputs  # at a temperature of 0 all draws are one, as DSPy says too
     run = settings.get("rollout_id") or 0  # whoever asks for other runs
-    return {**inputs, "config": {"rollout_id": run * _RUNS + times + 1}}
+    return {**inputs, "config": {"rollout_id": run * _RUNS + repeats + 1}}
 
 
-async def _blocking(module: dspy.Module, inputs: Mapping[str, Any]) -> Any:
+async def _call_blocking(module: dspy.Module, inputs: Mapping[str, object]) -> dspy.Prediction:
+    """Return the prediction of a module in a call that blocks."""
     return module(**inputs)
 
 
-async def called(module: dspy.Module, inputs: Mapping[str, Any]) -> Any:
+async def called(module: dspy.Module, inputs: Mapping[str, object]) -> dspy.Prediction:
     """Return the prediction of a module; a thread keeps one that has ``forward`` only from stopping all others."""
     if hasattr(module, "aforward"):
         return await module.acall(**inputs)
@@ -108,8 +117,8 @@ class Making:
     """Makes a program of some arguments; equal where they are, so that equal judges are equal."""
 
     program: type[dspy.Module]
-    given: tuple[Any, ...]
+    arguments: tuple[object, ...]
 
     def __call__(self) -> dspy.Module:
         """Return a fresh program."""
-        return self.program(*self.given)
+        return self.program(*self.arguments)

@@ -178,9 +178,12 @@ def mapped_by_steps(inputs: Mapping[str, Any], steps: Sequence[str], elements: S
     if missing:
         return {"missing": missing, "constraints": []}
     core_reply = yield core_step, inputs
+    core_elements: dict[str, list[object]] = {}
+    for name in elements:
+        texts = core_reply.get(name)
+        core_elements[name] = list(texts) if isinstance(texts, list | tuple) else []
     # A model's text goes into the next prompt: it must not look like a field of it.
-    core_elements = defuse({name: list(core_reply.get(name) or ()) for name in elements})
-    extract_reply = yield extract_step, {**inputs, **core_elements}
+    extract_reply = yield extract_step, {**inputs, **defuse(core_elements)}
     return {"missing": [], "constraints": extract_reply.get("constraints")}
 
 
