@@ -1,11 +1,5 @@
 """The public names with their types, for type checkers; ``__init__.py`` has the same table."""
 
-from .api import assert_judge as assert_judge
-from .api import cascade as cascade
-from .api import compare as compare
-from .api import evaluate as evaluate
-from .api import gate as gate
-from .api import harden as harden
 from .cases import Case as Case
 from .engines.meter import Budget as Budget
 from .engines.models import Model as Model
@@ -25,6 +19,12 @@ from .jobs.exporting import export as export
 from .jobs.judges import judge as judge
 from .jobs.judges import load as load
 from .jobs.judges import run as run
+from .jobs.scoring import assert_judge as assert_judge
+from .jobs.scoring import cascade as cascade
+from .jobs.scoring import compare as compare
+from .jobs.scoring import evaluate as evaluate
+from .jobs.scoring import gate as gate
+from .jobs.scoring import harden as harden
 from .jobs.unlabelled import prove as prove
 from .keeping.artifact_card import Artifact as Artifact
 from .keeping.artifacts import Store as Store

@@ -276,12 +276,12 @@ class JudgeOptions(Options):
     @property
     def judge_options(self) -> dict[str, str]:
         """The options of a judge that were given, with their values."""
-        values = {name: getattr(self, name) for name in JUDGE_OPTIONS}
-        return {name: value for name, value in values.items() if value is not None}
-
-
-JUDGE_OPTIONS: tuple[str, ...] = tuple(item.name for item in fields(JudgeOptions))
-"""The names of all options that judges may declare: cards and output lines hold them."""
+        values = {}
+        for item in fields(JudgeOptions):
+            value = getattr(self, item.name)
+            if value is not None:
+                values[item.name] = value
+        return values
 
 
 class HardLimits(Options):

@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +25,6 @@ from ..jobs.incoming import (
 from ..keeping.loaders import load_judge
 from ..programs.catalogue import find
 from ..programs.judge import check_judge_name
-from ..text.templates import Template
 from .bars import progress
 from .inputs import check_apart, shares_of, store_of
 from .printing import Result, Verbatim, remark, write_text
@@ -50,8 +50,8 @@ def new(options: NewOptions) -> Result:
     if options.positive and (options.prefer is not None or options.score is not None or not labelled):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     prompt = read_prompt(Path(options.source))
-    shape = _shape(options, prompt)
-    asked, values = _asked(options, prompt, shape)
+    shape = _shape(options, prompt.instruction, prompt.variables)
+    asked, values = _asked(options, prompt.variables, shape)
     columns = shape.columns if shape else None
     text = judge_source(options.name, Path(options.source).name, prompt, asked, options.unit, columns, values)
     output = Path(options.output or f"{options.name.replace('-', '_')}.py")
@@ -100,7 +100,7 @@ def new(options: NewOptions) -> Result:
     )
 
 
-def _shape(options: NewOptions, prompt: Template) -> Shape | None:
+def _shape(options: NewOptions, instruction: str, variables: Sequence[str]) -> Shape | None:
     """Return the shape of the gold: its columns and labels."""
     if options.gold is None:
         if options.columns or options.names:
@@ -108,9 +108,9 @@ def _shape(options: NewOptions, prompt: Template) -> Shape | None:
         return None
     # what the options say goes with the prompt: all of it says which labels are asked for
     meanings = [ours for _, ours in options.names]
-    said = [prompt.instruction, options.labels or "", options.score or "", *meanings]
+    said = [instruction, options.labels or "", options.score or "", *meanings]
     compared = _listed(options.prefer)
-    return shape_of(options.gold, prompt.variables, dict(options.columns), " ".join(said), compared)
+    return shape_of(options.gold, variables, dict(options.columns), " ".join(said), compared)
 
 
 def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
@@ -132,7 +132,9 @@ def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
     return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
 
 
-def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[AnswerSource, dict[str, str]]:
+def _asked(
+    options: NewOptions, variables: Sequence[str], shape: Shape | None
+) -> tuple[AnswerSource, dict[str, str]]:
     """Return the answer of the judge, from the options or the labels of the gold, and the meaning of these labels."""
     labels, positive = _listed(options.labels), _listed(options.positive)
     values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
@@ -143,7 +145,7 @@ def _asked(options: NewOptions, prompt: Template, shape: Shape | None) -> tuple[
         return answer_of_score(options.score), values
     known = {theirs.casefold() for theirs in values}
     own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
-    sides_compared = [] if labels else sides_by_number(own, prompt.variables)
+    sides_compared = [] if labels else sides_by_number(own, variables)
     if sides_compared:
         first, second = sides_compared
         raise UsageError(

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..arguments.generate import AssessOptions
 from ..arguments.groups import (
-    JUDGE_OPTIONS,
     AskedOptions,
     Checkpoints,
     JudgingOptions,
@@ -34,6 +33,7 @@ from ..keeping.loading import LoadedJudge, default_temperature
 from ..keeping.paying import Start
 from ..keeping.trust import Trust
 from ..programs.judge import Judge
+from ..programs.options import JUDGE_OPTIONS
 from .printing import remark
 
 """What loads a judge by its name, for a store."""

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
-from ..cases import Case
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
@@ -236,15 +235,15 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
     """Return the rows of the judge's proof, from where its gold is."""
-    cases: tuple[Case, ...] = ()
+    gold = None
     try:
         if loaded.artifact:
             origin = loaded.artifact.about.gold
-            cases = Gold.again(origin, loaded.judge, gold_source(origin, store_of(options))).cases
+            gold = Gold.again(origin, loaded.judge, gold_source(origin, store_of(options)))
     except GoldError as error:
         hint = "put it where it was when the version was compiled"
         raise GoldError(f"the gold of {loaded.name}: {error.message}", hint=hint) from error
-    rows = canary_of(loaded, cases)
+    rows = canary_of(loaded, gold.cases if gold else ())
     return Canary(rows=rows, on_row=on_row, tell=remark)
 
 

@@ -7,12 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..api import cascade as choose_cascade
-from ..api import compare as compare_judges
-from ..api import evaluate as evaluate_judge
-from ..api import gate as gate_judge
-from ..api import harden as harden_judge
-from ..arguments.groups import JUDGE_OPTIONS, ScoringOptions
+from ..arguments.groups import ScoringOptions
 from ..arguments.scoring import (
     CascadeOptions,
     CompareOptions,
@@ -30,6 +25,11 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..jobs.cascading import Cascade, with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.hardening import Hardening, suite
+from ..jobs.scoring import cascade as choose_cascade
+from ..jobs.scoring import compare as compare_judges
+from ..jobs.scoring import evaluate as evaluate_judge
+from ..jobs.scoring import gate as gate_judge
+from ..jobs.scoring import harden as harden_judge
 from ..keeping.artifact_card import Artifact
 from ..keeping.card_parts import CascadeFound
 from ..keeping.contenders import Contender
@@ -39,6 +39,7 @@ from ..keeping.paying import PaidJob
 from ..keeping.records import RobustnessRecord
 from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
+from ..programs.options import JUDGE_OPTIONS
 from ..report.document import Tone
 from ..report.scores import (
     OFFLINE,
@@ -110,7 +111,7 @@ class _Scoring(Terminal):
 
 
 def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
-    """Return the arguments that all functions of :mod:`jurist.api` take alike."""
+    """Return the arguments that all functions of :mod:`jurist.jobs.scoring` take alike."""
     arguments: dict[str, Any] = {
         "gold": options.gold,
         "samples": options.samples,

@@ -26,9 +26,10 @@ from pydantic import (
     model_validator,
 )
 
-from ..arguments.groups import JUDGE_OPTIONS, Effort
+from ..arguments.groups import Effort
 from ..evaluation.trust import Trust
 from ..evaluation.votes import Sampling
+from ..programs.options import JUDGE_OPTIONS
 
 if TYPE_CHECKING:
     from ..engines.models import Model

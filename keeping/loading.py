@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import dspy
 
-from ..arguments.groups import JUDGE_OPTIONS
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
@@ -18,6 +17,7 @@ from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.options import JUDGE_OPTIONS
 from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
 from ..text.templates import CHAT
@@ -55,8 +55,14 @@ def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None)
         f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
         "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
     )
-    once = replace(sampling, samples=1) if sampling.by_probability else Sampling()
-    return ResolvedSampling(model, once, note)
+    return ResolvedSampling(model, sampled_once(sampling), note)
+
+
+def sampled_once(sampling: Sampling) -> Sampling:
+    """Return the sampling of one sample: with the same threshold if probabilities decide, else with one vote."""
+    if sampling.by_probability:
+        return replace(sampling, samples=1)
+    return Sampling()
 
 
 def verifier_of(judge: Judge, model: Model, named: Model | None) -> Model | None:

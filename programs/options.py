@@ -1,17 +1,23 @@
 """Options that a judge declares: named choices among settings of its answer, which leave its prompts as they are.
 
 An option is data: the name of each of its values, with the settings of the answer under that value. Its own name is
-one of :data:`~jurist.arguments.groups.JUDGE_OPTIONS`, because command lines, cards and output lines hold it.
+one of :data:`JUDGE_OPTIONS`, because command lines, cards and output lines hold it.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..arguments.groups import JUDGE_OPTIONS
+from ..arguments.groups import JudgeOptions
 from ..errors import JudgeError, UsageError, choices
-from .answers.base import Answer
 
+if TYPE_CHECKING:
+    from .answers.base import Answer
+
+JUDGE_OPTIONS: tuple[str, ...] = tuple(option.name for option in fields(JudgeOptions))
+"""The names of all options that judges may declare: cards and output lines hold them."""
 JudgeOption: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Value of an option -> setting of the answer -> what it is under that value."""
 

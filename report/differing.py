@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from ..arguments.groups import JUDGE_OPTIONS
 from ..errors import plural
 from ..keeping.artifact_card import Artifact, prompt_from_json
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..keeping.naming import judge_of
 from ..keeping.records import PartScore
+from ..programs.options import JUDGE_OPTIONS
 from ..programs.state import PredictorPrompt, PromptState, candidate_names
 from ..text.templates import CHAT, JSON, PLAIN
 from .document import Change, Changes, Word, text_of

@@ -13,9 +13,8 @@ from ..engines.channel import CallContext
 from ..engines.meter import Amount, Budget
 from ..engines.models import terms_known
 from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError
-from ..evaluation.votes import Sampling
 from ..gold.new_rows import Source
-from ..keeping.loading import LoadedJudge
+from ..keeping.loading import LoadedJudge, sampled_once
 from .batch_service import ENDED, BatchEndpoint, BatchService
 from .batch_store import Batch, BatchStore, batches_of, check_no_batches, only_process
 from .runner import RunPlan, RunSettings, run_judge
@@ -113,8 +112,7 @@ class BatchRun:
         budget = self.settings.budget
         context = CallContext.fresh(Budget(calls=budget.calls, cost=budget.cost))
         asker = replace(self.judge, context=context, contexts={}).asker()
-        sampling = asker.settings.sampling
-        once = replace(sampling, samples=1) if sampling.by_probability else Sampling()
+        once = sampled_once(asker.settings.sampling)
         try:
             verdict = replace(asker, settings=replace(asker.settings, sampling=once)).ask(case)
         except BudgetExhausted as stop:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..arguments.groups import JUDGE_OPTIONS
 from ..cases import Case, Values
 from ..engines.ledger import Spend
 from ..gold.new_rows import NewRow
 from ..programs.judge import Judge
+from ..programs.options import JUDGE_OPTIONS
 from ..programs.verdicts import Verdict
 
 JsonObject: TypeAlias = dict[str, Any]

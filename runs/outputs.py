@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..arguments.groups import JUDGE_OPTIONS
 from ..errors import CheckpointError, GoldError, UsageError, why
 from ..gold.files import scan
 from ..gold.sheets import plain, safe
 from ..gold.writing import of_table
 from ..keeping.locking import alone
+from ..programs.options import JUDGE_OPTIONS
 
 FORMATS = (".jsonl", ".csv")
 _OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")

@@ -1,4 +1,4 @@
-"""The public functions that hold judges against labelled rows; others stand with their subject, as in ``__init__.pyi``.
+"""The public functions that hold judges against labelled rows: ``evaluate``, ``compare``, ``gate`` and so on.
 
 >>> import jurist                                                                        # doctest: +SKIP
 >>> def test_the_judge():                                                                # doctest: +SKIP
@@ -8,13 +8,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
-from .errors import checked
-from .jobs.cascading import Cascade, Cascading
-from .jobs.comparing import Comparing, Comparison, Evaluating, Evaluation
-from .jobs.gating import Criteria, Gate, Gating, Limits, limits_of
-from .jobs.hardening import Hardening, Robustness
-from .jobs.judges import JudgeLike, contenders_of, in_order
-from .jobs.surface import Asking, GoldLike, ModelLike, resolve_asking
+from ..errors import checked
+from .cascading import Cascade, Cascading
+from .comparing import Comparing, Comparison, Evaluating, Evaluation
+from .gating import Criteria, Gate, Gating, Limits, limits_of
+from .hardening import Hardening, Robustness
+from .judges import JudgeLike, contenders_of, in_order
+from .surface import Asking, GoldLike, ModelLike, resolve_asking
 
 
 @checked
