@@ -90,7 +90,6 @@ def examples(model: Model, split: Split, seed: int) -> PromptState:
         proposer_lm=lm,
         context=context,
         seed=seed,
-        concurrency=8,
         sink=lambda event: None,
     )
     best = optimize(make("contrastive", {}), job).best

@@ -377,6 +377,7 @@ class WorldAsker(Asker):
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
 class WorldJob(Job):
     """A job in a world whose judge is asked without requests."""
 

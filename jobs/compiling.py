@@ -35,6 +35,7 @@ from ..optimizers.registry import DEFAULT
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import embedding
 from ..programs.judge import Judge
+from ..programs.settings import FOR_SEARCHES
 from ..programs.together import collect
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
@@ -180,17 +181,20 @@ def compile(
         beside=logs,
         optimizer=optimizer,
         options=options or {},
-        adapter=adapter,
-        embedder=embedder,
-        concurrency=concurrency,
+        settings=replace(
+            FOR_SEARCHES,
+            sampling=fit.sampling,
+            adapter=adapter,
+            embedder=embedder,
+            concurrency=concurrency,
+            verifier=frozen_model,
+        ),
         shares=shares,
         seed=seed,
         earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
         model=fit.model,
         prompt_model=proposer,
-        verifier=frozen_model,
         budget=limits,
-        sampling=fit.sampling,
         judge_ref=reference,
     )
     with surface.compiling(plan, sink) as (taking, start):
@@ -261,8 +265,8 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
         store=store,
         version=str(concluded.artifact.version),
         model=plan.model,
-        concurrency=plan.concurrency,
-        verifier=plan.verifier,
+        concurrency=plan.settings.concurrency,
+        verifier=plan.settings.verifier,
     )
     return Compiled(**vars(concluded), result=result, judge=judge)
 
@@ -270,8 +274,8 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
 def _check_embedder(plan: Plan, job: Job) -> None:
     """Ask the model that embeds once, so that a wrong name is said before anything else is paid."""
     embedder = None
-    if plan.embedder:
-        embedder = embedder_beside(job.judge_lm, plan.embedder)
+    if plan.settings.embedder:
+        embedder = embedder_beside(job.judge_lm, plan.settings.embedder)
     if embedder:
         with embedding():
             collect(embedder.embed(["-"]))
@@ -282,7 +286,7 @@ def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:
     work.meter.may_fail = not plan.model.offline
     work.meter.hold(plan.proof_calls)
     result = optimize(plan.configured_optimizer, job)
-    job = replace(job, adapter=result.adapter)
+    job = replace(job, settings=replace(job.settings, adapter=result.adapter))
     result = with_thresholds(job, result)
     work.on_stop = partial(_keep_best, work, result)
     if result.ending == "interrupted" and result.stop is not None:
@@ -348,8 +352,8 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
         "job": JobCard(
             model=ModelCard.of(plan.model),
             adapter=result.adapter,
-            samples=plan.sampling.samples,
-            threshold=plan.sampling.threshold,
+            samples=plan.settings.sampling.samples,
+            threshold=plan.settings.sampling.threshold,
         ),
         "gold": _gold_card(plan),
     }

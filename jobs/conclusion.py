@@ -87,7 +87,9 @@ class Contest:
         """The opening of the test that this is."""
         plan, judge = self.plan, self.plan.judge
         tried = (
-            prompt_of(judge, PromptState.of(judge.basic()), plan.model, self.basic.adapter, plan.sampling),
+            prompt_of(
+                judge, PromptState.of(judge.basic()), plan.model, self.basic.adapter, plan.settings.sampling
+            ),
             prompt_of(
                 judge, self.candidate.state, plan.model, self.chosen.adapter, self.chosen.settings.sampling
             ),

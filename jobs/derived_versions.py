@@ -6,12 +6,13 @@ and the level of its decision falls with that.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ..cases import Case, case_id
 from ..engines.channel import CallContext
+from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import ArtifactError, GoldError, plural
 from ..evaluation.votes import Sampling
@@ -29,6 +30,7 @@ from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
 from ..optimizers.fewshot import Nearest, remembering, with_cases
 from ..optimizers.guidelines import rules_in, with_rules
+from ..programs.settings import FOR_SEARCHES
 from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.templates import CHAT
 from ..text.wording import normalised
@@ -44,6 +46,7 @@ _ASKED = ("model", "adapter", "structure", "setting", "thresholds")
 """Names of a card that say how the judge is asked."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Again(Plan):
     """The compilation of an artifact, planned again to prove its prompt with more rows."""
 
@@ -93,15 +96,18 @@ def remember(
     labels: str,
     surface: Surface,
     *,
+    budget: Budget,
+    gold: str | None = None,
+    answering: Callable[[ModelCard], Model] = ModelCard.model,
+    concurrency: int = 8,
     force: bool = False,
     margin: float | None = None,
-    **settings: Any,
 ) -> tuple[Concluded, int, int]:
     """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test."""
     # Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
     # Returns the version, and how many rows it remembers and how many are left out.
     artifact = surface.store.load(ref)
-    plan = _plan(artifact, surface.store, **settings)
+    plan = _plan(artifact, surface.store, budget, gold, answering, concurrency)
     split = plan.split
     new_gold = Gold.again(artifact.about.gold, plan.judge, labels, labelled=False)
     labelled_cases = [case for case in new_gold.cases if case.known]
@@ -200,10 +206,10 @@ def _history_line(state: PromptState, source: str, setting: Setting) -> dict[str
 def _plan(
     artifact: Artifact,
     store: Store,
-    *,
-    gold: str | None = None,
-    answering: Callable[[ModelCard], Model] = ModelCard.model,
-    **settings: Any,
+    budget: Budget,
+    gold: str | None,
+    answering: Callable[[ModelCard], Model],
+    concurrency: int,
 ) -> _Again:
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
     artifact.check_single()
@@ -235,13 +241,17 @@ def _plan(
             gold=compiled_gold,
             holdout=holdout,
             model=answering(job.model if job.model.name else about.model),
-            verifier=answering(about.verifier) if about.verifier else None,
             seed=about.optimizer.seed or 0,
             shares=origin.three_shares,
             earlier=about.parts,
-            sampling=Sampling(samples=job.samples or about.thresholds.samples, threshold=job.threshold),
-            adapter=job.adapter or about.adapter or CHAT,
-            **settings,
+            settings=replace(
+                FOR_SEARCHES,
+                sampling=Sampling(samples=job.samples or about.thresholds.samples, threshold=job.threshold),
+                adapter=job.adapter or about.adapter or CHAT,
+                verifier=answering(about.verifier) if about.verifier else None,
+                concurrency=concurrency,
+            ),
+            budget=budget,
         )
         split = plan.split
     except GoldError as error:

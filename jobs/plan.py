@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from ..arguments.compile import SearchOptions
 from ..engines.channel import CallContext
 from ..engines.embedding import requests_for
 from ..engines.meter import Budget, spare_in_turn, spare_requests
@@ -14,7 +13,6 @@ from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError, UsageError, plural
 from ..evaluation.agreement import Ceiling
 from ..evaluation.paired import fewest_groups
-from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
@@ -31,6 +29,7 @@ from ..programs.asking import room_for
 from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
 from ..programs.plugins import split_file_name
+from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
 from .estimate import Ask, Estimate, Span
 from .measuring import mean_input_tokens, measure_question
@@ -39,10 +38,13 @@ CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
 
 
-class Plan(SearchOptions):
+@dataclass(frozen=True, kw_only=True)
+class Plan:
     """Everything that makes one compilation."""
 
-    roles = ("judge",)  # judge and proposer share one journal: they are told apart by purpose
+    roles: ClassVar[tuple[str, ...]] = (
+        "judge",
+    )  # judge and proposer share one journal: they are told apart by purpose
     judge: Judge  # the judge
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
@@ -52,24 +54,24 @@ class Plan(SearchOptions):
     options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings
     model: Model = field(default_factory=Model)  # answers as the judge
     prompt_model: Model | None = None  # writes prompts; default: the judge's own model
-    # answers the judge's frozen steps, where that is not ``model`` at temperature 0
-    verifier: Model | None = None
+    # how both prompts are asked; a threshold left open is fitted on train and dev
+    settings: AskSettings = FOR_SEARCHES
+    seed: int = 0  # of the split and of every random choice
     budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
     # of the cases in train, dev and test; default: the judge's own, else by how many there are
     shares: tuple[float, float, float] | None = None
     # the hash of a group's name -> its part in an earlier version; such groups stay there
     earlier: Mapping[str, str] = field(default_factory=dict)
-    # samples per case; a threshold left open is fitted on train and dev
-    sampling: Sampling = field(default_factory=Sampling)
     judge_ref: str = ""  # how the user named the judge
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked, before anything is."""
-        check_sampling(self.judge, self.sampling)
-        if self.embedder and not self._embeds_rows():
+        check_sampling(self.judge, self.settings.sampling)
+        embedder = self.settings.embedder
+        if embedder and not self._embeds_rows():
             names = ", ".join(showing_nearest_rows())
             hint = f"it goes with --model and --optimizer {names}, of a judge that labels"
-            raise UsageError(f"--embedder {self.embedder} would embed nothing", hint=hint)
+            raise UsageError(f"--embedder {embedder} would embed nothing", hint=hint)
 
     def _embeds_rows(self) -> bool:
         """Return whether prompts may show labelled rows that vectors find."""
@@ -92,21 +94,16 @@ class Plan(SearchOptions):
             "seed": self.seed,
             "shares": list(self.split.shares),
             "test": self.split.test_hash,
-            "samples": self.sampling.samples,
-            "threshold": self.sampling.threshold,
-            "adapter": self.basic_adapter,
-            "embedder": self.embedder,
+            "samples": self.settings.sampling.samples,
+            "threshold": self.settings.sampling.threshold,
+            "adapter": self.settings.adapter_of(self.judge),
+            "embedder": self.settings.embedder,
             "holdout": self.holdout and self.holdout.sha256,
             **self.judge.option_values,
             "most_groups": list(self.judge.most_groups or ()),
             "frozen": self.judge.frozen,
             "verifier": self.frozen_model and described(self.frozen_model),
         }
-
-    @property
-    def basic_adapter(self) -> str:
-        """The adapter of the basic prompt: the one that was named, else the judge's own."""
-        return self.adapter or self.judge.default_adapter
 
     @property
     def optimizer_name(self) -> str:
@@ -130,7 +127,7 @@ class Plan(SearchOptions):
     @property
     def frozen_model(self) -> Model | None:
         """The model that answers the judge's frozen steps; ``None`` without any."""
-        return verifier_of(self.judge, self.model, self.verifier)
+        return verifier_of(self.judge, self.model, self.settings.verifier)
 
     @cached_property
     def split(self) -> Split:
@@ -148,9 +145,9 @@ class Plan(SearchOptions):
     @property
     def proof_calls(self) -> int:
         """The calls that are kept back for the proof: both programs on the sealed test."""
-        judged = 2 * room_for(self.judge, len(self.split.test), self.sampling.samples)
+        judged = 2 * room_for(self.judge, len(self.split.test), self.settings.sampling.samples)
         rows = len(self.split.test) * self.judge.answer.presentations
-        return judged + (requests_for(rows) if self.embedder else 0)
+        return judged + (requests_for(rows) if self.settings.embedder else 0)
 
     def spare_calls(self, answers: int) -> int:
         """Return the calls to allow beside so many answers for requests that fail; none where nothing is sent."""
@@ -164,8 +161,10 @@ class Plan(SearchOptions):
     def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
         """Return the job of an optimizer: its cases, and the askers of its candidates."""
         role = self.judge.role
-        return Job.of(
-            self,
+        return Job(
+            judge=self.judge,
+            settings=self.settings,
+            seed=self.seed,
             train=self.split.train,
             dev=self.split.dev,
             judge_lm=connect(self.model, context, role),
@@ -216,8 +215,10 @@ def foresee_compilation(plan: Plan) -> Estimate:
     """Estimate a compilation: from what the optimizer starts with to what the limit leaves beside the proof."""
     split, optimizer = plan.split, plan.configured_optimizer
     context, offline = CallContext.fresh(), Model(temperature=0.0)
-    job = Job.of(
-        plan,
+    job = Job(
+        judge=plan.judge,
+        settings=plan.settings,
+        seed=plan.seed,
         train=split.train,
         dev=split.dev,
         judge_lm=connect(offline, context, "judge"),
@@ -228,7 +229,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
     asker, cases = job.asker(plan.judge.basic()), (*split.train, *split.dev, *split.test)
     basic = measure_question(asker, cases)
     # Votes end when they are settled: by more than half of the samples at the earliest.
-    settled = (plan.sampling.samples // 2 + 1) * basic.calls
+    settled = (plan.settings.sampling.samples // 2 + 1) * basic.calls
     # It may be done as soon as the basic prompt has made no error.
     once = optimizer.least_cases(job)
     least = optimizer.minimum(job)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Protocol, Self, runtime_checkable
 
 import dspy
 
-from ..arguments.compile import SearchOptions
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError, StopRequested
@@ -19,7 +18,7 @@ from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
-from ..programs.settings import FOR_SEARCHES
+from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.verdicts import FIRST, Verdict, with_readable_adapter
 from ..text.templates import CHAT
 from .board import Board
@@ -55,7 +54,8 @@ class Event:
 Sink = Callable[[Event], None]
 
 
-class Job(SearchOptions):
+@dataclass(frozen=True, kw_only=True)
+class Job:
     """The work of an optimizer: a judge, the cases to learn from and to choose by, and the models.
 
     Attributes:
@@ -66,7 +66,8 @@ class Job(SearchOptions):
         proposer_lm: the model that writes prompts.
         context: the ledger, meter and journal of the job.
         frozen_lm: the model that answers the program's frozen steps; ``None`` where it has none.
-        sampling: samples and votes per case.
+        settings: how the judge is asked.
+        seed: of every random choice.
         finds_adapter: whether the job first finds out in which adapter replies can be read.
         sink: receives events.
     """
@@ -78,19 +79,20 @@ class Job(SearchOptions):
     proposer_lm: dspy.LM
     context: CallContext
     frozen_lm: dspy.LM | None = None
-    sampling: Sampling = field(default_factory=Sampling)
+    settings: AskSettings = FOR_SEARCHES
+    seed: int = 0
     finds_adapter: bool = False
     sink: Sink = lambda event: None
 
     @property
     def basic_adapter(self) -> str:
         """The adapter of the basic prompt: the one that was named, else the judge's own."""
-        return self.adapter or self.judge.default_adapter
+        return self.settings.adapter_of(self.judge)
 
     @property
     def calls_per_case(self) -> int:
         """The calls of one case of one prompt: predictors, those of frozen steps too, x samples."""
-        return self.judge.calls * self.sampling.samples
+        return self.judge.calls * self.settings.sampling.samples
 
     def labelled_train(self) -> list[Case]:
         """Return the training cases with at least one gold label. Raises ``OptimizerError`` if there is none."""
@@ -107,10 +109,9 @@ class Job(SearchOptions):
             lm=self.judge_lm,
             frozen_lm=self.frozen_lm,
             settings=replace(
-                FOR_SEARCHES,
+                self.settings,
                 sampling=self.sampling_under(setting),
                 adapter=setting.form or self.basic_adapter,
-                concurrency=self.concurrency,
             ),
             apart=self._groups,
         )
@@ -126,8 +127,8 @@ class Job(SearchOptions):
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return the samples and the threshold of a candidate with this setting."""
         if setting == setting.asking:
-            return self.sampling
-        return replace(self.sampling, threshold=setting.threshold, weights=setting.weights)
+            return self.settings.sampling
+        return replace(self.settings.sampling, threshold=setting.threshold, weights=setting.weights)
 
     def note(
         self, text: str, best: float | None = None, kind: Literal["step", "candidate", "note"] = "note"
@@ -279,7 +280,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     try:
         if (
             job.finds_adapter
-            and job.adapter is None
+            and job.settings.adapter is None
             and job.basic_adapter == CHAT
             and job.judge.role == "judge"
         ):
@@ -304,7 +305,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
 def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:
     """Return the job and its board, in JSON where replies to a few cases in the chat adapter cannot be read."""
     cases = job.dev[:FIRST]
-    json_job = replace(job, adapter="json")
+    json_job = replace(job, settings=replace(job.settings, adapter="json"))
     json_board = Board(json_job.judge, json_job.asker, json_job.context)
     verdicts: list[Verdict] = []
 

@@ -87,7 +87,7 @@ class Nearest(Raced):
             return []
         shown, leader = self.sizes[turn - 1], track.text
         job = track.job
-        state = remembering(job.judge, pool_of(job), leader.state, shown, self.tokens, job.embedder)
+        state = remembering(job.judge, pool_of(job), leader.state, shown, self.tokens, job.settings.embedder)
         source, params = f"{self.name}, the {shown} most alike of the labelled rows", {"nearest": shown}
         return track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
 

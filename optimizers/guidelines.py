@@ -209,7 +209,9 @@ class Teach(Guidelines, Optimizer):
         state, params = self.ruled(job, start.state, lessons)
         words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
         if job.judge.answer.has_examples:
-            state = remembering(job.judge, pool_of(job), state, self.nearest, self.tokens, job.embedder)
+            state = remembering(
+                job.judge, pool_of(job), state, self.nearest, self.tokens, job.settings.embedder
+            )
             words += ", nearest rows"
         taught = board.add(state, parent=start, source=f"teach, {words}", demo_ids=(), params=params)
         board.score(taught, job.dev)

@@ -21,7 +21,7 @@ class Layouts:
     @staticmethod
     def fits(job: Job) -> bool:
         """Return whether the form of the prompt is open: of a judge with a prompt as it stands, if nobody named one."""
-        return job.adapter is None and job.judge.default_adapter == PLAIN
+        return job.settings.adapter is None and job.judge.default_adapter == PLAIN
 
     def proposer_calls(self, job: Job) -> int:
         """Return 0: a form is chosen and not written."""

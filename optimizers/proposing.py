@@ -77,7 +77,7 @@ def propose(
         return dict(defuse(texts))
 
     with asking_of(job.proposer_lm, "json" if job.basic_adapter == "json" else "chat"):
-        answers = collect(together(list(enumerate(asked)), ask, concurrency=job.concurrency))
+        answers = collect(together(list(enumerate(asked)), ask, concurrency=job.settings.concurrency))
     if failed and len(failed) == len(asked):
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]

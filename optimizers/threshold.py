@@ -72,9 +72,9 @@ class Threshold(Optimizer):
     def fits(job: Job) -> bool:
         """Whether a threshold that the user left open decides the job's verdicts."""
         scale = job.judge.answer.scale
-        if job.sampling.threshold is not None:
+        if job.settings.sampling.threshold is not None:
             return False
-        if scale.uses_threshold and job.sampling.samples > 1:
+        if scale.uses_threshold and job.settings.sampling.samples > 1:
             return True
         metric = resolve(job.judge.metric, job.judge.comparison)
         return scale.has_probabilities and (metric.divisible or bool(scale.weighted))
@@ -210,7 +210,7 @@ def _threshold(stored: _StoredSamples) -> Best | None:
 def _by_votes(stored: _StoredSamples) -> Best:
     """Return the fit of a number of votes; among equally good ones the nearest to the current one."""
     outcomes_under: dict[int, list[Outcome]] = {}
-    for votes in range(1, stored.job.sampling.samples + 1):
+    for votes in range(1, stored.job.settings.sampling.samples + 1):
         outcomes_under[votes] = stored.outcomes(Setting(threshold=votes))
 
     def best(positions: Sequence[int]) -> Setting:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.board import Board
 from jurist.optimizers.registry import make
 from jurist.programs.fect import FECT
+from jurist.programs.settings import FOR_SEARCHES
 
 
 @cache
@@ -78,7 +80,7 @@ class ScriptedRun:
             "judge": FECT,
             "judge_lm": lm_of(self.judge, self.context),
             "proposer_lm": lm_of(self.proposer, self.context, "proposer"),
-            "concurrency": 4,
+            "settings": replace(FOR_SEARCHES, concurrency=4),
             "sink": lambda event: self.notes.append(event.text),
         }
         self.job = Job(context=self.context, **{**settings, **job})

@@ -5,6 +5,7 @@ import os
 import pty
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from jurist.gold.goldset import Gold
 from jurist.jobs.estimate import Ask, Estimate, Size, Span
 from jurist.jobs.plan import Plan, foresee_compilation
 from jurist.programs.fect import FECT
+from jurist.programs.settings import FOR_SEARCHES
 
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
 END_OF_FILE = b"\x04"  # Ctrl-D
@@ -72,7 +74,7 @@ def test_limits_bound_the_estimate_and_prices_are_multiplied() -> None:
     double = foresee_compilation(plan(model=PRICED, budget=Budget(calls=1000)))
     assert double.cost is not None
     assert double.cost.high == pytest.approx(2 * (seen.cost.high or 0), rel=1e-4)
-    samples = foresee_compilation(plan(sampling=Sampling(samples=3)))
+    samples = foresee_compilation(plan(settings=replace(FOR_SEARCHES, sampling=Sampling(samples=3))))
     assert spans(samples)[1].high == 3 * (proving.high or 0)
     assert foresee_compilation(plan(budget=Budget())).words.count("or more") >= 2
 

@@ -1,6 +1,7 @@
 """The joint search: what it searches, that that it asks nothing twice."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from jurist.optimizers.candidate import Setting
 from jurist.optimizers.optuna_joint import Optuna
 from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
+from jurist.programs.settings import FOR_SEARCHES
 
 HOUSE = Path(__file__).parents[2] / "docs" / "may_send.py"
 SMALL: dict[str, Any] = {"steps": 2, "trials": 6, "sizes": (2, 4), "sets": 1, "sample": 10, "startup": 2}
@@ -36,7 +38,7 @@ def house_job(*, size: int = 16, samples: int = 1) -> Job:
         judge_lm=connect(own, context),
         proposer_lm=connect(own, context, "proposer"),
         context=context,
-        sampling=Sampling(samples=samples),
+        settings=replace(FOR_SEARCHES, sampling=Sampling(samples=samples)),
     )
 
 
