@@ -34,7 +34,7 @@ class SearchOptions(
         "better; else chat, or json where a model's replies to it cannot be read)"
     },
 ):
-    """The options that a compilation's plan passes on to the optimizer's job."""
+    """How prompts are asked in a compilation, and the seed of its split and its search."""
 
     embedder: str | None = option(
         "M",
