@@ -42,9 +42,8 @@ CALLS = 4000
 class Plan:
     """Everything that makes one compilation."""
 
-    roles: ClassVar[tuple[str, ...]] = (
-        "judge",
-    )  # judge and proposer share one journal: they are told apart by purpose
+    # judge and proposer share one journal: they are told apart by purpose
+    roles: ClassVar[tuple[str, ...]] = ("judge",)
     judge: Judge  # the judge
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.settings import FOR_SEARCHES
 
 Answers = Callable[[Request], Any]
 
@@ -78,7 +80,8 @@ def test_a_demonstration_is_the_answer_that_was_scored(
     name: str, answers: Answers, samples: int, some: bool
 ) -> None:
     options = {**ACCEPTED, **({"num_candidates": 1} if name == "infer-rules" else {})}
-    run = tagged(name, options, answers, sampling=Sampling(samples=samples))
+    settings = replace(FOR_SEARCHES, sampling=Sampling(samples=samples), concurrency=4)
+    run = tagged(name, options, answers, settings=settings)
     gold = {
         COGNIBENCH.prompt_values(case.inputs)["sentences"]: [
             {"n": n, "label": label} for n, label in enumerate(case.gold or (), 1)
