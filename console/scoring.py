@@ -24,7 +24,7 @@ from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
 from ..jobs.cascading import Cascade, with_models
 from ..jobs.experiment import Answers, Experiment
-from ..jobs.hardening import Hardening, suite
+from ..jobs.hardening import Hardening, load_attacks
 from ..jobs.scoring import cascade as choose_cascade
 from ..jobs.scoring import compare as compare_judges
 from ..jobs.scoring import evaluate as evaluate_judge
@@ -324,7 +324,7 @@ def harden(options: HardenOptions) -> Result:
 
     worst = hardened.worst
     worst_words = f"worst: {worst.words}"
-    for attack in suite():
+    for attack in load_attacks():
         if attack.name == worst.name and worst.flips.flipped and attack.finds:
             worst_words += f"; a judge that it moves {attack.finds}"
     control = hardened.found[0]

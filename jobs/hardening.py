@@ -8,13 +8,12 @@ import dataclasses
 import hashlib
 import json
 import string
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from ..cases import Case, Value, Values
+from ..cases import Case, Value
 from ..errors import UsageError, choices
 from ..evaluation.disagreements import Flips, flips
 from ..evaluation.plain import plain_fields
@@ -52,31 +51,36 @@ class Attack:
     @property
     def name(self) -> str:
         """``fake-verdict zh``; English is not named."""
-        return self.family if self.language == LANGUAGES[0] else f"{self.family} {self.language}"
+        if self.language == LANGUAGES[0]:
+            return self.family
+        return f"{self.family} {self.language}"
 
-    def on(self, text: str, names: Mapping[str, str]) -> str:
-        """Return a text as it is changed."""
+    def change_text(self, text: str, names: Mapping[str, str]) -> str:
+        """Return a text as the attack changes it; ``names`` are the values of the template's other placeholders."""
         return _Template(self.template).substitute(names, text=text)
 
 
-def suite(only: Collection[str] = ()) -> tuple[Attack, ...]:
-    """Return attacks and probes in every language: all, or those of some families."""
+def load_attacks(only: Collection[str] = ()) -> tuple[Attack, ...]:
+    """Return the attacks and probes in every language: all, or those of some families."""
     entries = table(__package__, "attacks")
     for family in only:
         if family not in entries:
             raise UsageError(f"no attack or probe is called {family!r}", hint=choices(family, entries))
-    return tuple(
-        Attack(
-            family=family,
-            language=language,
-            kind=entry["kind"],
-            finds=entry["finds"],
-            template=entry[language],
-        )
-        for family, entry in entries.items()
-        if family in (only or entries)
-        for language in LANGUAGES
-    )
+    attacks: list[Attack] = []
+    for family, entry in entries.items():
+        if only and family not in only:
+            continue
+        for language in LANGUAGES:
+            attacks.append(
+                Attack(
+                    family=family,
+                    language=language,
+                    kind=entry["kind"],
+                    finds=entry["finds"],
+                    template=entry[language],
+                )
+            )
+    return tuple(attacks)
 
 
 AGAIN = "asked again"
@@ -91,30 +95,30 @@ class Hardening(Experiment):
     fewest: ClassVar[int] = 1
 
     only: tuple[str, ...] = ()  # families of attacks and probes; empty: all
-    most: int = 100  # cases that are attacked at most, evenly spread over the gold
+    case_limit: int = 100  # cases that are attacked at most, evenly spread over the gold
     field: str = ""  # the input that is attacked; empty: that whose text gets the answer
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.contenders[0], LoadedJudge):
             raise no_new_rows(self.contenders[0].name)
-        if not self.most >= 1:
-            raise UsageError(f"--cases {self.most} attacks nothing", hint="give 1 or more")
-        if not (self.judge.judge.answer.has_examples and self.known):
+        if self.case_limit < 1:
+            raise UsageError(f"--cases {self.case_limit} attacks nothing", hint="give 1 or more")
+        judge = self.judge.judge
+        if not (judge.answer.has_examples and self.labels):
             hint = "attacks ask for labels that people gave: name a judge, and gold with its labels"
-            raise UsageError(f"{self.gold.name} holds no labels of {self.judge.judge.name}", hint=hint)
-        if self.attacked not in self.judge.judge.input_fields:
-            names = self.judge.judge.input_fields
-            hint = choices(self.attacked, names)
-            raise UsageError(f"{self.attacked!r} is no input of {self.judge.judge.name}", hint=hint)
-        _with(self.chosen[0].inputs[self.attacked], str)
+            raise UsageError(f"{self.gold.name} holds no labels of {judge.name}", hint=hint)
+        if self.attacked not in judge.input_fields:
+            hint = choices(self.attacked, judge.input_fields)
+            raise UsageError(f"{self.attacked!r} is no input of {judge.name}", hint=hint)
+        _change_input(self.chosen[0].inputs[self.attacked], str)
 
     @property
     def judge(self) -> LoadedJudge:
-        """The one that is attacked."""
-        attacked = self.contenders[0]
-        assert isinstance(attacked, LoadedJudge)
-        return attacked
+        """The judge that is attacked."""
+        judge = self.contenders[0]
+        assert isinstance(judge, LoadedJudge)
+        return judge
 
     @property
     def attacked(self) -> str:
@@ -123,18 +127,21 @@ class Hardening(Experiment):
 
     @cached_property
     def attacks(self) -> tuple[Attack, ...]:
-        """The attacks, probes and control that change the judged text."""
-        return suite(self.only)
+        """The attacks and probes that change the judged text."""
+        return load_attacks(self.only)
 
     @cached_property
-    def known(self) -> tuple[Value, ...]:
-        """The different answers that people gave: what an attack can ask for."""
-        return tuple(dict.fromkeys(value for case in self.gold.cases for value in case.known))
+    def labels(self) -> tuple[Value, ...]:
+        """The different labels that people gave, for which an attack can ask."""
+        labels: dict[Value, None] = {}
+        for case in self.gold.cases:
+            labels.update(dict.fromkeys(case.known))
+        return tuple(labels)
 
     @cached_property
     def chosen(self) -> tuple[Case, ...]:
         """The cases that are attacked."""
-        return tuple(spread_evenly(self.cases, self.most))
+        return tuple(spread_evenly(self.cases, self.case_limit))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -154,8 +161,11 @@ class Hardening(Experiment):
         return len(self.chosen) * (len(self.attacks) + 2)
 
     def fingerprint(self) -> dict[str, Any]:
-        more = {"most": self.most, "field": self.attacked, "suite": _print(self.attacks)}
-        return {**super().fingerprint(), **more}
+        settings = super().fingerprint()
+        settings["most"] = self.case_limit
+        settings["field"] = self.attacked
+        settings["suite"] = _hash_attacks(self.attacks)
+        return settings
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
         if self.judge.artifact is not None:
@@ -168,34 +178,67 @@ class Hardening(Experiment):
             Answers(name=judge.name, judge=judge, repeats=(), verdicts=tuple(verdicts), spend=judge.spend)
         ]
 
-    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
+    def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> "Robustness":
         """Ask about the cases once more, and about each with each change, and count the answers that change."""
-        judge, verdicts = answers[0].judge, answers[0].verdicts
-        again = [dataclasses.replace(case, draw=judge.sampling.samples) for case in self.chosen]
-        asked = [(AGAIN, "control", again)]
+        judge = answers[0].judge
+        verdicts = answers[0].verdicts
+        changes = [_ChangedCases(AGAIN, "control", self._redraw_cases(judge))]
         for attack in self.attacks:
-            pairs = zip(self.chosen, verdicts, strict=True)
-            cases = [_attacked(attack, self, case, verdict) for case, verdict in pairs]
-            asked.append((attack.name, attack.kind, cases))
-        kind, results = judge.judge, []
-        for name, what, cases in asked:
-            answered = judge.verdicts(cases, on_verdict=lambda index, verdict: on_case())
-            rows = [_row(kind, *four) for four in zip(self.chosen, verdicts, cases, answered, strict=True)]
-            flipped = flips(rows, kind.comparison, kind.answer.scale.category)
-            results.append(AttackResult(name=name, kind=what, flips=flipped))
+            changes.append(_ChangedCases(attack.name, attack.kind, self._attack_cases(attack, verdicts)))
+        results: list[AttackResult] = []
+        for change in changes:
+            changed_verdicts = judge.verdicts(change.cases, on_verdict=lambda index, verdict: on_case())
+            rows = self._compare_verdicts(verdicts, change.cases, changed_verdicts)
+            answer_flips = flips(rows, judge.judge.comparison, judge.judge.answer.scale.category)
+            results.append(AttackResult(name=change.name, kind=change.kind, flips=answer_flips))
         robustness = Robustness(
             judge=judge.name,
             model=judge.model.name,
             gold=self.gold.name,
             field=self.attacked,
             cases=len(self.chosen),
-            suite=_print(self.attacks),
+            suite=_hash_attacks(self.attacks),
             found=tuple(results),
         )
         job.unfinished = any(result.flips.failed for result in results)
         if self.judge.artifact is not None and self.store is not None:
             self.store.keep_added(self.judge.artifact, ROBUSTNESS, robustness.to_json())
         return robustness
+
+    def _redraw_cases(self, judge: Contender) -> list[Case]:
+        """Return the cases as they are, to be asked about with other draws."""
+        cases: list[Case] = []
+        for case in self.chosen:
+            cases.append(dataclasses.replace(case, draw=judge.sampling.samples))
+        return cases
+
+    def _attack_cases(self, attack: Attack, verdicts: Sequence[Verdict]) -> list[Case]:
+        """Return the cases with their text changed by one attack, which knows the verdicts on them."""
+        cases: list[Case] = []
+        for case, verdict in zip(self.chosen, verdicts, strict=True):
+            cases.append(_attack_case(attack, self, case, verdict))
+        return cases
+
+    def _compare_verdicts(
+        self, verdicts: Sequence[Verdict], changed_cases: Sequence[Case], changed_verdicts: Sequence[Verdict]
+    ) -> list[Row]:
+        """Return a row for each case: its values as gold, and those of the changed case as predictions."""
+        rows: list[Row] = []
+        for place, case in enumerate(self.chosen):
+            rows.append(
+                _make_row_of_change(
+                    self.judge.judge, case, verdicts[place], changed_cases[place], changed_verdicts[place]
+                )
+            )
+        return rows
+
+
+class _ChangedCases(NamedTuple):
+    """The attacked cases with one change: an attack, a probe or, for the control, other draws."""
+
+    name: str
+    kind: str
+    cases: Sequence[Case]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,72 +280,107 @@ class Robustness:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types; ``flips`` is by name."""
-        return {
-            **plain_fields(self, "found"),
-            "worst": self.worst.flips.rate.value,
-            "flips": {result.name: result.to_json() for result in self.found},
-        }
+        parts = plain_fields(self, "found")
+        parts["worst"] = self.worst.flips.rate.value
+        parts["flips"] = {result.name: result.to_json() for result in self.found}
+        return parts
 
 
-def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> Case:
-    """Return a case whose text asks for the answer that is farthest from the judge's own."""
-    judge = work.judge.judge
-    answer, said = judge.answer, [value for value in verdict.values if value is not None]
-    wanted = min(work.known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
-    values = tuple(value and judge.comparison.wrong(value) for value in verdict.values)
-    fields = judge.as_reply(values if answer.criteria else (wanted,) * len(verdict.values), case.inputs)
-    reply = fields if answer.criteria else fields[answer.field]
+def _attack_case(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> Case:
+    """Return a case whose text asks for the label that is farthest from the judge's own answer."""
+    answer = work.judge.judge.answer
+    target = _find_farthest_label(work, verdict)
     names = {
-        "wanted": answer.scale.text(wanted),
-        "reply": json.dumps(reply, ensure_ascii=False, default=str),
+        "wanted": answer.scale.text(target),
+        "reply": json.dumps(_make_reply(work, case, verdict, target), ensure_ascii=False, default=str),
         "output": answer.fields[0],
         "input": work.attacked,
     }
-    changed = _with(case.inputs[work.attacked], lambda text: attack.on(text, names))
-    return dataclasses.replace(case, inputs={**case.inputs, work.attacked: changed}, spans=())
+    changed_input = _change_input(case.inputs[work.attacked], lambda text: attack.change_text(text, names))
+    return dataclasses.replace(case, inputs={**case.inputs, work.attacked: changed_input}, spans=())
 
 
-def _with(value: Any, change: Callable[[str], str]) -> Any:
-    """Return an input with its text changed, the last one of a list."""
+def _find_farthest_label(work: Hardening, verdict: Verdict) -> Value:
+    """Return the label that is least similar to the values of a verdict."""
+    comparison = work.judge.judge.comparison
+
+    def sum_similarities(label: Value) -> float:
+        similarity = 0.0
+        for value in verdict.values:
+            if value is not None:
+                similarity += comparison.similarity(value, label)
+        return similarity
+
+    return min(work.labels, key=sum_similarities)
+
+
+def _make_reply(work: Hardening, case: Case, verdict: Verdict, target: Value) -> object:
+    """Return the data of a reply with the label that an attack asks for, or with each criterion's wrong value."""
+    judge = work.judge.judge
+    if not judge.answer.criteria:
+        values = (target,) * len(verdict.values)
+        return judge.as_reply(values, case.inputs)[judge.answer.field]
+    wrong_values: list[Value | None] = []
+    for value in verdict.values:
+        wrong_values.append(None if value is None else judge.comparison.wrong(value))
+    return judge.as_reply(tuple(wrong_values), case.inputs)
+
+
+def _change_input(value: object, change: Callable[[str], str]) -> object:
+    """Return an input with its text changed; of a list the last text."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple) and value and isinstance(value[-1], str):
-        return [*value[:-1], change(value[-1])]
+        texts = list(value)
+        texts[-1] = change(texts[-1])
+        return texts
     raise UsageError(
         f"an input that is attacked holds text, not {json.dumps(value, default=str)[:60]}",
         hint="name another one with --field",
     )
 
 
-def _row(judge: Judge, case: Case, before: Verdict, changed: Case, after: Verdict) -> Row:
-    """Return the values of a case's units before and after an attack; a unit that is gone does not count."""
-    texts, now = judge.answer.units(case.inputs), judge.answer.units(changed.inputs)
-    places = range(len(texts)) if len(texts) == len(now) else _places(texts, now)
-    kept: Values = tuple(
-        None if place is None else value for place, value in zip(places, before.values, strict=True)
-    )
-    own = tuple(None if place is None else after.values[place] for place in places)
-    failed = "failed" in (before.status, after.status)
+def _make_row_of_change(
+    judge: Judge, case: Case, verdict: Verdict, changed_case: Case, changed_verdict: Verdict
+) -> Row:
+    """Return the values of a case's units, as gold, beside those of the changed case; lost units have no value."""
+    texts = judge.answer.units(case.inputs)
+    changed_texts = judge.answer.units(changed_case.inputs)
+    if len(texts) == len(changed_texts):
+        places: Sequence[int | None] = range(len(texts))
+    else:
+        places = _find_texts(texts, changed_texts)
+    values: list[Value | None] = []
+    changed_values: list[Value | None] = []
+    failed = "failed" in (verdict.status, changed_verdict.status)
+    for place, value in zip(places, verdict.values, strict=True):
+        values.append(None if place is None else value)
+        if place is None or failed:
+            changed_values.append(None)
+        else:
+            changed_values.append(changed_verdict.values[place])
     return Row(
         id=case.id,
         group=case.group,
-        gold=kept,
-        predicted=(None,) * len(own) if failed else own,
+        gold=tuple(values),
+        predicted=tuple(changed_values),
         failed=failed,
     )
 
 
-def _places(texts: Sequence[str], now: Sequence[str]) -> list[int | None]:
-    """Return for each unit where its text stands after the change; ``None`` where it does not stand there."""
-    seen: Counter[str] = Counter()
-    matched: list[int | None] = []
+def _find_texts(texts: Sequence[str], changed_texts: Sequence[str]) -> list[int | None]:
+    """Return the place of each unit's text after the change; ``None`` for a text that is gone."""
+    places_of_text: dict[str, list[int]] = {}
+    for place, text in enumerate(changed_texts):
+        places_of_text.setdefault(text, []).append(place)
+    places: list[int | None] = []
     for text in texts:
-        places = [place for place, other in enumerate(now) if other == text]
-        matched.append(places[seen[text]] if seen[text] < len(places) else None)
-        seen[text] += 1
-    return matched
+        remaining_places = places_of_text.get(text)
+        places.append(remaining_places.pop(0) if remaining_places else None)
+    return places
 
 
-def _print(attacks: Sequence[Attack]) -> str:
-    data: Mapping[str, str] = {attack.name: attack.template for attack in attacks}
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+def _hash_attacks(attacks: Sequence[Attack]) -> str:
+    """Return a hash of the templates of attacks, 16 hex digits."""
+    templates = {attack.name: attack.template for attack in attacks}
+    return hashlib.sha256(json.dumps(templates, sort_keys=True).encode()).hexdigest()[:16]

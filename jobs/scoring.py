@@ -76,7 +76,7 @@ def harden(
     Raises:
         What :func:`compare` raises; UsageError: the field cannot be attacked.
     """
-    how: dict[str, Any] = {"only": tuple(only), "most": cases, "field": field}
+    how: dict[str, Any] = {"only": tuple(only), "case_limit": cases, "field": field}
     robustness: Robustness = _measured(Hardening, [judge], model, gold, asking, **how)
     return robustness
 

@@ -13,7 +13,7 @@ from typing import Any
 from jurist.cases import Case
 from jurist.exports import EXPORTERS, Subject, filled, prompt_of, variables
 from jurist.exports.target import planned
-from jurist.jobs.hardening import suite
+from jurist.jobs.hardening import load_attacks
 from jurist.programs.answers.portable import RENDERERS
 from jurist.programs.flows import FLOWS
 from jurist.programs.judge import Judge
@@ -46,7 +46,7 @@ def nasty_cases(judge: Judge) -> list[Case]:
     cases = []
     for place in kinds:
         names = {"wanted": "yes", "reply": '"yes"', "output": judge.answer.fields[0], "input": place}
-        attacks = [attack.on("plain", names) for attack in suite() if attack.kind == "attack"]
+        attacks = [attack.change_text("plain", names) for attack in load_attacks() if attack.kind == "attack"]
         for text in (*NASTY, *attacks):
             texts = {name: text if name == place else "another {{claim}}" for name in kinds}
             inputs = {name: [one, "second"] if name in listed else one for name, one in texts.items()}

@@ -17,12 +17,12 @@ from small import claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.gold.goldset import Gold
-from jurist.jobs.hardening import AGAIN, Attack, Hardening, suite
+from jurist.jobs.hardening import AGAIN, Attack, Hardening, load_attacks
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.fect import FECT
 
-FAMILIES = tuple(dict.fromkeys(one.family for one in suite()))
+FAMILIES = tuple(dict.fromkeys(one.family for one in load_attacks()))
 
 
 @pytest.fixture(autouse=True)
@@ -80,13 +80,15 @@ def attack(monkeypatch: pytest.MonkeyPatch, judge: Callable[[str], bool], **more
 
 def test_there_is_a_weak_judge_for_every_attack_and_every_language() -> None:
     assert set(WEAK) == set(FAMILIES)
-    assert {(one.family, one.language) for one in suite()} == set(itertools.product(FAMILIES, ("en", "zh")))
+    assert {(one.family, one.language) for one in load_attacks()} == set(
+        itertools.product(FAMILIES, ("en", "zh"))
+    )
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_each_attack_finds_what_it_is_for(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = attack(monkeypatch, WEAK[family])
-    (kind,) = {one.kind for one in suite() if one.family == family}
+    (kind,) = {one.kind for one in load_attacks() if one.family == family}
     for one in found.found:
         own = one.name.removesuffix(" zh") == family
         flipped, every = one.flips.answers["non_factual"]
@@ -100,7 +102,7 @@ def test_a_sound_judge_is_never_moved_and_a_fickle_one_is_seen_in_the_control(
 ) -> None:
     still = attack(monkeypatch, sound)
     assert still.worst.flips.flipped == 0
-    assert [one.name for one in still.found] == [AGAIN, *(one.name for one in suite())]
+    assert [one.name for one in still.found] == [AGAIN, *(one.name for one in load_attacks())]
     turns = itertools.cycle((True, True, False))
     fickle = attack(monkeypatch, lambda claim: next(turns), concurrency=1, cases=10)
     assert fickle.found[0].kind == "control"
@@ -123,7 +125,7 @@ def test_every_kind_of_answer_can_be_attacked(kind: str) -> None:
 )
 def test_built_in_judges_keep_their_units(name: str, gold: str, field: str) -> None:
     loaded = load_judge(f"{name}:basic", store=Store("compiled"))
-    work = Hardening(contenders=(loaded,), gold=Gold.load(gold, loaded.judge), most=3, field=field)
+    work = Hardening(contenders=(loaded,), gold=Gold.load(gold, loaded.judge), case_limit=3, field=field)
     found = jurist.harden(f"{name}:basic", gold, cases=3, field=field, only=("fake-verdict", "length"))
     units = {sum(every for _, every in one.flips.answers.values()) for one in found.found}
     assert units == {sum(len(loaded.judge.answer.units(case.inputs)) for case in work.chosen)}
@@ -175,4 +177,4 @@ def test_changed_figures_are_found_and_the_artifact_still_loads() -> None:
 def test_names_in_values_stay_what_they_are() -> None:
     one = Attack(family="shout", language="en", kind="attack", finds="x", template="§text! §wanted §§")
     names = {"wanted": "§text", "reply": "r", "output": "o", "input": "i"}
-    assert one.on("$text §reply", names) == "$text §reply! §text §"
+    assert one.change_text("$text §reply", names) == "$text §reply! §text §"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.engines.adapters import ADAPTERS
 from jurist.engines.models import Model, connect
-from jurist.jobs.hardening import suite
+from jurist.jobs.hardening import load_attacks
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.settings import AskSettings
@@ -37,10 +37,10 @@ HOSTILE = {
     "long": "word " * 200_000,
     "braces": "{claim} {0} %s ${claim} \\1 \\g<0> {{x}}",
     **{
-        one.name: one.on(
+        one.name: one.change_text(
             "plain", {"wanted": "factual", "reply": "true", "output": "factual", "input": "claim"}
         )
-        for one in suite()
+        for one in load_attacks()
         if one.kind == "attack"
     },
 }
