@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, choices, why
-from ..programs.records import row_of
+from ..programs.records import join_cells
 from ..text.replies import ContradictionError, said_once
 from ..text.turns import as_text
 
@@ -195,7 +195,7 @@ def _rows_of_table(value: Row) -> list[Row] | None:
     names, data = value.get("columns"), value.get("data")
     if {"columns", "data"} <= value.keys() <= {"columns", "index", "data"} and isinstance(names, list):
         if isinstance(data, list) and all(isinstance(row, list) and len(row) == len(names) for row in data):
-            return [row_of(names, row) for row in data]
+            return [join_cells(names, row) for row in data]
         return None
     if value.keys() == {"schema", "data"} and isinstance(data, list):
         return data if all(isinstance(row, dict) for row in data) else None
@@ -257,7 +257,7 @@ def _table(records: Iterator[Record], path: str, title: int) -> Rows:
             hint = "put cells that hold commas, quotes or line breaks in double quotes"
             yield place, place.wrong(message, hint=hint)
         else:
-            row = row_of(names, cells)
+            row = join_cells(names, cells)
             row.pop("", None)  # a column without a name
             yield place, row
     if empty:
@@ -302,7 +302,7 @@ def _parquet(stream: BinaryIO, path: str) -> Rows:
         for batch in file.iter_batches(batch_size=_BATCH):
             for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 number += 1
-                row = row_of(batch.schema.names, cells)
+                row = join_cells(batch.schema.names, cells)
                 for name, names in labels.items():
                     row[name] = _class_label(row.get(name), names)
                 yield Place(path, number, "columns"), row

@@ -33,7 +33,7 @@ from ..keeping.logs import Log, LogReference
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import SEEN
 from ..optimizers.candidate import Spent, spent
-from ..programs.definition import definition_of
+from ..programs.definition import write_definition
 from ..report.views import cascade_parts, html_of
 from .experiment import Answers, Experiment
 
@@ -350,7 +350,7 @@ def _member_card(judge: LoadedJudge, answering: Answering) -> MemberCard:
     content: dict[str, Any] = {
         "judge": judge.name,
         "reference": reference or judge.judge.name,
-        "definition": definition_of(judge.judge),
+        "definition": write_definition(judge.judge),
         "prompt": judge.state.to_json(),
         **judge.judge.option_values,
         "model": ModelCard.of(judge.model),

@@ -211,7 +211,7 @@ def _type_of(annotation: Any) -> dict[str, Any]:
 
 def written_card(judge: Judge, content: CardContent) -> dict[str, Any]:
     """Return the card to write, without version and seal: the content without credentials, and the judge."""
-    from ..programs.definition import definition_of
+    from ..programs.definition import write_definition
 
     said: Mapping[str, Any] = publishable(content.to_json())
     versions = {name: metadata.version(name) for name in ("jurist", "dspy")}
@@ -227,7 +227,7 @@ def written_card(judge: Judge, content: CardContent) -> dict[str, Any]:
         **judge.option_values,
         "versions": {**versions, **(said.get("versions") or {})},
     }
-    definition = definition_of(judge)
+    definition = write_definition(judge)
     if definition:
         card["definition"] = definition
     return card

@@ -16,7 +16,7 @@ from ..evaluation.scale import Scale
 from ..evaluation.trust import SureAnswer, Trust
 from ..programs.asking import Asker
 from ..programs.deciding import check_sampling
-from ..programs.definition import defined
+from ..programs.definition import read_definition
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.settings import FOR_NEW_ROWS
@@ -219,7 +219,7 @@ def _cascade(prompt: Prompt, artifact: Artifact, store: Store, settings: Mapping
 
 def _member(kept: MemberCard, store: Store) -> LoadedJudge:
     """Return a judge of a cascade, from what the cascade keeps of it."""
-    judge = defined(kept.definition) if kept.definition else find_judge(kept.reference, store)
+    judge = read_definition(kept.definition) if kept.definition else find_judge(kept.reference, store)
     return LoadedJudge(
         judge=judge.with_options(kept.option_values),
         state=prompt_from_json(kept.prompt, f"the prompt of {kept.judge} in the cascade"),

@@ -14,7 +14,7 @@ from ..engines.models import OFFLINE, same_model
 from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import file_of, find
-from ..programs.definition import defined
+from ..programs.definition import read_definition
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
 from ..programs.plugins import executed_hashes
@@ -177,14 +177,14 @@ def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge
         except UnknownJudgeError:
             if not about.definition:
                 raise
-            return defined(about.definition)
+            return read_definition(about.definition)
     place = store.file(path)
     if about.definition and not (source and place.is_file()):
         with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
             if _was_changed(artifact, JudgeFile.read(place).hashes):
                 changed = f"{place} was changed since {artifact.ref} was compiled from it"
                 store.trust.tell(f"{changed}{_goes_on(artifact)}")
-        return defined(about.definition)
+        return read_definition(about.definition)
     if not place.is_file():
         raise JudgeError(
             f"judge {artifact.judge!r} was compiled from {about.reference}: {path}: no such file",
@@ -211,7 +211,7 @@ def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "")
         artifact.program(compiled)
     except ArtifactError as error:
         store.trust.tell(f"{error.message}{_goes_on(artifact)}")
-        return defined(definition)
+        return read_definition(definition)
     return _with_kept_prompt(judge, artifact)
 
 
@@ -219,7 +219,7 @@ def _with_kept_prompt(judge: Judge, artifact: Artifact) -> Judge:
     """Return the judge of a file with the prompt that a version sends as it stands, whatever the file says by now."""
     if artifact.about.adapter != PLAIN:
         return judge
-    kept = defined(artifact.about.definition or {})
+    kept = read_definition(artifact.about.definition or {})
     if kept.template == judge.template:
         return judge
     return replace(kept, columns=judge.columns, values=judge.values)

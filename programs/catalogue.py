@@ -39,10 +39,8 @@ JUDGES: tuple[Judge, ...] = (
     TIER,
     TIER_DIRECT,
     DETECTOR,
-    *FECT_JUDGES,
-    *FAITHQA_JUDGES,
-    *HALUAGENT_JUDGES,
 )
+JUDGES += FECT_JUDGES + FAITHQA_JUDGES + HALUAGENT_JUDGES
 """Every built-in judge."""
 
 CATALOGUE: Mapping[str, Judge] = {judge.name: judge for judge in JUDGES}
@@ -51,7 +49,7 @@ GENERATORS: Mapping[str, Generator] = {
     generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)
 }
 """Every generator by name."""
-register_writers((*DIALOGUE_WRITERS, *HALUAGENT_WRITERS, *FAITHQA_WRITERS))
+register_writers(DIALOGUE_WRITERS + HALUAGENT_WRITERS + FAITHQA_WRITERS)
 
 
 def _is_judge(value: object) -> TypeGuard[Judge]:
@@ -69,26 +67,27 @@ def find(name: str, allow: Allow | None = None) -> Judge:
         return PLUGIN_JUDGES.from_file(path, attribute, allow)
     if name in CATALOGUE or name in GENERATORS:
         return CATALOGUE.get(name) or GENERATORS[name]
-    for own in list(vars(sys.modules["__main__"]).values()):  # as in a cell of a notebook
-        if isinstance(own, Judge) and own.name == name:
-            return own
+    for value in list(vars(sys.modules["__main__"]).values()):  # as in a cell of a notebook
+        if isinstance(value, Judge) and value.name == name:
+            return value
     plugin = PLUGIN_JUDGES.installed(name)
     if plugin is not None:
         return plugin
-    raise UnknownJudgeError(f"no judge is called {name!r}", hint=_meant(name))
+    raise UnknownJudgeError(f"no judge is called {name!r}", hint=_suggest_name(name))
 
 
-def _meant(name: str) -> str:
-    """Return the hint for an unknown name: a judge that is called nearly so, or a file here."""
-    known = [*CATALOGUE, *GENERATORS, *PLUGIN_JUDGES.installed_names()]
-    here = {path.stem: path.name for path in Path().glob("*.py")}
-    own = name.replace("-", "_")
-    near = [own] if own in here else []
-    if not near and not difflib.get_close_matches(name, known, n=1):
-        near = difflib.get_close_matches(name, here, n=1)
-    return (
-        f"did you mean {here[near[0]]}:judge?" if near else choices(name, known, "or path/to/file.py:judge")
-    )
+def _suggest_name(name: str) -> str:
+    """Return the hint for an unknown name: a judge that is called nearly so, or a file in the working folder."""
+    names = list(CATALOGUE) + list(GENERATORS) + PLUGIN_JUDGES.installed_names()
+    file_of_stem = {path.stem: path.name for path in Path().glob("*.py")}
+    stem = name.replace("-", "_")
+    if stem in file_of_stem:
+        return f"did you mean {file_of_stem[stem]}:judge?"
+    if not difflib.get_close_matches(name, names, n=1):
+        near_stems = difflib.get_close_matches(name, file_of_stem, n=1)
+        if near_stems:
+            return f"did you mean {file_of_stem[near_stems[0]]}:judge?"
+    return choices(name, names, "or path/to/file.py:judge")
 
 
 def file_of(name: str) -> tuple[Path | None, str]:
@@ -101,6 +100,7 @@ def first_steps(name: str, compiled: Iterable[str]) -> str:
     """Return the hint for a judge of which nothing is compiled, ``compiled`` being those of which something is."""
     if name in CATALOGUE or name in GENERATORS:
         return f"compile it first, use {name}:basic, or name another folder with --store"
-    if near := difflib.get_close_matches(name, list(compiled), n=1):
-        return f"did you mean {near[0]}? else compile it first"
+    near_names = difflib.get_close_matches(name, list(compiled), n=1)
+    if near_names:
+        return f"did you mean {near_names[0]}? else compile it first"
     return "no judge is called so: compile it first from its file, or name another folder with --store"

@@ -7,7 +7,7 @@ code is needed.
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -15,6 +15,7 @@ import annotated_types
 import dspy
 import pydantic
 from dspy import make_signature
+from pydantic.fields import FieldInfo
 
 from ..errors import ArtifactError, JuristError
 from .answers.base import Answer
@@ -34,11 +35,23 @@ _BOUNDS = {
     annotated_types.Gt: "gt",
     annotated_types.Lt: "lt",
 }
-_PROGRAMS: Mapping[str, Any] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
+_PROGRAMS: Mapping[str, Callable[..., dspy.Module]] = {
+    "Predict": dspy.Predict,
+    "ChainOfThought": dspy.ChainOfThought,
+}
 _TUPLES = ("shares", "most_groups", "common", "ambiguities")
 _SETTINGS = (
-    *("name", "metric", "variant", "description", "bundled", "document", "most_calls"),
-    *("shares", "most_groups", "common", "temperature"),
+    "name",
+    "metric",
+    "variant",
+    "description",
+    "bundled",
+    "document",
+    "most_calls",
+    "shares",
+    "most_groups",
+    "common",
+    "temperature",
 )
 _READS = ("columns", "values")
 """Settings that are written only where a judge has them: how the user's own files are read."""
@@ -48,72 +61,95 @@ _FORMER_SETTINGS = ("strictness", "tiers")
 """Settings of an answer that earlier versions wrote; both were empty where a judge is plain."""
 _PROMPT = "prompt"
 """The prompt as the user wrote it, where a judge has one. The instruction follows from it and is not written."""
-_FIELD: Mapping[str, Any] = {"bounds": {}, "said": True}
+_FIELD: Mapping[str, object] = {"bounds": {}, "said": True}
 """Defaults of a field, which are not written: it has no bounds, and the prompt says those that it has."""
 _UNTYPED = "IS_TYPE_UNDEFINED"
 """DSPy's mark of a field whose type a signature in one string leaves open: it is text."""
 
 
-def definition_of(judge: Judge) -> dict[str, Any] | None:
-    """Return a plain judge as JSON values, from which :func:`defined` makes the same again; ``None`` of another."""
+def write_definition(judge: Judge) -> dict[str, object] | None:
+    """Return a plain judge as JSON values, which :func:`read_definition` makes a judge of; ``None`` of another."""
     functions = (judge.rows, judge.to_case, judge.expand, judge.demonstrations)
     if type(judge) is not Judge or callable(judge.metric) or functions != (None,) * len(functions):
         return None
-    program = next((name for name, kind in _PROGRAMS.items() if type(judge.basic()) is kind), None)
-    answer, signature = judge.answer, judge.signature
-    if program is None or _ANSWERS.get(type(answer).__name__) is not type(answer):
+    program_name = _program_name(judge)
+    if program_name is None or _ANSWERS.get(type(judge.answer).__name__) is not type(judge.answer):
         return None
-    parts = (("input", signature.input_fields), ("output", signature.output_fields))
     try:
-        data = {
-            "settings": {name: _plain(getattr(judge, name)) for name in _SETTINGS}
-            | {name: dict(names) for name in _READS if (names := getattr(judge, name))},
-            "signature": signature.__name__,
-            **_text_of(judge),
-            "fields": [_field(name, part, info) for part, fields in parts for name, info in fields.items()],
-            "program": program,
-            "answer": type(answer).__name__,
-            "answers": _settings_of(answer),
-        }
-        if judge.options:
-            data[_OPTIONS] = _plain(judge.options)
-        if judge.ambiguities != Judge.ambiguities:
-            data["settings"]["ambiguities"] = _plain(judge.ambiguities)
-        return data if _same(judge, defined(data)) else None
+        data = _definition_data(judge, program_name)
+        return data if _are_alike(judge, read_definition(data)) else None
     except (LookupError, TypeError, ValueError, JuristError):
         return None
 
 
-def _text_of(judge: Judge) -> dict[str, Any]:
-    """Return a judge's prompt as JSON values: the prompt as it stands, else the instruction."""
+def _program_name(judge: Judge) -> str | None:
+    """Return the name of a judge's basic program, if it is one of those that a definition names."""
+    kind = type(judge.basic())
+    for name, program in _PROGRAMS.items():
+        if program is kind:
+            return name
+    return None
+
+
+def _definition_data(judge: Judge, program_name: str) -> dict[str, object]:
+    """Return a judge as JSON values."""
+    signature = judge.signature
+    fields: list[dict[str, object]] = []
+    for name, info in signature.input_fields.items():
+        fields.append(_field_data(name, "input", info))
+    for name, info in signature.output_fields.items():
+        fields.append(_field_data(name, "output", info))
+    data: dict[str, object] = {"settings": _judge_settings(judge), "signature": signature.__name__}
     if judge.template is None:
-        return {"instructions": judge.signature.instructions}
-    return {_PROMPT: judge.template.as_prompt()}
+        data["instructions"] = signature.instructions
+    else:
+        data[_PROMPT] = judge.template.as_prompt()
+    data["fields"] = fields
+    data["program"] = program_name
+    data["answer"] = type(judge.answer).__name__
+    data["answers"] = _answer_settings(judge.answer)
+    if judge.options:
+        data[_OPTIONS] = _setting_data(judge.options)
+    return data
 
 
-def defined(data: Mapping[str, Any]) -> Judge:
+def _judge_settings(judge: Judge) -> dict[str, object]:
+    """Return the settings of a judge as JSON values."""
+    settings: dict[str, object] = {}
+    for name in _SETTINGS:
+        settings[name] = _setting_data(getattr(judge, name))
+    for name in _READS:
+        names = getattr(judge, name)
+        if names:
+            settings[name] = dict(names)
+    if judge.ambiguities != Judge.ambiguities:
+        settings["ambiguities"] = _setting_data(judge.ambiguities)
+    return settings
+
+
+def read_definition(data: Mapping[str, Any]) -> Judge:
     """Return the judge of a definition."""
     try:
-        fields = {field["name"]: _made_field({**_FIELD, **field}) for field in data["fields"]}
+        fields: dict[str, tuple[Any, FieldInfo]] = {}
+        for field in data["fields"]:
+            fields[field["name"]] = _make_field({**_FIELD, **field})
         prompt = data.get(_PROMPT, "")
         instructions = None if prompt else data["instructions"]
         signature = make_signature(fields, instructions, data["signature"])
-        answer = {
-            name: _setting(value) for name, value in data["answers"].items() if name not in _FORMER_SETTINGS
-        }
-        settings: dict[str, Any] = {
-            name: tuple(value) if name in _TUPLES and value is not None else value
-            for name, value in data["settings"].items()
-        }
+        answer_settings = _read_settings(data["answers"])
+        settings: dict[str, Any] = {}
+        for name, value in data["settings"].items():
+            is_tuple = name in _TUPLES and value is not None
+            settings[name] = tuple(value) if is_tuple else value
         if _OPTIONS in data:
-            settings["options"] = _setting(data[_OPTIONS])
-        kind = _PROGRAMS[data["program"]]
+            settings["options"] = _read_setting(data[_OPTIONS])
+        program = _PROGRAMS[data["program"]]
         return Judge(
             **settings,
             signature=signature,
             prompt=prompt,
-            answer=_ANSWERS[data["answer"]](**answer),
-            program=None if kind is dspy.Predict else partial(kind, signature),
+            answer=_ANSWERS[data["answer"]](**answer_settings),
+            program=None if program is dspy.Predict else partial(program, signature),
         )
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError, JuristError) as error:
         raise ArtifactError(
@@ -121,108 +157,133 @@ def defined(data: Mapping[str, Any]) -> Judge:
         ) from error
 
 
-def _same(judge: Judge, made: Judge) -> bool:
+def _are_alike(judge: Judge, copy: Judge) -> bool:
     """Return whether a judge that was made of a definition asks, reads and is described as the judge itself."""
-    return (
-        _asks(judge) == _asks(made)
-        and judge.answer == made.answer
-        and judge.template == made.template
-        and judge.options == made.options
-        and judge.ambiguities == made.ambiguities
-        and all(getattr(judge, name) == getattr(made, name) for name in (*_SETTINGS, *_READS))
-        and judge.row_model.model_json_schema() == made.row_model.model_json_schema()
-    )
+    for name in (*_SETTINGS, *_READS, "answer", "template", "options", "ambiguities"):
+        if getattr(judge, name) != getattr(copy, name):
+            return False
+    if _questions_of(judge) != _questions_of(copy):
+        return False
+    return judge.row_model.model_json_schema() == copy.row_model.model_json_schema()
 
 
-def _asks(judge: Judge) -> list[Any]:
+def _questions_of(judge: Judge) -> list[object]:
     """Return settings, prompts and fields of a judge's predictors."""
     program = judge.basic()
-    fields = [
-        (name, predictor.config, key, info.annotation, info.metadata, info.is_required(), _about(info))
-        for name, predictor in program.named_predictors()
-        for key, info in predictor.signature.fields.items()
-    ]
+    fields: list[object] = []
+    for name, predictor in program.named_predictors():
+        for key, info in predictor.signature.fields.items():
+            extra = dict(_extra_of(info))
+            extra.pop(_UNTYPED, None)
+            fields.append(
+                (name, predictor.config, key, info.annotation, info.metadata, info.is_required(), extra)
+            )
     return [PromptState.of(program), fields]
 
 
-def _about(info: Any) -> dict[str, Any]:
-    return {key: value for key, value in info.json_schema_extra.items() if key != _UNTYPED}
+def _extra_of(info: FieldInfo) -> Mapping[str, object]:
+    """Return the entries that DSPy adds to a field. Raises ``TypeError`` for a field without any."""
+    if not isinstance(info.json_schema_extra, Mapping):
+        raise TypeError("the field is none of a signature")
+    return info.json_schema_extra
 
 
-def _field(name: str, part: str, info: Any) -> dict[str, Any]:
-    about = info.json_schema_extra
-    field = {
+def _field_data(name: str, part: str, info: FieldInfo) -> dict[str, object]:
+    """Return a field of a signature as JSON values, without what is the default."""
+    extra = _extra_of(info)
+    bounds: dict[str, object] = {}
+    for rule in info.metadata:
+        bound = _BOUNDS[type(rule)]
+        bounds[bound] = getattr(rule, bound)
+    field: dict[str, object] = {
         "name": name,
         "part": part,
-        "type": _written(info.annotation),
-        "desc": about["desc"],
-        "bounds": {_BOUNDS[type(rule)]: getattr(rule, _BOUNDS[type(rule)]) for rule in info.metadata},
-        "said": "constraints" in about or not info.metadata,
+        "type": _type_data(info.annotation),
+        "desc": extra["desc"],
     }
-    return {key: value for key, value in field.items() if key not in _FIELD or value != _FIELD[key]}
+    if bounds != _FIELD["bounds"]:
+        field["bounds"] = bounds
+    is_said = "constraints" in extra or not info.metadata
+    if is_said != _FIELD["said"]:
+        field["said"] = is_said
+    return field
 
 
-def _made_field(field: Mapping[str, Any]) -> tuple[Any, Any]:
+def _make_field(field: Mapping[str, Any]) -> tuple[Any, FieldInfo]:
     """Return type and description of a field; its bounds stand in the one that the prompt says."""
-    kind, make = _type(field["type"]), {"input": dspy.InputField, "output": dspy.OutputField}[field["part"]]
+    make = {"input": dspy.InputField, "output": dspy.OutputField}[field["part"]]
+    kind = _read_type(field["type"])
     if field["said"]:
         return kind, make(desc=field["desc"], **field["bounds"])
     return Annotated[kind, pydantic.Field(**field["bounds"])], make(desc=field["desc"])
 
 
-def _written(kind: Any) -> Any:
+def _type_data(kind: object) -> object:
     """Return a plain type as JSON values. Raises ``TypeError`` for another."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if kind in _TYPES.values():
-        return "None" if kind is type(None) else kind.__name__
+    for name, plain_type in _TYPES.items():
+        if kind == plain_type:
+            return name
+    origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return {"literal": list(inner)}
+        return {"literal": list(arguments)}
     if origin is list:
-        return {"list": _written(inner[0])}
+        return {"list": _type_data(arguments[0])}
     if origin in (Union, types.UnionType):
-        return {"any": [_written(option) for option in inner]}
+        return {"any": [_type_data(option) for option in arguments]}
     raise TypeError(f"{kind} is no plain type")
 
 
-def _type(data: Any) -> Any:
-    """Return the type that :func:`_written` gave."""
+def _read_type(data: Any) -> Any:
+    """Return the type that :func:`_type_data` wrote."""
     if isinstance(data, str):
         return _TYPES[data]
-    ((kind, inner),) = data.items()
+    ((kind, arguments),) = data.items()
     if kind == "literal":
-        return Literal[tuple(inner)]
+        return Literal[tuple(arguments)]
     if kind == "list":
-        return list[_type(inner)]  # type: ignore[misc]
-    return Union[tuple(map(_type, inner))]  # noqa: UP007
+        return list[_read_type(arguments)]  # type: ignore[misc]
+    return Union[tuple(map(_read_type, arguments))]  # noqa: UP007
 
 
-def _settings_of(answer: Answer) -> dict[str, Any]:
-    return {item.name: _plain(getattr(answer, item.name)) for item in dataclasses.fields(answer)}
+def _answer_settings(answer: Answer) -> dict[str, object]:
+    """Return the settings of an answer as JSON values."""
+    return {item.name: _setting_data(getattr(answer, item.name)) for item in dataclasses.fields(answer)}
 
 
-def _plain(value: Any) -> Any:
+def _setting_data(value: object) -> object:
     """Return a setting as JSON values: a set is told from a list. Raises ``TypeError`` for code."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, frozenset):
         return {"set": sorted(value)}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if _ANSWERS.get(type(value).__name__) is type(value):
-        return {"answer": {type(value).__name__: _settings_of(value)}}
+        return [_setting_data(item) for item in value]
+    if isinstance(value, Answer) and _ANSWERS.get(type(value).__name__) is type(value):
+        return {"answer": {type(value).__name__: _answer_settings(value)}}
     if isinstance(value, Mapping):
-        return {"map": {str(key): _plain(item) for key, item in value.items()}}
+        return {"map": {str(key): _setting_data(item) for key, item in value.items()}}
     raise TypeError(f"{value!r:.80} is no data")
 
 
-def _setting(data: Any) -> Any:
-    """Return the setting of an answer that :func:`_plain` wrote."""
+def _read_settings(data: Mapping[str, object]) -> dict[str, Any]:
+    """Return the settings of an answer that :func:`_answer_settings` wrote, now or in an earlier version."""
+    settings: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in _FORMER_SETTINGS:
+            settings[name] = _read_setting(value)
+    return settings
+
+
+def _read_setting(data: object) -> object:
+    """Return the setting that :func:`_setting_data` wrote."""
     if isinstance(data, list):
-        return tuple(_setting(item) for item in data)
+        return tuple(_read_setting(item) for item in data)
     if not isinstance(data, dict):
         return data
     ((kind, inner),) = data.items()
     if kind == "answer":
         ((name, settings),) = inner.items()
-        return _ANSWERS[name](**{key: _setting(item) for key, item in settings.items()})
-    return frozenset(inner) if kind == "set" else {key: _setting(item) for key, item in inner.items()}
+        return _ANSWERS[name](**_read_settings(settings))
+    if kind == "set":
+        return frozenset(inner)
+    return {key: _read_setting(item) for key, item in inner.items()}

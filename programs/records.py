@@ -1,55 +1,84 @@
 """Rows in memory: mappings, DSPy's examples, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import GoldError
 
 _CONVERTERS = ("to_dicts", "to_pylist", "to_list")
-"""What gives the rows of a table of Polars, PyArrow and datasets."""
+"""The methods that give the rows of a table of Polars, PyArrow and datasets."""
 
 
-def records(rows: Any, name: str = "rows") -> list[dict[str, Any]]:
+def records(rows: object, name: str = "rows") -> list[dict[str, object]]:
     """Return rows as dictionaries. Takes what :func:`each_record` takes, and raises what it raises."""
     return list(each_record(rows, name))
 
 
-def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, Any]]:
+def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, object]]:
     """Yield rows as dictionaries, of a generator as they come; what is missing in a table is ``None``."""
-    if isinstance(rows, str | bytes | Mapping) or not (is_table(rows) or isinstance(rows, Iterable)):
-        hint = "give a list of dictionaries, a DataFrame, or the path of a file"
-        if isinstance(rows, Mapping) and any(
-            map(is_table, rows.values())
-        ):  # of datasets, or sheets of pandas
-            hint = f"take one of its splits, {', '.join(map(str, rows))}: rows[{next(iter(rows))!r}]"
-        raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
-    # class labels of ``datasets`` become their names
-    features = (rows.features or {}) if hasattr(rows, "cast_column") else {}
-    named = {key: kind.int2str for key, kind in features.items() if hasattr(kind, "int2str")}
+    _check_rows(rows, name)
+    features = _features_of(rows)
+    name_of_label: dict[str, Callable[[object], str]] = {}
+    for column, feature in features.items():
+        if hasattr(feature, "int2str"):
+            name_of_label[column] = feature.int2str
     if is_table(rows) and not features:
-        convert = next((getattr(rows, name) for name in _CONVERTERS if hasattr(rows, name)), None)
-        if convert is None:  # pandas writes what is missing as NaN, which JSON does not have
-            names, plain = list(rows.columns), rows.astype(object).where(rows.notna(), None)
-            rows = (row_of(names, cells) for cells in plain.itertuples(index=False, name=None))
-        else:
-            rows = convert()
+        rows = _convert_table(rows)
     for number, row in enumerate(rows, 1):
         fields = row.toDict() if hasattr(row, "toDict") else row  # an example of DSPy is no mapping
         if not isinstance(fields, Mapping):
             what = f"a row must be a mapping of fields, got {type(row).__name__}"
             raise GoldError(what, path=name, line=number, hint="give dictionaries")
-        yield dict(fields) | {key: of(fields[key]) for key, of in named.items() if fields[key] is not None}
+        record = dict(fields)
+        for column, name_label in name_of_label.items():
+            if fields[column] is not None:
+                record[column] = name_label(fields[column])
+        yield record
 
 
-def row_of(names: Sequence[Any], cells: Sequence[Any]) -> dict[Any, Any]:
+def _check_rows(rows: object, name: str) -> None:
+    """Refuse rows that are a path, a single mapping, or nothing that can be iterated."""
+    if is_table(rows) and not isinstance(rows, str | bytes | Mapping):
+        return
+    if isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):
+        return
+    hint = "give a list of dictionaries, a DataFrame, or the path of a file"
+    if isinstance(rows, Mapping) and any(map(is_table, rows.values())):  # of datasets, or sheets of pandas
+        hint = f"take one of its splits, {', '.join(map(str, rows))}: rows[{next(iter(rows))!r}]"
+    raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
+
+
+def _features_of(rows: Any) -> Mapping[str, object]:
+    """Return column -> its feature of a table of ``datasets``, of which class labels have names; else nothing."""
+    if not hasattr(rows, "cast_column"):
+        return {}
+    return rows.features or {}
+
+
+def _convert_table(table: Any) -> Iterable[Any]:
+    """Return the rows of a table."""
+    for converter in _CONVERTERS:
+        if hasattr(table, converter):
+            rows: Iterable[Any] = getattr(table, converter)()
+            return rows
+    # pandas writes what is missing as NaN, which JSON does not have.
+    names = list(table.columns)
+    plain_table = table.astype(object).where(table.notna(), None)
+    return (join_cells(names, cells) for cells in plain_table.itertuples(index=False, name=None))
+
+
+def join_cells(names: Sequence[str], cells: Sequence[object]) -> dict[str, object]:
     """Return a row of cells. Columns of one name have the value that all say, else a list of theirs."""
     row = dict(zip(names, cells, strict=True))
-    for name in row if len(row) < len(names) else ():
-        own = [cell for key, cell in zip(names, cells, strict=True) if key == name]
-        row[name] = own[0] if len({*map(str, own)}) == 1 else own
+    if len(row) == len(names):
+        return row
+    for name in row:
+        values = [cell for column, cell in zip(names, cells, strict=True) if column == name]
+        all_equal = len(set(map(str, values))) == 1
+        row[name] = values[0] if all_equal else values
     return row
 
 
-def is_table(rows: Any) -> bool:
-    """Say whether rows are a table, of columns with one type each."""
-    return any(hasattr(rows, name) for name in ("to_dict", *_CONVERTERS))
+def is_table(rows: object) -> bool:
+    """Return whether rows are a table, of columns with one type each."""
+    return hasattr(rows, "to_dict") or any(hasattr(rows, converter) for converter in _CONVERTERS)

@@ -21,7 +21,7 @@ import dspy
 from ..text.templates import normalise_instruction
 from .remembering import Remembered, Remembering
 
-Demo = Mapping[str, Any]
+Demo = Mapping[str, object]
 """A few-shot demonstration: input and output field -> JSON value."""
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
@@ -39,14 +39,16 @@ class PredictorPrompt:
         """Read the prompt of a predictor."""
         return cls(
             instructions=normalise_instruction(predictor.signature.instructions),
-            demos=tuple(_plain(dict(demo)) for demo in predictor.demos),
+            demos=tuple(_plain_demo(dict(demo)) for demo in predictor.demos),
             remembered=predictor.remembered if isinstance(predictor, Remembering) else None,
         )
 
     @property
     def examples(self) -> tuple[Demo, ...]:
         """All labelled rows that may stand in what is sent."""
-        return (*self.demos, *(self.remembered.rows.values() if self.remembered else ()))
+        if self.remembered is None:
+            return self.demos
+        return self.demos + tuple(self.remembered.rows.values())
 
     def put_into(self, predictor: dspy.Predict) -> None:
         """Give the prompt to a predictor."""
@@ -57,10 +59,15 @@ class PredictorPrompt:
             predictor.__class__ = Remembering  # in place: whatever module holds it goes on holding it
             predictor.remembered = self.remembered
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return ``{"instructions": str, "demos": [...]}``, and what is remembered, if anything, as ``nearest``."""
-        data: dict[str, Any] = {"instructions": self.instructions, "demos": [*map(dict, self.demos)]}
-        return data | ({"nearest": self.remembered.to_json()} if self.remembered else {})
+        data: dict[str, object] = {
+            "instructions": self.instructions,
+            "demos": [dict(demo) for demo in self.demos],
+        }
+        if self.remembered:
+            data["nearest"] = self.remembered.to_json()
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PredictorPrompt:
@@ -82,7 +89,10 @@ class PromptState:
     @classmethod
     def of(cls, program: dspy.Module) -> PromptState:
         """Read the prompts of ``program``."""
-        return cls({name: PredictorPrompt.of(predictor) for name, predictor in program.named_predictors()})
+        prompts: dict[str, PredictorPrompt] = {}
+        for name, predictor in program.named_predictors():
+            prompts[name] = PredictorPrompt.of(predictor)
+        return cls(prompts)
 
     def apply(self, program: dspy.Module) -> dspy.Module:
         """Return a copy of ``program`` with these prompts; it may have no predictor that is not among them."""
@@ -102,16 +112,20 @@ class PromptState:
         """The demonstrations of each predictor, and the rows that it shows by their nearness."""
         return {name: (prompt.demos, prompt.remembered) for name, prompt in self.predictors.items()}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return ``{predictor: {"instructions": str, "demos": [...]}}``."""
         return {name: prompt.to_json() for name, prompt in self.predictors.items()}
 
-    def brief(self) -> dict[str, Any]:
+    def brief(self) -> dict[str, object]:
         """Return :meth:`to_json` with the ids alone of remembered rows, which many candidates share."""
-        whole = self.to_json()
-        for prompt in whole.values():
-            prompt.get("nearest", {}).pop("demos", None)
-        return whole
+        data: dict[str, object] = {}
+        for name, prompt in self.predictors.items():
+            prompt_data = prompt.to_json()
+            nearest = prompt_data.get("nearest")
+            if isinstance(nearest, dict):
+                nearest.pop("demos", None)
+            data[name] = prompt_data
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PromptState:
@@ -120,20 +134,24 @@ class PromptState:
 
     def with_instruction(self, predictor: str, instructions: str) -> PromptState:
         """Return a state in which one predictor has another instruction, as :func:`normalise_instruction` makes it."""
-        return self._with(predictor, instructions=normalise_instruction(instructions))
+        prompt = replace(self.predictors[predictor], instructions=normalise_instruction(instructions))
+        return PromptState({**self.predictors, predictor: prompt})
 
     def with_demos(
         self, predictor: str, demos: tuple[Demo, ...], remembered: Remembered | None = None
     ) -> PromptState:
         """Return a state in which one predictor has other demonstrations, and remembers these rows or none."""
-        return self._with(predictor, demos=demos, remembered=remembered)
-
-    def _with(self, predictor: str, **changed: Any) -> PromptState:
-        return PromptState({**self.predictors, predictor: replace(self.predictors[predictor], **changed)})
+        prompt = replace(self.predictors[predictor], demos=demos, remembered=remembered)
+        return PromptState({**self.predictors, predictor: prompt})
 
 
-def _plain(demo: dict[str, Any]) -> Demo:
-    return {key: jsonable(value) for key, value in demo.items() if not key.startswith("dspy_")}
+def _plain_demo(demo: Demo) -> Demo:
+    """Return the fields of a demonstration as plain JSON types, without DSPy's own."""
+    fields: dict[str, object] = {}
+    for name, value in demo.items():
+        if not name.startswith("dspy_"):
+            fields[name] = jsonable(value)
+    return fields
 
 
 def jsonable(value: Any) -> Any:
@@ -147,14 +165,19 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the name of each prompt that was tried by its id, as ``opro-3``: its source's first word, and a number."""
+def candidate_names(candidates: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the name of each prompt that was tried by its id, as ``opro-3``: its source's first word, and a number.
+
+    ``candidates`` are (id, source) of each prompt, in the order in which they were tried.
+    """
     names: dict[str, str] = {}
     counts = Counter[str]()
-    for id_, source in tried:
-        if id_ not in names:
-            word = _WORD.search(source.lower())
-            name = word[0] if word else "candidate"
-            counts[name] += 1
-            names[id_] = name if name == "basic" and counts[name] == 1 else f"{name}-{counts[name]}"
+    for candidate_id, source in candidates:
+        if candidate_id in names:
+            continue
+        word = _WORD.search(source.lower())
+        name = word[0] if word else "candidate"
+        counts[name] += 1
+        is_first_basic = name == "basic" and counts[name] == 1
+        names[candidate_id] = name if is_first_basic else f"{name}-{counts[name]}"
     return names

@@ -19,7 +19,7 @@ from jurist.keeping.card import CardContent, written_card
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import data_file
 from jurist.programs.catalogue import JUDGES
-from jurist.programs.definition import defined, definition_of
+from jurist.programs.definition import read_definition, write_definition
 from jurist.programs.judge import Judge
 
 PLAIN = (
@@ -188,10 +188,10 @@ def test_a_stranger_s_card_does_not_make_a_file_be_executed() -> None:
 
 @pytest.mark.parametrize("judge", [POLITE, COT, CHECK, FLAG], ids=lambda judge: judge.name)
 def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
-    data = definition_of(judge)
+    data = write_definition(judge)
     assert data is not None
-    made = defined(json.loads(json.dumps(data)))
-    assert definition_of(made) == data
+    made = read_definition(json.loads(json.dumps(data)))
+    assert write_definition(made) == data
     keys = ("labels", "positive", "inputs", "types", "output_field")
     assert all(
         written_card(judge, CardContent())[key] == written_card(made, CardContent())[key] for key in keys
@@ -199,8 +199,8 @@ def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
 
 
 def test_a_judge_with_code_has_no_definition() -> None:
-    assert definition_of(TWO) is None
-    assert [judge.name for judge in JUDGES if judge.to_case and definition_of(judge)] == []
+    assert write_definition(TWO) is None
+    assert [judge.name for judge in JUDGES if judge.to_case and write_definition(judge)] == []
 
 
 @settings(max_examples=40)
@@ -208,7 +208,7 @@ def test_a_judge_with_code_has_no_definition() -> None:
     st.sampled_from(["settings", "signature", "instructions", "fields", "program", "answer", "answers"]), JSON
 )
 def test_a_damaged_definition_is_refused_in_one_line(key: str, value: Any) -> None:
-    data = definition_of(POLITE) or {}
+    data = write_definition(POLITE) or {}
     if {**data, key: value} != data:
         with contextlib.suppress(ArtifactError):  # and nothing else
-            assert isinstance(defined({**data, key: value}), Judge)
+            assert isinstance(read_definition({**data, key: value}), Judge)

@@ -23,7 +23,7 @@ from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
 from jurist.gold.sheets import open_lines
-from jurist.programs.definition import defined, definition_of
+from jurist.programs.definition import read_definition, write_definition
 from jurist.report.reviewing import Review
 
 GIVEN = [
@@ -74,8 +74,8 @@ def test_columns_are_read_by_criterion_and_empty_cells_are_no_label() -> None:
 
 
 def test_a_version_keeps_all_of_it_without_its_file() -> None:
-    data = definition_of(JUDGE)
-    again = defined(json.loads(json.dumps(data, sort_keys=True)))
+    data = write_definition(JUDGE)
+    again = read_definition(json.loads(json.dumps(data, sort_keys=True)))
     assert again.answer == JUDGE.answer
     assert again.answer.fields == ("grounded", "action", "tone")
 

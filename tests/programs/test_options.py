@@ -10,7 +10,7 @@ from jurist.errors import JudgeError, UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card
 from jurist.keeping.loaders import load_judge
-from jurist.programs.definition import defined, definition_of
+from jurist.programs.definition import read_definition, write_definition
 from jurist.programs.state import PromptState
 
 
@@ -42,18 +42,18 @@ def test_an_option_changes_settings_of_the_answer_and_no_prompt() -> None:
 
 
 def test_a_definition_keeps_the_options() -> None:
-    definition = definition_of(review().with_options({"strictness": "high"}))
+    definition = write_definition(review().with_options({"strictness": "high"}))
     assert definition is not None
-    again = defined(definition)
+    again = read_definition(definition)
     assert again.option_values == {"strictness": "high"}
     assert again.with_options({"strictness": "low"}).option_values == {"strictness": "low"}
-    assert "options" not in (definition_of(review(options={})) or {})
+    assert "options" not in (write_definition(review(options={})) or {})
 
 
 def test_a_definition_of_an_earlier_version_is_read() -> None:
-    definition = definition_of(review(options={})) or {}
+    definition = write_definition(review(options={})) or {}
     answers = {**definition["answers"], "tiers": {"map": {}}, "strictness": ""}
-    assert defined({**definition, "answers": answers}).answer == review(options={}).answer
+    assert read_definition({**definition, "answers": answers}).answer == review(options={}).answer
 
 
 def test_a_version_is_loaded_with_the_value_that_it_was_proven_for(tmp_path: Any) -> None:
@@ -83,6 +83,6 @@ def test_a_value_that_an_option_lacks_is_refused() -> None:
 
 
 def test_a_definition_keeps_the_reasons_of_ambiguity() -> None:
-    definition = definition_of(review(ambiguities=("relation", "other"))) or {}
-    assert defined(definition).ambiguities == ("relation", "other")
-    assert "ambiguities" not in (definition_of(review()) or {})["settings"]
+    definition = write_definition(review(ambiguities=("relation", "other"))) or {}
+    assert read_definition(definition).ambiguities == ("relation", "other")
+    assert "ambiguities" not in (write_definition(review()) or {})["settings"]

@@ -14,7 +14,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 
 import jurist
 from jurist.errors import JudgeError, UsageError
-from jurist.programs.definition import defined, definition_of
+from jurist.programs.definition import read_definition, write_definition
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -149,7 +149,7 @@ def test_what_nobody_rewrote_is_the_prompt_again(text: str) -> None:
     (predictor,) = PromptState.of(judge.basic()).predictors.values()
     assert template.revised(predictor.instructions) is template
     assert normalise_instruction(template.instruction) == template.instruction
-    again = defined(json.loads(json.dumps(definition_of(judge))))
+    again = read_definition(json.loads(json.dumps(write_definition(judge))))
     assert (again.prompt, again.template) == (judge.prompt, template)
 
 
