@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..engines.offline.filler import Inputs, Written, writer_of_fields
+from ..engines.offline.sampler import Sampler
 from ..text.evidence import index_evidence, term_set
 from ..text.sentences import split
 from ..text.tables import table
 from ..text.wording import count_words, is_chinese
-
-if TYPE_CHECKING:
-    from ..engines.offline.decisions import Manner
 
 _PHRASES: Final = table(__package__, "dialogue")
 _LENGTH: Final = re.compile(r"(\d+)(?:\D+(\d+))?")
@@ -20,7 +18,7 @@ _FEWEST_WORDS: Final = 4  # of a sentence that is told
 _STARTS: Final = 3  # sentences that a drawn reply may begin with
 
 
-def _write_turn(values: Inputs, manner: "Manner") -> Written:
+def _write_turn(values: Inputs, sampler: Sampler) -> Written:
     """Write a turn: sentences of the reference that were not told yet, or that the user asks for."""
     reference = values.get("reference", "")
     sentences = [
@@ -37,8 +35,8 @@ def _write_turn(values: Inputs, manner: "Manner") -> Written:
     dialogue = values.get("dialogue", "")
     untold = [sentence for sentence in sentences if sentence not in dialogue]
     start = 0
-    if manner.temperature > 0 and untold:
-        start = manner.rng.randrange(min(_STARTS, len(untold)))
+    if sampler.temperature > 0 and untold:
+        start = sampler.rng.randrange(min(_STARTS, len(untold)))
     in_order = untold[start:] + untold[:start]
     return {
         "user_message": _next_question(reference, dialogue, values.get("topic", "")),

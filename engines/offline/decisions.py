@@ -1,23 +1,25 @@
-"""Decide one labelled output field of a request: measure, weigh, and pick (or sample) labels."""
+"""Decide one labelled output field of a request: measure, weigh, and choose labels."""
 
-import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import unescape
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ...text.terms import neutralise, shorten
-from .features import Scene, read_units
+from .features import CaseTexts, measure_units
 from .labels import Meaning, meaning_of, meanings, prior_weights
 from .learning import Array, Regression, columns, learn
-from .request import TRUTH, Ask, Demo, Field, Roles, Shape, Unit, split_units
+from .request import Demo, ParsedRequest
+from .roles import Roles, Unit, split_units
+from .sampler import Sampler
+from .shapes import TRUTH, Field, Kind, Shape
 
-_PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
-_SPAN: Final = re.compile(r"<(\w+)>(.*?)</\1>", re.S)
+_KINDS_PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
+_TAGGED: Final = re.compile(r"<(\w+)>(.*?)</\1>", re.S)
 NO_TEXT: Final = (
     "This engine scores how texts overlap and does not write text; use a language model for this field."
 )
@@ -28,41 +30,20 @@ _REASON_NAMES: Final = frozenset({
     "feedback", "comment",
 })  # fmt: skip
 _QUOTE_NAMES: Final = frozenset({"evidence", "quote", "span", "citation"})
-_QUESTION: Final = re.compile(r"quest|query|ask|prompt|instruct|request|user")
+_QUESTION_NAME: Final = re.compile(r"quest|query|ask|prompt|instruct|request|user")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manner:
-    """How to decide: at temperature 0 by the most probable, above it drawn from p ** (1 / temperature)."""
-
-    temperature: float
-    rng: random.Random
-
-    def drawn(self, weights: Sequence[float]) -> int:
-        """Return the place of the highest weight, or, above temperature 0, of one that is drawn."""
-        rounded = [round(weight, 9) for weight in weights]
-        if self.temperature <= 0.0 or len(rounded) == 1:
-            return rounded.index(max(rounded))
-        top = max(rounded)
-        heated = [(weight / top) ** (1.0 / self.temperature) for weight in rounded]
-        return self.rng.choices(range(len(heated)), heated)[0]
-
-    def holds(self, p: float) -> bool:
-        """Return whether something of this probability is so."""
-        return self.drawn([p, 1.0 - p]) == 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lesson:
-    """The examples that an output field is learned from. It can be hashed, so that a learned model is found again."""
+class FieldExamples:
+    """What an output field is learned from. It can be hashed, so that a learned model is found again."""
 
     field: Field
     instruction: str
     demos: tuple[Demo, ...]
     roles: Roles
 
-    def shown(self) -> Iterator[tuple[dict[str, str], Any]]:
-        """Yield inputs and the field's value of each demonstration that gives it."""
+    def labelled(self) -> Iterator[tuple[dict[str, str], object]]:
+        """Yield inputs and the field's value of each demonstration that has one."""
         for demo in self.demos:
             value = demo.value(self.field.name)
             if value is not None:
@@ -71,15 +52,17 @@ class Lesson:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One request: what is asked, who is who among its inputs, and how to decide."""
+    """One request, the roles of its inputs, and how to choose."""
 
-    ask: Ask
+    request: ParsedRequest
     roles: Roles
-    manner: Manner
+    sampler: Sampler
 
-    def lesson(self, field: Field) -> Lesson:
-        """Return the examples that a field is learned from."""
-        return Lesson(field=field, instruction=self.ask.instruction, demos=self.ask.demos, roles=self.roles)
+    def examples_of(self, field: Field) -> FieldExamples:
+        """Return what an output field is learned from."""
+        return FieldExamples(
+            field=field, instruction=self.request.instruction, demos=self.request.demos, roles=self.roles
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,138 +78,225 @@ class Decision:
     probabilities: Mapping[str, float] = field(default_factory=dict)  # label -> probability, of a closed set
 
 
-def scene_of(values: Mapping[str, str], roles: Roles, kind: str = "") -> tuple[Scene, tuple[Unit, ...]]:
-    """Return the texts of a case by role, and its units: for some kinds of output one a line, else the whole text."""
-    judged = values.get(roles.judged, "")
-    units: tuple[Unit, ...] = (Unit(number=1, text=judged),)
-    if kind in _PER_UNIT:
-        units = split_units(judged, quoting=kind == "texts")
-    asks = {name: bool(_QUESTION.search(name.lower())) for name in roles.context}
-    scene = Scene(
-        evidence="\n".join(values.get(name, "") for name in roles.evidence),
-        units=tuple(unit.text for unit in units),
-        ask="\n".join(values.get(name, "") for name, asked in asks.items() if asked),
-        history="\n".join(values.get(name, "") for name, asked in asks.items() if not asked),
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _LabelModel:
+    """The labels of a field with their meanings, and the regression that tells them apart."""
+
+    labels: tuple[str, ...]
+    meanings: tuple[Meaning, ...]
+    regression: Regression
+
+
+def read_case(inputs: Mapping[str, str], roles: Roles) -> CaseTexts:
+    """Return the texts of a case by role, with the judged text as the only unit."""
+    evidence = [inputs.get(name, "") for name in roles.evidence]
+    question: list[str] = []
+    history: list[str] = []
+    for name in roles.context:
+        if _QUESTION_NAME.search(name.lower()):
+            question.append(inputs.get(name, ""))
+        else:
+            history.append(inputs.get(name, ""))
+    return CaseTexts(
+        evidence="\n".join(evidence),
+        units=(inputs.get(roles.judged, ""),),
+        question="\n".join(question),
+        history="\n".join(history),
     )
-    return scene, units
 
 
-def decide(task: Task, field: Field) -> list[Decision]:
-    """Judge every unit of a request for one output field; its shape tells the labels."""
-    labels = field.shape.labels or TRUTH
-    scene, units = scene_of(task.ask.values, task.roles, field.shape.kind)
+def split_case(inputs: Mapping[str, str], roles: Roles, kind: Kind) -> tuple[CaseTexts, tuple[Unit, ...]]:
+    """Return the texts of a case by role, and its units: for some kinds of output one a line, else one in all."""
+    case = read_case(inputs, roles)
+    (judged,) = case.units
+    if kind not in _KINDS_PER_UNIT:
+        return case, (Unit(number=1, text=judged),)
+    units = split_units(judged, quoting=kind == "texts")
+    return replace(case, units=tuple(unit.text for unit in units)), units
+
+
+def decide_labels(task: Task, field: Field) -> list[Decision]:
+    """Return a decision for every unit of a request in one output field; its shape tells the labels."""
+    case, units = split_case(task.request.inputs, task.roles, field.shape.kind)
     if not units:
         return []
-    known, model = _learned(task.lesson(field))
-    x, quotes = columns(scene), read_units(scene).quotes
-    decisions = []
-    for row, p, unit, quote in zip(x, model.probabilities(x), units, quotes, strict=True):
-        chosen = _pick(p, known, task.manner)
-        holding = [float(p[place]) for place, meaning in enumerate(known) if meaning.group == "supported"]
-        support = sum(holding) if holding else float(p[chosen])
-        meaning = known[chosen]
-        rivals = [place for place, other in enumerate(known) if other.group != meaning.group]
-        rivals = rivals or [place for place in range(len(labels)) if place != chosen] or [chosen]
-        decisions.append(
-            Decision(
-                unit=unit,
-                label=labels[chosen],
-                support=support,
-                holds=meaning.group == "supported" if meaning.known else support >= 0.5,
-                quote=quote,
-                reasons=model.reasons(row, chosen, max(rivals, key=lambda place: float(p[place]))),
-                probabilities=dict(zip(labels, p.tolist(), strict=True)),
-            )
-        )
+    model = _learn_labels(task.examples_of(field))
+    x = columns(case)
+    quotes = measure_units(case).quotes
+    probabilities = model.regression.probabilities(x).tolist()
+    decisions: list[Decision] = []
+    for place, unit in enumerate(units):
+        label_place = _choose_label(probabilities[place], model.meanings, task.sampler)
+        decision = _describe_choice(model, label_place, x[place], probabilities[place], unit, quotes[place])
+        decisions.append(decision)
     return decisions
 
 
+def _describe_choice(
+    model: _LabelModel, chosen: int, x: Array, probabilities: Sequence[float], unit: Unit, quote: str
+) -> Decision:
+    """Return the decision for a unit whose label is at the place ``chosen``."""
+    meaning = model.meanings[chosen]
+    support = _probability_of_support(model, chosen, probabilities)
+    holds = meaning.group == "supported" if meaning.is_known else support >= 0.5
+    rival = _strongest_rival(model, chosen, probabilities)
+    return Decision(
+        unit=unit,
+        label=model.labels[chosen],
+        support=support,
+        holds=holds,
+        quote=quote,
+        reasons=model.regression.reasons(x, chosen, rival),
+        probabilities=dict(zip(model.labels, probabilities, strict=True)),
+    )
+
+
+def _probability_of_support(model: _LabelModel, chosen: int, probabilities: Sequence[float]) -> float:
+    """Return the probability of the labels that mean supported; that of the chosen one if none does."""
+    supporting: list[float] = []
+    for probability, meaning in zip(probabilities, model.meanings, strict=True):
+        if meaning.group == "supported":
+            supporting.append(probability)
+    if supporting:
+        return sum(supporting)
+    return probabilities[chosen]
+
+
+def _strongest_rival(model: _LabelModel, chosen: int, probabilities: Sequence[float]) -> int:
+    """Return the place of the likeliest label of another verdict, else of another label, else of the chosen one."""
+    group = model.meanings[chosen].group
+    opposed: list[int] = []
+    alike: list[int] = []
+    for place, meaning in enumerate(model.meanings):
+        if meaning.group != group:
+            opposed.append(place)
+        elif place != chosen:
+            alike.append(place)
+    rivals = opposed or alike or [chosen]
+    return max(rivals, key=lambda place: probabilities[place])
+
+
+def _choose_label(probabilities: Sequence[float], label_meanings: Sequence[Meaning], sampler: Sampler) -> int:
+    """Return the place of a label: first a verdict by the sum of its labels' probabilities, then a label of it."""
+    places_by_verdict: dict[str, list[int]] = {}
+    for place, meaning in enumerate(label_meanings):
+        verdict = meaning.group if meaning.is_known else str(place)
+        places_by_verdict.setdefault(verdict, []).append(place)
+    verdicts = list(places_by_verdict.values())
+    sums: list[float] = []
+    for places in verdicts:
+        sums.append(sum(probabilities[place] for place in places))
+    places = verdicts[sampler.choose(sums)]
+    return places[sampler.choose([probabilities[place] for place in places])]
+
+
 @lru_cache(maxsize=64)
-def _learned(lesson: Lesson) -> tuple[tuple[Meaning, ...], Regression]:
-    field, shape = lesson.field, lesson.field.shape
+def _learn_labels(examples: FieldExamples) -> _LabelModel:
+    """Return the model of a field's labels: their meanings, corrected by the demonstrations."""
+    shape = examples.field.shape
     labels = shape.labels or TRUTH
-    known = meanings(labels, field.name, lesson.instruction)
-    if shape.kind in ("indices", "texts") and not meaning_of(field.name).known:
-        known = (Meaning(support=-1.0), Meaning(support=1.0))  # a list of findings names what is wrong
-    rows, targets = list[Array](), list[Array]()
-    for values, value in lesson.shown():
-        scene, units = scene_of(values, lesson.roles, shape.kind)
-        marks = _gold(value, shape, labels, units)
+    label_meanings = meanings(labels, examples.field.name, examples.instruction)
+    if shape.kind in ("indices", "texts") and not meaning_of(examples.field.name).is_known:
+        # A list of findings names what is wrong.
+        label_meanings = (Meaning(support=-1.0), Meaning(support=1.0))
+    rows: list[Array] = []
+    targets: list[Array] = []
+    for inputs, value in examples.labelled():
+        case, units = split_case(inputs, examples.roles, shape.kind)
+        marks = _label_places(value, shape, labels, units)
         if marks:
-            rows.append(columns(scene)[[place for place, _ in marks]])
-            targets.append(np.eye(len(labels))[[label for _, label in marks]])
-    return known, learn(rows, targets, prior_weights(known))
+            rows.append(columns(case)[[unit_place for unit_place, _ in marks]])
+            targets.append(np.eye(len(labels))[[label_place for _, label_place in marks]])
+    regression = learn(rows, targets, prior_weights(label_meanings))
+    return _LabelModel(labels=labels, meanings=label_meanings, regression=regression)
 
 
-def _gold(
-    value: Any, shape: Shape, labels: tuple[str, ...], units: tuple[Unit, ...]
+def _label_places(
+    value: object, shape: Shape, labels: Sequence[str], units: Sequence[Unit]
 ) -> list[tuple[int, int]]:
-    """Return (unit place, label index) pairs of a demonstration's output."""
-    index = {label.lower(): place for place, label in enumerate(labels)}
+    """Return (place of a unit, place of its label) for the units that a demonstration's output labels."""
+    places = {label.lower(): place for place, label in enumerate(labels)}
+    marks: list[tuple[int, int]] = []
+    for unit_place, label in _unit_labels(value, shape, units):
+        label_place = places.get(str(label).strip().strip("\"'").lower())
+        if label_place is not None and 0 <= unit_place < len(units):
+            marks.append((unit_place, label_place))
+    return marks
+
+
+def _unit_labels(value: object, shape: Shape, units: Sequence[Unit]) -> Iterator[tuple[int, object]]:
+    """Yield (place of a unit, label) as a demonstration's output says them; they may be none that there are."""
     values = value if isinstance(value, list) else []
     match shape.kind:
         case "echo":
-            pairs = list(_echoed(str(value), [unit.text for unit in units]))
+            yield from _tagged_labels(str(value), units)
         case "indices":
-            flagged = set(map(str, values))
-            pairs = [(place, str(str(unit.number) in flagged)) for place, unit in enumerate(units)]
+            numbers = {str(number) for number in values}
+            for place, unit in enumerate(units):
+                yield place, str(unit.number) in numbers
         case "texts":
-            quoted = set(map(_flat, values))
-            pairs = [(place, str(_flat(unit.text) in quoted)) for place, unit in enumerate(units)]
+            quotations = {_flatten(quotation) for quotation in values}
+            for place, unit in enumerate(units):
+                yield place, _flatten(unit.text) in quotations
         case "tag" | "tags":
-            places = {str(unit.number): place for place, unit in enumerate(units)}
-            names = {part.shape.kind: part.name for part in reversed(shape.parts)}
-            label, number = names.get("label", names.get("bool", "")), names.get("number", "")
-            items = [item for item in values or [value] if isinstance(item, Mapping)]
-            pairs = [(places.get(str(item.get(number, 1)), -1), item.get(label)) for item in items]
+            yield from _object_labels(values or [value], shape, units)
         case "bool" | "label" | "preference":
-            pairs = [(0, value)]
+            yield 0, value
         case _:
-            pairs = list(enumerate(values[: len(units)]))
-    marks = [(place, index.get(str(label).strip().strip("\"'").lower())) for place, label in pairs]
-    return [(place, label) for place, label in marks if 0 <= place < len(units) and label is not None]
+            yield from enumerate(values[: len(units)])
 
 
-def _flat(text: object) -> str:
+def _object_labels(
+    items: Sequence[object], shape: Shape, units: Sequence[Unit]
+) -> Iterator[tuple[int, object]]:
+    """Yield (place of a unit, label) of each object; the place is -1 where no unit has its number."""
+    places = {str(unit.number): place for place, unit in enumerate(units)}
+    label_name = shape.part_name("label") or shape.part_name("bool")
+    number_name = shape.part_name("number")
+    for item in items:
+        if isinstance(item, Mapping):
+            number = str(item.get(number_name, 1))
+            yield places.get(number, -1), item.get(label_name)
+
+
+def _flatten(text: object) -> str:
+    """Return a text in lower case on one line, without XML escapes."""
     return " ".join(unescape(str(text)).lower().split())
 
 
-def _echoed(text: str, units: Sequence[str]) -> Iterator[tuple[int, Any]]:
-    """Yield (unit place, label) pairs of a demonstration; a span goes to the next unit of its text."""
+def _tagged_labels(text: str, units: Sequence[Unit]) -> Iterator[tuple[int, str]]:
+    """Yield (place of a unit, label) of each tagged span; a span goes to the next unit of its text."""
+    unit_texts = [unescape(unit.text) for unit in units]
     start = 0
-    for label, body in _SPAN.findall(unescape(text)):
-        place = next((n for n in range(start, len(units)) if unescape(units[n]) == body.strip()), None)
-        if place is not None:
-            yield place, label
-            start = place + 1
-
-
-def _pick(p: Array, known: Sequence[Meaning], manner: Manner) -> int:
-    """Pick a verdict by the pooled probability of its labels, then a label among these."""
-    groups = [meaning.group if meaning.known else str(place) for place, meaning in enumerate(known)]
-    names = list(dict.fromkeys(groups))
-    pooled = [sum(float(p[place]) for place, group in enumerate(groups) if group == name) for name in names]
-    chosen = names[manner.drawn(pooled)]
-    members = [place for place, group in enumerate(groups) if group == chosen]
-    return members[manner.drawn([float(p[place]) for place in members])]
+    for label, span in _TAGGED.findall(unescape(text)):
+        try:
+            place = unit_texts.index(span.strip(), start)
+        except ValueError:
+            continue
+        yield place, label
+        start = place + 1
 
 
 def explain(decisions: Sequence[Decision]) -> str:
-    """Return one line: the verdicts, the best quote of the first unsupported unit, what decided."""
+    """Return one line: the best quote of the least supported unit, what decided, and its verdict."""
     if not decisions:
         return "There is nothing to judge: the judged field is empty."
     doubtful = min(decisions, key=lambda decision: decision.support)
+    facts: list[str] = []
+    if len(decisions) > 1:
+        facts.append(f"Unit {doubtful.unit.number}.")
     quote = shorten(doubtful.quote, _QUOTE_LIMIT)
-    closest = f'Closest evidence: "{quote}".' if quote else "No evidence shares a word with it."
-    unit = f"Unit {doubtful.unit.number}. " if len(decisions) > 1 else ""
-    why = f" Decided by {', '.join(doubtful.reasons)}." if doubtful.reasons else ""
-    return shorten(neutralise(f"{unit}{closest}{why} Verdict: {doubtful.label}."), _REASON_LIMIT)
+    facts.append(f'Closest evidence: "{quote}".' if quote else "No evidence shares a word with it.")
+    if doubtful.reasons:
+        facts.append(f"Decided by {', '.join(doubtful.reasons)}.")
+    facts.append(f"Verdict: {doubtful.label}.")
+    return shorten(neutralise(" ".join(facts)), _REASON_LIMIT)
 
 
-def text_value(name: str, decisions: Sequence[Decision]) -> str:
+def write_text(name: str, decisions: Sequence[Decision]) -> str:
     """Return the text of a free-text field by its name: an explanation, a quote, or an honest refusal."""
     words = name.lower().split("_")
-    if {words[0], words[-1]} & _REASON_NAMES:
+    if words[0] in _REASON_NAMES or words[-1] in _REASON_NAMES:
         return explain(decisions)
     if name.lower() in _QUOTE_NAMES and decisions:
         return neutralise(shorten(decisions[0].quote, _REASON_LIMIT)) or NO_TEXT

@@ -7,19 +7,18 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ...text.terms import neutralise
-from .request import Ask, Kind
-
-if TYPE_CHECKING:
-    from .decisions import Manner
+from .request import ParsedRequest
+from .sampler import Sampler
+from .shapes import Kind
 
 Inputs: TypeAlias = Mapping[str, str]
 """Input field -> its text."""
-Written: TypeAlias = dict[str, Any]
+Written: TypeAlias = Mapping[str, object]
 """Output field -> its value; a field is absent where nothing right can be written."""
-Filler: TypeAlias = "Callable[[Inputs, Manner], Written]"
+Filler: TypeAlias = Callable[[Inputs, Sampler], Written]
 _LIST_KINDS: Final[frozenset[Kind]] = frozenset({"labels", "texts", "objects", "tags"})
 _LIST_MARK: Final = re.compile(r"^\s*\[\d+\]\s*«?|»$")
 
@@ -28,7 +27,7 @@ _LIST_MARK: Final = re.compile(r"^\s*\[\d+\]\s*«?|»$")
 class Writer:
     """Writes the output fields of the requests that it recognises."""
 
-    recognises: Callable[[Ask], bool]
+    recognises: Callable[[ParsedRequest], bool]
     fill: Filler
 
 
@@ -45,32 +44,40 @@ def register_writers(writers: Iterable[Writer]) -> None:
 def writer_of_fields(input_field: str, output_field: str, kind: Kind, fill: Filler) -> Writer:
     """Return a writer of requests with such an input (any, if it is empty) and an output of this kind."""
 
-    def recognises(ask: Ask) -> bool:
-        has_input = not input_field or input_field in ask.values
-        return has_input and output_kinds(ask).get(output_field) == kind
+    def recognises(request: ParsedRequest) -> bool:
+        has_input = not input_field or input_field in request.inputs
+        return has_input and output_kinds(request).get(output_field) == kind
 
     return Writer(recognises=recognises, fill=fill)
 
 
-def output_kinds(ask: Ask) -> dict[str, Kind]:
+def output_kinds(request: ParsedRequest) -> dict[str, Kind]:
     """Return the kind of each output field."""
-    return {field.name: field.shape.kind for field in ask.outputs}
+    return {field.name: field.shape.kind for field in request.output_fields}
 
 
-def filled(ask: Ask, manner: "Manner") -> Written | None:
+def fill_outputs(request: ParsedRequest, sampler: Sampler) -> dict[str, object] | None:
     """Return the values of a request's output fields; ``None`` where they are decided on."""
-    for writer in _WRITERS:
-        if writer.recognises(ask):
-            break
-    else:
+    writer = _find_writer(request)
+    if writer is None:
         return None
-    written = writer.fill(ask.values, manner)
-    values: Written = {}
-    for name, kind in output_kinds(ask).items():
-        empty: Any = [] if kind in _LIST_KINDS else ""
-        value = written.get(name, empty)
-        values[name] = neutralise(value) if isinstance(value, str) else value
+    written = writer.fill(request.inputs, sampler)
+    values: dict[str, object] = {}
+    for name, kind in output_kinds(request).items():
+        value = written.get(name)
+        if name not in written:
+            value = [] if kind in _LIST_KINDS else ""
+        elif isinstance(value, str):
+            value = neutralise(value)
+        values[name] = value
     return values
+
+
+def _find_writer(request: ParsedRequest) -> Writer | None:
+    for writer in _WRITERS:
+        if writer.recognises(request):
+            return writer
+    return None
 
 
 def listed_entries(text: str) -> list[str]:
@@ -78,7 +85,8 @@ def listed_entries(text: str) -> list[str]:
     try:
         entries = json.loads(text)
     except ValueError:
-        return [_LIST_MARK.sub("", line) for line in text.splitlines() if line.strip()]
+        lines = [line for line in text.splitlines() if line.strip()]
+        return [_LIST_MARK.sub("", line) for line in lines]
     if isinstance(entries, list):
         return [str(entry) for entry in entries]
     return [str(entries)]

@@ -1,103 +1,139 @@
-"""What a label's name, or its definition in the instruction, says: prior weights, before any demonstration."""
+"""The meaning of labels by their names or their definitions: prior weights, before any demonstration."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...text.tables import table
 from .features import NAMES
+from .shapes import TRUTH
+
+Group: TypeAlias = Literal["supported", "unsupported", "offtopic", "other", "unknown"]
+"""The verdict that a label amounts to."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Meaning:
-    """A label's place on the axes, each in [-1, 1]; ``known`` is false when nothing said so."""
+    """A label's place on the axes, each in [-1, 1]; ``is_known`` is false when no cue told it."""
 
     support: float = 0.0  # +1 the evidence supports it, -1 it does not
     cognitive: float = 0.0  # +1 an inference, opinion or suggestion, -1 a plain statement of fact
     offtopic: float = 0.0  # +1 not a statement to judge at all (greeting, filler, question)
     clash: float = 0.0  # +1 the evidence says the opposite
     lenient: float = 0.0  # +1 little support is enough
-    known: bool = True
+    is_known: bool = True
 
     @property
-    def group(self) -> str:
+    def group(self) -> Group:
         """The verdict this label amounts to: labels of one group pool their probability."""
-        if not self.known:
+        if not self.is_known:
             return "unknown"
         if self.offtopic > 0:
             return "offtopic"
-        return "supported" if self.support > 0 else "unsupported" if self.support < 0 else "other"
+        if self.support > 0:
+            return "supported"
+        if self.support < 0:
+            return "unsupported"
+        return "other"
 
 
-_UNKNOWN: Final = Meaning(known=False)
+_UNKNOWN: Final = Meaning(is_known=False)
+_SUPPORTED: Final = Meaning(support=1.0)
+_UNSUPPORTED: Final = Meaning(support=-1.0)
 _DATA: Final = table(__package__, "labels")
-_NAMES: Final = tuple((re.compile(row["cue"]), Meaning(**row["place"])) for row in _DATA["name"])
-_DEFINED: Final = {
+_NAME_CUES: Final = tuple((re.compile(row["cue"]), Meaning(**row["place"])) for row in _DATA["name"])
+"""(pattern of a label's name, meaning), the first that matches decides."""
+_DEFINITION_CUES: Final[dict[str, str]] = _DATA["definition"]
+"""Group -> pattern of a definition, the first that matches decides."""
+_DEFINED_MEANINGS: Final = {
     "offtopic": Meaning(offtopic=1.0),
-    "unsupported": Meaning(support=-1.0),
-    "supported": Meaning(support=1.0),
+    "unsupported": _UNSUPPORTED,
+    "supported": _SUPPORTED,
 }
-_YES: Final = ("true", "yes", "是")
-_NO: Final = ("false", "no", "否")
-
-
-def meaning_of(name: str) -> Meaning:
-    """Return the meaning of a label name (or of a boolean field's name being true)."""
-    lowered = name.strip().lower()
-    return next((meaning for cue, meaning in _NAMES if cue.search(lowered)), _UNKNOWN)
-
-
-def definition_of(label: str, instruction: str) -> str:
-    """Return the definition of a label in an instruction: its sentence after ``label:`` (or =, means, if, when)."""
-    defined = re.search(
-        rf"(?<!\w){re.escape(label)}(?!\w)[`'\"*]*\s*(?:[:：=(]|means|if|when|where|表示|指)\s*([^.;。；\n]*)",
-        instruction,
-        re.I,
-    )
-    return defined[1] if defined else ""
-
-
-def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Meaning:
-    """Return the meaning of a label by the cues in its definition, up to the next label."""
-    text = definition_of(label, instruction).lower()
-    for other in labels:
-        if other != label:
-            text = re.split(rf"(?<!\w){re.escape(other.lower())}(?!\w)", text)[0]
-    cues = _DATA["definition"].items()
-    return next((_DEFINED[name] for name, cue in cues if re.search(cue, text)), _UNKNOWN)
-
-
-def meanings(labels: tuple[str, ...], field_name: str, instruction: str) -> tuple[Meaning, ...]:
-    """Return the meaning of each label of a field, in order."""
-    yes = meaning_of(field_name)
-    if not yes.known or yes.group == "other":  # an unknown name means supported
-        yes = Meaning(support=1.0)
-    no = Meaning(support=-yes.support or 1.0, cognitive=yes.cognitive)
-    places = []
-    for label in labels:
-        meaning = meaning_of(label)
-        if label.lower() in _YES or label.lower() in _NO:  # of what the field names
-            meaning = yes if label.lower() in _YES else no
-        places.append(meaning if meaning.known else _by_definition(label, labels, instruction))
-    if any(place.cognitive > 0 for place in places):
-        for number, place in enumerate(places):
-            if place.support and not place.cognitive:  # beside labels of inferences: plain statements of fact
-                places[number] = replace(place, cognitive=-1.0)
-    return tuple(places)
-
-
+_YES_LABELS: Final = ("true", "yes", "是")
+_NO_LABELS: Final = ("false", "no", "否")
 _AXES: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
 """Axis -> feature -> how much one unit of it speaks for the positive end of the axis."""
 
 
-def prior_weights(labels: tuple[Meaning, ...]) -> NDArray[np.float64]:
+def meaning_of(name: str) -> Meaning:
+    """Return the meaning of a label by its name, or of a boolean field being true; unknown without a cue."""
+    lowered = name.strip().lower()
+    for cue, meaning in _NAME_CUES:
+        if cue.search(lowered):
+            return meaning
+    return _UNKNOWN
+
+
+def find_definition(label: str, instruction: str) -> str:
+    """Return the definition of a label in an instruction: its sentence after ``label:`` (or =, means, if, when)."""
+    definition = re.search(
+        rf"(?<!\w){re.escape(label)}(?!\w)[`'\"*]*\s*(?:[:：=(]|means|if|when|where|表示|指)\s*([^.;。；\n]*)",
+        instruction,
+        re.I,
+    )
+    return definition[1] if definition else ""
+
+
+def _defined_meaning(label: str, labels: Sequence[str], instruction: str) -> Meaning:
+    """Return the meaning of a label by the cues in its definition, up to the next label; unknown without a cue."""
+    definition = find_definition(label, instruction).lower()
+    for next_label in labels:
+        if next_label != label:
+            pattern = rf"(?<!\w){re.escape(next_label.lower())}(?!\w)"
+            definition = re.split(pattern, definition)[0]
+    for group, cue in _DEFINITION_CUES.items():
+        if re.search(cue, definition):
+            return _DEFINED_MEANINGS[group]
+    return _UNKNOWN
+
+
+def meanings(labels: Sequence[str], field_name: str, instruction: str) -> tuple[Meaning, ...]:
+    """Return the meaning of each label of a field, in order."""
+    yes = _meaning_of_yes(field_name)
+    no = Meaning(support=-yes.support or 1.0, cognitive=yes.cognitive)
+    label_meanings: list[Meaning] = []
+    for label in labels:
+        lowered = label.lower()
+        if lowered in _YES_LABELS:
+            meaning = yes
+        elif lowered in _NO_LABELS:
+            meaning = no
+        else:
+            meaning = meaning_of(label)
+        if not meaning.is_known:
+            meaning = _defined_meaning(label, labels, instruction)
+        label_meanings.append(meaning)
+    if any(meaning.cognitive > 0 for meaning in label_meanings):
+        label_meanings = [_beside_inferences(meaning) for meaning in label_meanings]
+    return tuple(label_meanings)
+
+
+def _meaning_of_yes(field_name: str) -> Meaning:
+    """Return the meaning of "yes" to what a field names; an unknown name is taken for supported."""
+    meaning = meaning_of(field_name)
+    if not meaning.is_known or meaning.group == "other":
+        return _SUPPORTED
+    return meaning
+
+
+def _beside_inferences(meaning: Meaning) -> Meaning:
+    """Return the meaning of a label that has labels of inferences beside it: it stands for plain facts, or for one."""
+    if meaning.support and not meaning.cognitive:
+        return replace(meaning, cognitive=-1.0)
+    return meaning
+
+
+def prior_weights(label_meanings: Sequence[Meaning]) -> NDArray[np.float64]:
     """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions."""
-    columns = {name: place for place, name in enumerate((*NAMES, "bias"))}
-    weights = np.zeros((len(labels), len(columns)))
-    for row, meaning in enumerate(labels):
+    columns = {name: place for place, name in enumerate(NAMES)}
+    columns["bias"] = len(NAMES)
+    weights = np.zeros((len(label_meanings), len(columns)))
+    for row, meaning in enumerate(label_meanings):
         for axis, directions in _AXES.items():
             for name, weight in directions.items():
                 weights[row, columns[name]] += getattr(meaning, axis) * weight
@@ -106,4 +142,4 @@ def prior_weights(labels: tuple[Meaning, ...]) -> NDArray[np.float64]:
 
 def prior_of(name: str) -> NDArray[np.float64]:
     """Return the weights of "what the name says is so" and of its being not so, shape (2, features + bias)."""
-    return prior_weights(meanings(("True", "False"), name, ""))
+    return prior_weights(meanings(TRUTH, name, ""))

@@ -10,15 +10,18 @@ import scipy
 from numpy.typing import NDArray
 
 from ...text.evidence import term_set
-from .features import NAMES, Scene, read_units
+from .features import NAMES, CaseTexts, measure_units
 
 Array = NDArray[np.float64]
 
 BIAS_COLUMN: Final = len(NAMES)
-_RIDGE, _RIDGE_OF_BIAS, _RIDGE_OF_WORDS = 0.4, 0.1, 1.0
-_BALANCE: Final = 0.5  # exponent of the labels' weights: 0 none, 1 every label counts the same in total
-_SHARE: Final = 0.5  # each of n units of one case weighs n ** -share: they are not independent
-_MOST_TERMS: Final = 200
+_RIDGE: Final = 0.4
+_BIAS_RIDGE: Final = 0.1
+_WORD_RIDGE: Final = 1.0
+_LABEL_BALANCE: Final = 0.5  # exponent of the labels' weights: 0 none, 1 all labels count the same in total
+_UNIT_SHARE: Final = 0.5  # each of n units of one case weighs n ** -share: they are not independent
+_WORD_LIMIT: Final = 200
+_REASON_LIMIT: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,57 +35,89 @@ class Regression:
         """Return the probability of each label, shape (units, labels)."""
         odds = x @ self.weights.T
         # SciPy's softmax does the same, and takes half a second to import.
-        shares = np.exp(odds - odds.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
+        exponentials = np.exp(odds - odds.max(axis=1, keepdims=True))
+        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True), dtype=np.float64)
 
-    def reasons(self, x: Array, chosen: int, rival: int) -> tuple[str, ...]:
-        """Return up to three features of one unit that speak most for one label against another, the most first."""
-        gain = ((self.weights[chosen] - self.weights[rival]) * x)[:BIAS_COLUMN].round(9)
-        return tuple(NAMES[place] for place in np.argsort(-gain, kind="stable")[:3] if gain[place] > 0.0)
+    def reasons(self, x: Array, label: int, rival: int) -> tuple[str, ...]:
+        """Return up to three features of a unit that speak most for one label against another, the strongest first."""
+        contributions = (self.weights[label] - self.weights[rival]) * x
+        gains = contributions[:BIAS_COLUMN].round(9)
+        strongest = np.argsort(-gains, kind="stable")[:_REASON_LIMIT]
+        return tuple(NAMES[place] for place in strongest if gains[place] > 0.0)
 
 
 def learn(
     rows: Sequence[Array], targets: Sequence[Array], prior: Array, words: tuple[str, ...] = ()
 ) -> Regression:
-    """Learn from demonstrations: the columns (:func:`columns`) and target shares, shape (units, labels), of each."""
+    """Return the regression of demonstrations: :func:`columns` and target shares, shape (units, labels), of each."""
     start = np.hstack([prior, np.zeros((len(prior), len(words)))])
     if not rows:
         return Regression(weights=start, words=words)
-    x, target = np.vstack(rows), np.vstack(targets)
-    each = np.concatenate([np.full(len(row), len(row) ** -_SHARE) for row in rows if len(row)])
-    share = target * each[:, None]
-    even = target @ np.maximum(share.sum(axis=0), 1e-9) ** -_BALANCE
-    weight = (each * even * (each.sum() / (each * even).sum()))[:, None]
+    x = np.vstack(rows)
+    target = np.vstack(targets)
+    unit_weights = _weigh_units(rows, target)
     penalty = np.full(start.shape[1], _RIDGE)
-    penalty[BIAS_COLUMN : BIAS_COLUMN + 1] = _RIDGE_OF_BIAS
-    penalty[prior.shape[1] :] = _RIDGE_OF_WORDS
+    penalty[BIAS_COLUMN : BIAS_COLUMN + 1] = _BIAS_RIDGE  # a slice, for the columns of a tie are fewer
+    penalty[prior.shape[1] :] = _WORD_RIDGE
 
-    def loss(flat: Array) -> tuple[float, Array]:
-        weights = flat.reshape(start.shape)
-        odds, moved = x @ weights.T, weights - start
-        missed = -(weight * target * scipy.special.log_softmax(odds, axis=1)).sum()
-        slope = (weight * (scipy.special.softmax(odds, axis=1) - target)).T @ x + penalty * moved
-        return float(missed + 0.5 * (penalty * moved**2).sum()), slope.ravel()
+    def loss(flat_weights: Array) -> tuple[float, Array]:
+        """Return the loss of weights, and its slope."""
+        weights = flat_weights.reshape(start.shape)
+        odds = x @ weights.T
+        moved = weights - start
+        misfit = -(unit_weights * target * scipy.special.log_softmax(odds, axis=1)).sum()
+        misfit_slope = (unit_weights * (scipy.special.softmax(odds, axis=1) - target)).T @ x
+        slope = misfit_slope + penalty * moved
+        return float(misfit + 0.5 * (penalty * moved**2).sum()), slope.ravel()
 
-    best = scipy.optimize.minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x
-    return Regression(weights=best.reshape(start.shape), words=words)
-
-
-def shares(values: Sequence[float]) -> Array:
-    """Return the targets of a yes or no, or of a share: it holds, it does not."""
-    return np.array([[value, 1.0 - value] for value in values]).reshape(-1, 2)
+    flat_weights = scipy.optimize.minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x
+    return Regression(weights=flat_weights.reshape(start.shape), words=words)
 
 
-def vocabulary(texts: Sequence[str]) -> tuple[str, ...]:
+def _weigh_units(rows: Sequence[Array], target: Array) -> Array:
+    """Return the weight of each unit, shape (units, 1): less if its case has many, more if its label is rare."""
+    weights_by_row: list[Array] = []
+    for row in rows:
+        if len(row):
+            weights_by_row.append(np.full(len(row), len(row) ** -_UNIT_SHARE))
+    weights = np.concatenate(weights_by_row)
+    label_totals = (target * weights[:, None]).sum(axis=0)
+    balance = target @ np.maximum(label_totals, 1e-9) ** -_LABEL_BALANCE
+    scale = weights.sum() / (weights * balance).sum()
+    unit_weights: Array = weights * balance * scale
+    return unit_weights[:, None]
+
+
+def targets_of(shares: Sequence[float]) -> Array:
+    """Return the targets of yes or no, or of shares, shape (units, 2): how far it holds, how far it does not."""
+    holds = np.asarray(shares, dtype=np.float64)
+    return np.column_stack([holds, 1.0 - holds])
+
+
+def choose_vocabulary(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the words that at least two texts hold, and not all of them; the commonest, in a fixed order."""
-    counts = Counter(term for text in texts for term in term_set(text))
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(term_set(text))
     shared = [(-count, term) for term, count in counts.items() if 1 < count < len(texts)]
-    return tuple(term for _, term in sorted(shared)[:_MOST_TERMS])
+    return tuple(term for _, term in sorted(shared)[:_WORD_LIMIT])
 
 
-def columns(scene: Scene, words: Sequence[str] = (), extra: Array | None = None) -> Array:
-    """Return the columns of a scene's units: features, 1, further columns, and which of the words each holds."""
-    held = np.array([[float(word in term_set(text)) for word in words] for text in scene.units])
-    matrix, size = read_units(scene).matrix, len(scene.units)
-    parts = [matrix, np.ones((size, 1)), *([] if extra is None else [extra])]
-    return np.hstack([*parts, held.reshape(size, len(words))])
+def columns(case: CaseTexts, words: Sequence[str] = (), extra: Array | None = None) -> Array:
+    """Return the columns of a case's units: features, 1, further columns, and which of the words each holds."""
+    features = measure_units(case).matrix
+    parts = [features, np.ones((len(features), 1))]
+    if extra is not None:
+        parts.append(extra)
+    if words:
+        parts.append(_mark_words(case.units, words))
+    return np.hstack(parts)
+
+
+def _mark_words(units: Sequence[str], words: Sequence[str]) -> Array:
+    """Return 1 where a unit holds a word, else 0, shape (units, words)."""
+    marks = np.zeros((len(units), len(words)))
+    for place, unit in enumerate(units):
+        unit_terms = term_set(unit)
+        marks[place] = [word in unit_terms for word in words]
+    return marks

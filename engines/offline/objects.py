@@ -4,128 +4,164 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ...text.evidence import term_set
 from ...text.terms import neutralise
-from .decisions import NO_TEXT, Decision, Lesson, Task, scene_of, text_value
-from .features import Scene, read_units
+from .decisions import NO_TEXT, Decision, FieldExamples, Task, read_case, write_text
+from .features import CaseTexts, measure_units
 from .labels import meaning_of, meanings, prior_of, prior_weights
-from .learning import Array, Regression, columns, learn, shares, vocabulary
-from .request import Field, Roles, Unit, split_units
-from .scores import level_near
+from .learning import Array, Regression, choose_vocabulary, columns, learn, targets_of
+from .roles import Roles, Unit, split_units
+from .scores import choose_level
+from .shapes import Field
 
-_MOST: Final = 200  # candidates of one text
-_ALIKE: Final = 0.5  # overlap from which on a candidate is what a demonstration names
-_LIKELY: Final = 1.0  # log odds of a candidate about which nothing is known
+_SPAN_LIMIT: Final = 200  # spans of one text
+_LEAST_OVERLAP: Final = 0.5  # from which on a span is what a demonstration names
+_USUAL_ODDS: Final = 1.0  # log odds of a span about which nothing is known
 _CLAUSE: Final = re.compile(
     r"(?<!\s)\s*+(?:[,;:，；：、()（）—–]|(?<=\s)-\s|\b(?:and|but|or|while|which|that)\b)"
 )
 
 
 def decide_objects(task: Task, field: Field) -> list[Decision]:
-    """Return a decision for each span that is chosen."""
-    chosen = _chosen(task.lesson(field))
-    scene = _scene(task.ask.values, task.roles)
-    if not scene.units:
+    """Return a decision for each span of the judged text that is chosen."""
+    model = _learn_spans(task.examples_of(field))
+    case = _split_into_spans(task.request.inputs, task.roles)
+    if not case.units:
         return []
-    x, quotes = columns(scene, chosen.words), read_units(scene).quotes
-    return [
-        Decision(
-            unit=Unit(number=place + 1, text=scene.units[place]),
-            label="chosen",
-            support=float(p),
-            holds=True,
-            quote=quotes[place],
-            reasons=chosen.reasons(x[place], 0, 1),
-        )
-        for place, p in enumerate(chosen.probabilities(x)[:, 0])
-        if task.manner.holds(float(p))
-    ]
+    x = columns(case, model.words)
+    quotes = measure_units(case).quotes
+    decisions: list[Decision] = []
+    for place, probability in enumerate(model.probabilities(x)[:, 0].tolist()):
+        if task.sampler.choose_yes(probability):
+            decision = Decision(
+                unit=Unit(number=place + 1, text=case.units[place]),
+                label="chosen",
+                support=probability,
+                holds=True,
+                quote=quotes[place],
+                reasons=model.reasons(x[place], 0, 1),
+            )
+            decisions.append(decision)
+    return decisions
 
 
-def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> list[dict[str, object]]:
     """Return an object for each decision: the span, and what the names of its other properties say of it."""
-    scene = _scene(task.ask.values, task.roles)
-    rows = [columns(scene)[[decision.unit.number - 1]] for decision in decisions]
-    return [
-        {part.name: _property(task, field, part, row, decision) for part in field.shape.parts}
-        for row, decision in zip(rows, decisions, strict=True)
-    ]
+    span_columns = columns(_split_into_spans(task.request.inputs, task.roles))
+    objects: list[dict[str, object]] = []
+    for decision in decisions:
+        x = span_columns[[decision.unit.number - 1]]
+        properties: dict[str, object] = {}
+        for part in field.shape.parts:
+            properties[part.name] = _property_of_span(task, field, part, x, decision)
+        objects.append(properties)
+    return objects
 
 
-def _property(task: Task, field: Field, part: Field, row: Array, decision: Decision) -> Any:
+def _property_of_span(task: Task, field: Field, part: Field, x: Array, decision: Decision) -> object:
+    """Return the value of a property by its name and shape; ``x`` is the span's columns, shape (1, columns)."""
     shape = part.shape
-    if part.name == _text_part(field):
+    if part.name == field.shape.part_name("text"):
         return neutralise(decision.unit.text)
     if shape.kind == "score":
-        return shape.at(level_near(_shares(row, prior_of(part.name))[0], shape, task.manner))
+        probabilities = _label_probabilities(x, prior_of(part.name))
+        return shape.score_at(choose_level(probabilities[0], shape, task.sampler))
     if shape.kind in ("label", "bool"):
-        weights = prior_weights(meanings(shape.labels, part.name, task.ask.instruction))
-        label = shape.labels[task.manner.drawn(_shares(row, weights))]
+        label_meanings = meanings(shape.labels, part.name, task.request.instruction)
+        probabilities = _label_probabilities(x, prior_weights(label_meanings))
+        label = shape.labels[task.sampler.choose(probabilities)]
         return label if shape.kind == "label" else label == "True"
     if shape.kind == "number":
         return decision.unit.number
-    text = text_value(part.name, [decision])
-    return text if text != NO_TEXT else neutralise(decision.quote)
+    text = write_text(part.name, [decision])
+    if text == NO_TEXT:
+        return neutralise(decision.quote)
+    return text
 
 
-def _shares(row: Array, weights: Array) -> list[float]:
-    return list(map(float, Regression(weights=weights).probabilities(row)[0]))
+def _label_probabilities(x: Array, weights: Array) -> list[float]:
+    probabilities: list[float] = Regression(weights=weights).probabilities(x)[0].tolist()
+    return probabilities
 
 
-def _text_part(field: Field) -> str:
-    """Return the property that holds the span itself."""
-    return next((part.name for part in field.shape.parts if part.shape.kind == "text"), "")
+def _split_into_spans(inputs: Mapping[str, str], roles: Roles) -> CaseTexts:
+    """Return the texts of a case with its spans as units, each once: sentences, or the clauses of a single one."""
+    case = read_case(inputs, roles)
+    (judged,) = case.units
+    spans = [unit.text for unit in split_units(judged, quoting=True)]
+    if len(spans) == 1:
+        spans = _split_clauses(spans[0])
+    distinct_spans = list(dict.fromkeys(spans))
+    return replace(case, units=tuple(distinct_spans[:_SPAN_LIMIT]))
 
 
-def _scene(values: Mapping[str, str], roles: Roles) -> Scene:
-    """Return the texts of a case with its candidates as units, each once: sentences, or the clauses of a single one."""
-    whole, _ = scene_of(values, roles)
-    texts = [unit.text for text in whole.units for unit in split_units(text, quoting=True)]
-    if len(texts) == 1:
-        clauses = (part.strip().strip(" .!?。！？\"'") for part in _CLAUSE.split(texts[0]))
-        texts = list(filter(None, clauses))
-    return replace(whole, units=tuple(dict.fromkeys(texts))[:_MOST])
+def _split_clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence without the signs around them."""
+    clauses: list[str] = []
+    for part in _CLAUSE.split(sentence):
+        clause = part.strip().strip(" .!?。！？\"'")
+        if clause:
+            clauses.append(clause)
+    return clauses
 
 
 @lru_cache(maxsize=64)
-def _chosen(lesson: Lesson) -> Regression:
-    """Learn which candidates are chosen."""
-    name, text = lesson.field.name, _text_part(lesson.field)
-    listed = [
-        (_scene(values, lesson.roles), value) for values, value in lesson.shown() if isinstance(value, list)
-    ]
-    words = vocabulary([unit for scene, _ in listed for unit in scene.units])
+def _learn_spans(examples: FieldExamples) -> Regression:
+    """Return the model that tells which spans are chosen."""
+    cases: list[CaseTexts] = []
+    object_lists: list[list[object]] = []
+    units: list[str] = []
+    for inputs, value in examples.labelled():
+        if isinstance(value, list):
+            case = _split_into_spans(inputs, examples.roles)
+            cases.append(case)
+            object_lists.append(value)
+            units.extend(case.units)
+    words = choose_vocabulary(units)
+    rows: list[Array] = []
+    targets: list[Array] = []
+    for case, objects in zip(cases, object_lists, strict=True):
+        matches = _match_spans(case.units, objects, examples.field.shape.part_name("text"))
+        rows.append(columns(case, words))
+        targets.append(targets_of([place in matches for place in range(len(case.units))]))
+    return learn(rows, targets, _span_prior(examples.field.name), words)
+
+
+def _span_prior(name: str) -> Array:
+    """Return the prior weights of a field's spans: by the meaning of its name, else the same odds for all."""
     prior = prior_of(name)
-    if not meaning_of(name).known:
+    if not meaning_of(name).is_known:
         prior = np.zeros_like(prior)
-        prior[0, -1] = _LIKELY
-    rows, targets = list[Array](), list[Array]()
-    for scene, value in listed:
-        matched = _matched(scene, value, text)
-        rows.append(columns(scene, words))
-        targets.append(shares([place in matched for place in range(len(scene.units))]))
-    return learn(rows, targets, prior, words)
+        prior[0, -1] = _USUAL_ODDS
+    return prior
 
 
-def _matched(scene: Scene, items: Sequence[Any], text: str) -> set[int]:
-    """Return which candidates stand for an object: those that its text is most like."""
-    left, matched = set(range(len(scene.units))), set[int]()
-    for item in (item for item in items if isinstance(item, Mapping)):
-        alike = [(_alike(scene.units[place], str(item.get(text, ""))), -place) for place in left]
-        overlap, place = max(alike, default=(0.0, 0))
-        if overlap >= _ALIKE:
-            left.discard(-place)
-            matched.add(-place)
-    return matched
+def _match_spans(spans: Sequence[str], objects: Sequence[object], text_part: str) -> set[int]:
+    """Return the places of the spans that stand for an object: for each the span that its text is most like."""
+    matches: set[int] = set()
+    for value in objects:
+        if not isinstance(value, Mapping):
+            continue
+        text = str(value.get(text_part, ""))
+        highest, best_place = 0.0, 0
+        for place, span in enumerate(spans):
+            if place in matches:
+                continue
+            overlap = _word_overlap(span, text)
+            if overlap > highest:
+                highest, best_place = overlap, place
+        if highest >= _LEAST_OVERLAP:
+            matches.add(best_place)
+    return matches
 
 
-def _alike(own: str, other: str) -> float:
+def _word_overlap(text: str, next_text: str) -> float:
     """Return the F1 of the words of two texts, 1 for equal ones."""
-    if own.strip().lower() == other.strip().lower():
+    if text.strip().lower() == next_text.strip().lower():
         return 1.0
-    first, second = term_set(own), term_set(other)
-    return 2.0 * len(first & second) / max(1, len(first) + len(second))
+    terms, next_terms = term_set(text), term_set(next_text)
+    return 2.0 * len(terms & next_terms) / max(1, len(terms) + len(next_terms))

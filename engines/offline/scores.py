@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Final
@@ -10,156 +10,245 @@ from typing import Final
 import numpy as np
 
 from ...text.evidence import term_set
-from .decisions import Decision, Lesson, Manner, Task, decide, scene_of
-from .features import NAMES, Scene, read_units
-from .labels import definition_of, prior_of
-from .learning import BIAS_COLUMN, Array, Regression, columns, learn, shares, vocabulary
-from .request import Field, Roles, Shape, Unit
+from .decisions import Decision, FieldExamples, Task, decide_labels, read_case
+from .features import NAMES, CaseTexts, measure_units, share_of_terms
+from .labels import find_definition, prior_of
+from .learning import BIAS_COLUMN, Array, Regression, choose_vocabulary, columns, learn, targets_of
+from .roles import Roles, Unit
+from .sampler import Sampler
+from .shapes import Field, Shape
 
-_GRID: Final = 100  # steps of a scale without levels
-_SPREAD: Final = 0.15  # of what a score may be, by which one is drawn
-_PRIOR_LABEL: Final = (-2.0, 4.0, 4.0)
+_STEPS: Final = 100  # of a scale without levels
+_SPREAD: Final = 0.15  # share of the range by which a drawn score is off
+_NUMBER: Final = re.compile(r"\s*[-+]?\d+(?:\.\d+)?\s*")
+_LABEL_PRIOR: Final = (-2.0, 4.0, 4.0)
 """Weights of the bias, that the label is named in the text, and that the words of its definition are."""
-_MARKS: Final = (("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"))
-# of the difference, and bias: a tie if they are about even
-_PRIOR_TIE: Final = np.array([[-1.0, 0.0], [0.0, 0.0]])
-_TARGETS: Final[Mapping[str, float]] = {"first": 1.0, "second": 0.0, "tie": 0.5}
+_NAME_MARKS: Final = (("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"))
+"""Words by which the names of two candidates differ."""
+_TIE_PRIOR: Final = np.array([[-1.0, 0.0], [0.0, 0.0]])
+"""Weights of the difference and of the bias, for a tie and for none: a tie if they are about even."""
+_SHARES_OF_FIRST: Final[Mapping[str, float]] = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
 def decide_score(task: Task, field: Field) -> list[Decision]:
-    """Score the whole claim; the decision's ``support`` is where on the scale, 0 to 1."""
-    shape, scene = field.shape, scene_of(task.ask.values, task.roles)[0]
-    model = _score_model(task.lesson(field))
-    x = columns(scene, model.words)
-    support = level_near(float(model.probabilities(x)[0, 0]), shape, task.manner)
-    return [_decision(scene, x, model, f"{shape.at(support):g}", support, holds=support >= 0.5)]
+    """Return the score of the whole claim; the decision's ``support`` is where on the scale it lies, 0 to 1."""
+    case = read_case(task.request.inputs, task.roles)
+    model = _learn_score(task.examples_of(field))
+    x = columns(case, model.words)
+    support = choose_level(_probability_of_yes(model, x), field.shape, task.sampler)
+    label = f"{field.shape.score_at(support):g}"
+    return [_decide_whole(case, x, model, label, support, holds=support >= 0.5)]
 
 
-def _decision(
-    scene: Scene, x: Array, model: Regression, label: str, support: float, *, holds: bool
+def _probability_of_yes(model: Regression, x: Array) -> float:
+    return float(model.probabilities(x)[0, 0])
+
+
+def _decide_whole(
+    case: CaseTexts, x: Array, model: Regression, label: str, support: float, *, holds: bool
 ) -> Decision:
+    """Return a decision on the only unit of a case, by a model of yes or no."""
+    chosen, rival = (0, 1) if holds else (1, 0)
     return Decision(
-        unit=Unit(number=1, text=scene.units[0]),
+        unit=Unit(number=1, text=case.units[0]),
         label=label,
         support=support,
         holds=holds,
-        quote=read_units(scene).quotes[0],
-        reasons=model.reasons(x[0], int(not holds), int(holds)),
+        quote=measure_units(case).quotes[0],
+        reasons=model.reasons(x[0], chosen, rival),
     )
 
 
-def level_near(at: float, shape: Shape, manner: Manner) -> float:
-    """Return one level as a share of the range: the nearest to ``at``, or, above temperature 0, one that is drawn."""
-    levels = shape.levels
-    if not levels and shape.whole and shape.high - shape.low <= _GRID:
-        levels = tuple(float(n) for n in range(round(shape.low), round(shape.high) + 1))
-    levels = levels or tuple(map(float, np.linspace(shape.low, shape.high, _GRID + 1)))
-    places = list(map(shape.share, levels))
-    return places[manner.drawn([float(np.exp(-(((place - at) / _SPREAD) ** 2) / 2.0)) for place in places])]
+def choose_level(share: float, shape: Shape, sampler: Sampler) -> float:
+    """Return a level as a share of the range: the nearest to ``share``, or, above temperature 0, one drawn near it."""
+    levels = [shape.share_of(level) for level in _levels_of(shape)]
+    weights: list[float] = []
+    for level in levels:
+        distance = (level - share) / _SPREAD
+        weights.append(float(np.exp(-(distance**2) / 2.0)))
+    return levels[sampler.choose(weights)]
+
+
+def _levels_of(shape: Shape) -> Sequence[float]:
+    """Return the scores that a scale has: its levels, its integers if they are few, or steps between its ends."""
+    if shape.levels:
+        return shape.levels
+    if shape.is_integer and shape.high - shape.low <= _STEPS:
+        integers = range(round(shape.low), round(shape.high) + 1)
+        if integers:
+            return integers
+    steps: list[float] = np.linspace(shape.low, shape.high, _STEPS + 1).tolist()
+    return steps
 
 
 @lru_cache(maxsize=64)
-def _score_model(lesson: Lesson) -> Regression:
-    scenes, targets = list[Scene](), list[Array]()
-    for values, value in lesson.shown():
-        if re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", str(value)):
-            scenes.append(scene_of(values, lesson.roles)[0])
-            targets.append(shares([lesson.field.shape.share(float(value))]))
-    words = vocabulary([scene.units[0] for scene in scenes])
-    return learn([columns(scene, words) for scene in scenes], targets, prior_of(lesson.field.name), words)
+def _learn_score(examples: FieldExamples) -> Regression:
+    """Return the model of a score: how far what the field's name says holds."""
+    cases: list[CaseTexts] = []
+    targets: list[Array] = []
+    for inputs, value in examples.labelled():
+        number = str(value)
+        if _NUMBER.fullmatch(number):
+            cases.append(read_case(inputs, examples.roles))
+            targets.append(targets_of([examples.field.shape.share_of(float(number))]))
+    words = _choose_words(cases)
+    rows = [columns(case, words) for case in cases]
+    return learn(rows, targets, prior_of(examples.field.name), words)
 
 
-def decide_several(task: Task, field: Field) -> list[Decision]:
-    """Decide on every label; a decision holds if the label is given."""
-    scene = scene_of(task.ask.values, task.roles)[0]
-    decisions = []
-    for label, model in zip(field.shape.labels, _label_models(task.lesson(field)), strict=True):
-        x = _label_columns(scene, label, task.ask.instruction, model.words)
-        p = float(model.probabilities(x)[0, 0])
-        holds = task.manner.holds(p)
-        decisions.append(_decision(scene, x, model, label if holds else f"not {label}", p, holds=holds))
+def _choose_words(cases: Sequence[CaseTexts]) -> tuple[str, ...]:
+    """Return the words that the judged texts of several cases are told apart by."""
+    return choose_vocabulary([case.units[0] for case in cases])
+
+
+def decide_each_label(task: Task, field: Field) -> list[Decision]:
+    """Return a decision for each label of a set; it holds if the label is given."""
+    case = read_case(task.request.inputs, task.roles)
+    models = _learn_each_label(task.examples_of(field))
+    decisions: list[Decision] = []
+    for label, model in zip(field.shape.labels, models, strict=True):
+        x = _columns_of_label(case, label, task.request.instruction, model.words)
+        probability = _probability_of_yes(model, x)
+        holds = task.sampler.choose_yes(probability)
+        verdict = label if holds else f"not {label}"
+        decisions.append(_decide_whole(case, x, model, verdict, probability, holds=holds))
     return decisions
 
 
 @lru_cache(maxsize=64)
-def _label_models(lesson: Lesson) -> list[Regression]:
-    labelled = [(values, set(map(str, value))) for values, value in lesson.shown() if isinstance(value, list)]
-    scenes = [scene_of(values, lesson.roles)[0] for values, _ in labelled]
-    words = vocabulary([scene.units[0] for scene in scenes])
-    prior = np.zeros((2, len(NAMES) + len(_PRIOR_LABEL)))
-    prior[0, len(NAMES) :] = _PRIOR_LABEL
-    models = []
-    for label in lesson.field.shape.labels:
-        rows = [_label_columns(scene, label, lesson.instruction, words) for scene in scenes]
-        models.append(learn(rows, [shares([label in labels]) for _, labels in labelled], prior, words))
+def _learn_each_label(examples: FieldExamples) -> list[Regression]:
+    """Return a model of yes or no for each label of a set."""
+    cases: list[CaseTexts] = []
+    label_sets: list[set[str]] = []
+    for inputs, value in examples.labelled():
+        if isinstance(value, list):
+            cases.append(read_case(inputs, examples.roles))
+            label_sets.append({str(label) for label in value})
+    words = _choose_words(cases)
+    prior = np.zeros((2, len(NAMES) + len(_LABEL_PRIOR)))
+    prior[0, len(NAMES) :] = _LABEL_PRIOR
+    models: list[Regression] = []
+    for label in examples.field.shape.labels:
+        rows: list[Array] = []
+        targets: list[Array] = []
+        for case, labels in zip(cases, label_sets, strict=True):
+            rows.append(_columns_of_label(case, label, examples.instruction, words))
+            targets.append(targets_of([label in labels]))
+        models.append(learn(rows, targets, prior, words))
     return models
 
 
-def _label_columns(scene: Scene, label: str, instruction: str, words: tuple[str, ...]) -> Array:
-    held = term_set(scene.units[0])
-    own = (term_set(re.sub(r"[_-]+", " ", label)), term_set(definition_of(label, instruction)))
-    extra = np.array([[len(wanted & held) / len(wanted) if wanted else 0.0 for wanted in own]])
-    return columns(scene, words, extra)
+def _columns_of_label(case: CaseTexts, label: str, instruction: str, words: tuple[str, ...]) -> Array:
+    """Return the columns of a case, with how far its text has the words of a label and of its definition."""
+    text_terms = term_set(case.units[0])
+    name_terms = term_set(re.sub(r"[_-]+", " ", label))
+    definition_terms = term_set(find_definition(label, instruction))
+    shares = [share_of_terms(name_terms, text_terms), share_of_terms(definition_terms, text_terms)]
+    return columns(case, words, np.array([shares]))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _PreferenceModel:
+    """Which of two candidates is better, by their difference; and whether they are even, by its size."""
+
+    better: Regression
+    tie: Regression
 
 
 def decide_preference(task: Task, field: Field) -> list[Decision]:
-    """Decide between the two candidates; without two inputs that can be compared, as for any label."""
+    """Return the decision between two candidates; without two inputs to compare, as for any label."""
     # What is learned is of their difference: exchanging them exchanges the odds, for no weight is of a place.
-    pair = _candidates([field.name for field in task.ask.inputs])
+    pair = _find_candidates([input_field.name for input_field in task.request.input_fields])
     if pair is None:
-        return decide(task, field)
-    others = [
-        name for name in (*task.roles.evidence, task.roles.judged, *task.roles.context) if name not in pair
-    ]
-    evidence = [name for name in others if name in task.roles.evidence] or others[:1]
-    context = tuple(name for name in others if name not in evidence)
-    lesson = replace(
-        task.lesson(field), roles=Roles(evidence=tuple(evidence), judged=pair[0], context=context)
-    )
-    better, even = _preference_models(lesson, pair)
-    x = _difference(task.ask.values, pair, lesson.roles, better.words)
-    tie = float(even.probabilities(_size(better, x))[0, 0]) if "tie" in field.shape.labels else 0.0
-    p = float(better.probabilities(x)[0, 0])
-    likely = {"first": (1.0 - tie) * p, "second": (1.0 - tie) * (1.0 - p), "tie": tie}
-    label = field.shape.labels[task.manner.drawn([likely[name] for name in field.shape.labels])]
-    scene = scene_of(task.ask.values, replace(lesson.roles, judged=pair[int(label == "second")]))[0]
-    return [_decision(scene, x, better, label, likely[label], holds=label != "second")]
+        return decide_labels(task, field)
+    first, second = pair
+    roles = _roles_beside(pair, task.roles)
+    model = _learn_preference(replace(task.examples_of(field), roles=roles), pair)
+    x = _difference(task.request.inputs, pair, roles, model.better.words)
+    labels = field.shape.labels
+    tie = 0.0
+    if "tie" in labels:
+        tie = _probability_of_yes(model.tie, _columns_of_tie(model.better, x))
+    first_is_better = _probability_of_yes(model.better, x)
+    probabilities = {
+        "first": (1.0 - tie) * first_is_better,
+        "second": (1.0 - tie) * (1.0 - first_is_better),
+        "tie": tie,
+    }
+    label = labels[task.sampler.choose([probabilities[label] for label in labels])]
+    preferred = second if label == "second" else first
+    case = read_case(task.request.inputs, replace(roles, judged=preferred))
+    return [_decide_whole(case, x, model.better, label, probabilities[label], holds=label != "second")]
 
 
-def _candidates(names: Sequence[str]) -> tuple[str, str] | None:
+def _find_candidates(names: Sequence[str]) -> tuple[str, str] | None:
     """Return the inputs that are compared: two whose names differ in a mark (a and b, 1 and 2), else the last two."""
-    for first, second in combinations(names, 2):
-        words, others = (set(re.split(r"_+|(?<=\D)(?=\d)", name.lower())) for name in (first, second))
-        for mark, other in _MARKS:
-            if (words - others, others - words) == ({mark}, {other}):
-                return first, second
-            if (words - others, others - words) == ({other}, {mark}):
-                return second, first
-    return (names[-2], names[-1]) if len(names) > 1 else None
+    for name, next_name in combinations(names, 2):
+        words, next_words = _words_of_name(name), _words_of_name(next_name)
+        difference = (words - next_words, next_words - words)
+        for first_mark, second_mark in _NAME_MARKS:
+            if difference == ({first_mark}, {second_mark}):
+                return name, next_name
+            if difference == ({second_mark}, {first_mark}):
+                return next_name, name
+    if len(names) < 2:
+        return None
+    return names[-2], names[-1]
+
+
+def _words_of_name(name: str) -> set[str]:
+    return set(re.split(r"_+|(?<=\D)(?=\d)", name.lower()))
+
+
+def _roles_beside(pair: tuple[str, str], roles: Roles) -> Roles:
+    """Return the roles of the inputs that are not compared, with the first candidate as what is judged."""
+    names: list[str] = []
+    for name in roles.evidence + (roles.judged,) + roles.context:
+        if name not in pair:
+            names.append(name)
+    evidence = [name for name in names if name in roles.evidence]
+    if not evidence:
+        evidence = names[:1]
+    context = [name for name in names if name not in evidence]
+    return Roles(evidence=tuple(evidence), judged=pair[0], context=tuple(context))
 
 
 def _difference(
-    values: Mapping[str, str], pair: tuple[str, str], roles: Roles, words: Sequence[str]
+    inputs: Mapping[str, str], pair: tuple[str, str], roles: Roles, words: Sequence[str]
 ) -> Array:
-    scenes = (scene_of(values, replace(roles, judged=name))[0] for name in pair)
-    first, second = (columns(scene, words) for scene in scenes)
-    return np.asarray(first - second, dtype=np.float64)
+    """Return the columns of the first candidate less those of the second."""
+    first, second = pair
+    first_columns = columns(read_case(inputs, replace(roles, judged=first)), words)
+    second_columns = columns(read_case(inputs, replace(roles, judged=second)), words)
+    return np.asarray(first_columns - second_columns, dtype=np.float64)
 
 
-def _size(better: Regression, x: Array) -> Array:
+def _columns_of_tie(better: Regression, x: Array) -> Array:
     """Return how far the candidates are apart, as log odds, and 1."""
     odds = x @ (better.weights[0] - better.weights[1])
     return np.column_stack([np.abs(odds), np.ones(len(x))])
 
 
 @lru_cache(maxsize=64)
-def _preference_models(lesson: Lesson, pair: tuple[str, str]) -> tuple[Regression, Regression]:
+def _learn_preference(examples: FieldExamples, pair: tuple[str, str]) -> _PreferenceModel:
     """Return the model of the better candidate, and that of a tie."""
-    labelled = [(values, str(value)) for values, value in lesson.shown() if str(value) in _TARGETS]
-    words = vocabulary([values.get(name, "") for values, _ in labelled for name in pair])
+    labelled: list[tuple[dict[str, str], str]] = []
+    candidates: list[str] = []
+    for inputs, value in examples.labelled():
+        label = str(value)
+        if label in _SHARES_OF_FIRST:
+            labelled.append((inputs, label))
+            candidates.extend(inputs.get(name, "") for name in pair)
+    words = choose_vocabulary(candidates)
     prior = prior_of("supported")
     prior[:, BIAS_COLUMN] = 0.0  # it is the same for both
-    rows = [_difference(values, pair, lesson.roles, words) for values, _ in labelled]
-    better = learn(rows, [shares([_TARGETS[label]]) for _, label in labelled], prior, words)
-    ties = [shares([label == "tie"]) for _, label in labelled]
-    return better, learn([_size(better, row) for row in rows], ties, _PRIOR_TIE)
+    rows: list[Array] = []
+    targets: list[Array] = []
+    tie_targets: list[Array] = []
+    for inputs, label in labelled:
+        rows.append(_difference(inputs, pair, examples.roles, words))
+        targets.append(targets_of([_SHARES_OF_FIRST[label]]))
+        tie_targets.append(targets_of([label == "tie"]))
+    better = learn(rows, targets, prior, words)
+    tie_rows = [_columns_of_tie(better, row) for row in rows]
+    return _PreferenceModel(better=better, tie=learn(tie_rows, tie_targets, _TIE_PRIOR))

@@ -1,18 +1,16 @@
 """FAITHQA's queries, and the conditions that they set, as the offline engine writes and reads them."""
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...engines.offline.filler import Inputs, Writer, Written, listed_entries, output_kinds, writer_of_fields
-from ...engines.offline.request import Ask
+from ...engines.offline.request import ParsedRequest
+from ...engines.offline.sampler import Sampler
 from ...text.ranking import letters
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import neutralise
 from ...text.wording import is_chinese
-
-if TYPE_CHECKING:
-    from ...engines.offline.decisions import Manner
 
 _PHRASES: Final = table(__package__, "offline")
 _LABEL: Final = re.compile(
@@ -122,7 +120,7 @@ def _phrases_of_language(values: Inputs) -> dict[str, Any]:
     return phrases
 
 
-def _write_fact_query(values: Inputs, manner: "Manner") -> Written:
+def _write_fact_query(values: Inputs, sampler: Sampler) -> Written:
     """Ask for facts about a concept: command, number and subject are three conditions, set phrases add the others."""
     phrases = _phrases_of_language(values)
     concept = (values["concept"] or values.get("topic", "")).strip()
@@ -133,7 +131,7 @@ def _write_fact_query(values: Inputs, manner: "Manner") -> Written:
     return {"query": phrases["fact"].format(concept=concept) + extras + phrases["stop"]}
 
 
-def _write_creative_query(values: Inputs, manner: "Manner") -> Written:
+def _write_creative_query(values: Inputs, sampler: Sampler) -> Written:
     phrases = _phrases_of_language(values)
     requirements = listed_entries(values["requirements"])
     if not requirements:
@@ -143,19 +141,19 @@ def _write_creative_query(values: Inputs, manner: "Manner") -> Written:
     return {"query": opening + phrases["join"].join(requirements) + phrases["stop"]}
 
 
-def _write_article_query(values: Inputs, manner: "Manner") -> Written:
+def _write_article_query(values: Inputs, sampler: Sampler) -> Written:
     """Ask what an article tells, and answer with its first sentence, which leaves the others out."""
     sentences = split(values["article"])
     response = sentences[0].text if sentences else ""
     return {"question": _phrases_of_language(values)["what_it_tells"], "response": response}
 
 
-def _write_analysis_query(values: Inputs, manner: "Manner") -> Written:
+def _write_analysis_query(values: Inputs, sampler: Sampler) -> Written:
     kind = "relationship" if values.get("kind") == "relationship" else "summary"
     return {"instruction": _phrases_of_language(values)[kind]}
 
 
-def _write_reading(values: Inputs, manner: "Manner") -> Written:
+def _write_reading(values: Inputs, sampler: Sampler) -> Written:
     """Read a query: what it lacks, its conditions, whether it can be answered; reply only with what is missing."""
     query = values["query"]
     phrases = _PHRASES["chinese" if is_chinese(query) else "english"]
@@ -185,11 +183,11 @@ def _anchors(query_conditions: list[Condition], category: str) -> list[str]:
     return [condition.anchor for condition in query_conditions if condition.category == category]
 
 
-def _reads_query(ask: Ask) -> bool:
+def _reads_query(request: ParsedRequest) -> bool:
     """Return whether a request has a query as its only input, and asks for parts of its reading alone."""
-    kinds = output_kinds(ask)
+    kinds = output_kinds(request)
     fields = kinds.keys() - {"reason"}
-    if set(ask.values) != {"query"} or not fields or not fields <= _QUERY_FIELDS:
+    if set(request.inputs) != {"query"} or not fields or not fields <= _QUERY_FIELDS:
         return False
     return all(kinds[name] == kind for name, kind in _FIELD_KINDS.items() if name in fields)
 

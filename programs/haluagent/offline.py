@@ -4,18 +4,16 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from ...engines.offline.filler import Inputs, Writer, Written, listed_entries, output_kinds, writer_of_fields
-from ...engines.offline.request import Ask
+from ...engines.offline.request import ParsedRequest
+from ...engines.offline.sampler import Sampler
 from ...text.ranking import letters
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import numbers
 from ...text.wording import is_chinese
-
-if TYPE_CHECKING:
-    from ...engines.offline.decisions import Manner
 
 Figure = Literal["year", "number"]
 
@@ -124,7 +122,7 @@ def _phrases(text: str) -> dict[str, Any]:
     return phrases
 
 
-def _write_item(values: Inputs, manner: "Manner") -> Written:
+def _write_item(values: Inputs, sampler: Sampler) -> Written:
     """Write a question with its answer and the sentence that they come from."""
     document = max(values.values(), key=len, default="")
     title = values.get("title", "").strip()
@@ -132,8 +130,8 @@ def _write_item(values: Inputs, manner: "Manner") -> Written:
     if not document_gaps:
         return {}
     gap = document_gaps[0]
-    if manner.temperature > 0:
-        gap = manner.rng.choice(document_gaps)
+    if sampler.temperature > 0:
+        gap = sampler.rng.choice(document_gaps)
     question = gap.question
     if title and letters(gap.text) not in letters(title):
         question = _phrases(document)["about"].format(title=title, question=question)
@@ -143,25 +141,25 @@ def _write_item(values: Inputs, manner: "Manner") -> Written:
     return item
 
 
-def _is_item(ask: Ask) -> bool:
+def _is_item(request: ParsedRequest) -> bool:
     """Return whether a request is for a question with its answer, and perhaps the passage."""
-    kinds = output_kinds(ask)
+    kinds = output_kinds(request)
     fields = kinds.keys() - {"reason"} - _PASSAGE_FIELDS
     if "question" not in fields or len(fields) < 2 or not fields <= {"question"} | _ANSWER_FIELDS:
         return False
     return all(kinds[name] == "text" for name in fields)
 
 
-def _write_wrong_answers(values: Inputs, manner: "Manner") -> Written:
+def _write_wrong_answers(values: Inputs, sampler: Sampler) -> Written:
     question = values.get("question", "")
     answer = values.get("correct_answer", "")
-    rng = manner.rng
-    if manner.temperature <= 0:
+    rng = sampler.rng
+    if sampler.temperature <= 0:
         rng = random.Random(f"{question}/{answer}")
     return {"hallucinated_answers": others(answer, question, values.get("passage", ""), rng)}
 
 
-def _write_types(values: Inputs, manner: "Manner") -> Written:
+def _write_types(values: Inputs, sampler: Sampler) -> Written:
     """Name the type of each wrong answer; of none, if one of them is of an unknown kind."""
     types: list[str] = []
     for answer in listed_entries(values["hallucinated_answers"]):
@@ -172,7 +170,7 @@ def _write_types(values: Inputs, manner: "Manner") -> Written:
     return {"types": types}
 
 
-def _write_type_check(values: Inputs, manner: "Manner") -> Written:
+def _write_type_check(values: Inputs, sampler: Sampler) -> Written:
     kind = kind_of(values["question"], values["hallucinated_answer"])
     if kind is None:
         reason = "only years and numbers are told apart without a language model"
@@ -181,7 +179,7 @@ def _write_type_check(values: Inputs, manner: "Manner") -> Written:
     return {"fits": fits, "reason": f"the question asks for a {kind}: {_TYPES[kind]}"}
 
 
-def _write_reply(values: Inputs, manner: "Manner") -> Written:
+def _write_reply(values: Inputs, sampler: Sampler) -> Written:
     """Answer a question about the world: the first option, the first truth value, or that it is not known."""
     prompt = values["prompt"]
     if _CHOICE.search(prompt):

@@ -7,9 +7,9 @@ from asking import offline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.engines.offline.engine import BANK, Advice
-from jurist.engines.offline.features import NAMES, Scene, read_units
+from jurist.engines.offline.features import NAMES, CaseTexts, measure_units
 from jurist.engines.offline.labels import meanings
+from jurist.engines.offline.proposals import BANK, Advice
 
 CALL = """Agent: Hello, this is Dana. How can I help?
 Customer: My router stopped working after the storm. I want a replacement.
@@ -20,7 +20,7 @@ Customer: That would be great, thank you."""
 @settings(max_examples=30)
 @given(st.text(max_size=200), st.lists(st.text(max_size=80), min_size=1, max_size=4))
 def test_features_are_finite_and_bounded(evidence: str, units: list[str]) -> None:
-    matrix = read_units(Scene(evidence=evidence, units=tuple(units))).matrix
+    matrix = measure_units(CaseTexts(evidence=evidence, units=tuple(units))).matrix
     assert matrix.shape == (len(units), len(NAMES))
     assert np.isfinite(matrix).all()
     assert np.abs(matrix).max(initial=0.0) <= 1.0 + 1e-9

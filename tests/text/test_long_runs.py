@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jurist.engines.offline.objects import _CLAUSE
-from jurist.engines.offline.request import _RANGE, _one_of
+from jurist.engines.offline.shapes import _RANGE, _described_labels
 from jurist.gold.documents import read_documents
 from jurist.papers.haluagent.assess import read_choice, read_truth
 from jurist.programs.dialogue import _ROLE
@@ -35,8 +35,8 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
     ("labels", lambda: _LABEL.search("\n" * N + "Article 2 : x")["number"], "2"),  # type: ignore[index]
     ("numbered labels", lambda: missing_parts("article 999999999999: a"), []),
     ("bans", lambda: len(conditions("not a, " * N)), N),
-    ("one of", lambda: _one_of("one of yes, no or" + " " * N + "maybe."), ("yes", "no", "maybe")),
-    ("one of; parts", lambda: _one_of("one of yes;" + " " * N + "or no."), ("yes", "no")),
+    ("one of", lambda: _described_labels("one of yes, no or" + " " * N + "maybe."), ("yes", "no", "maybe")),
+    ("one of; parts", lambda: _described_labels("one of yes;" + " " * N + "or no."), ("yes", "no")),
     ("digits", lambda: _RANGE.search("1" * N + " 2 to 3")[0], "2 to 3"),  # type: ignore[index]
     ("role", lambda: _ROLE.search("<" + "\n" * N), None),
     ("role below", lambda: _ROLE.search("\n" * N + " user :")[0], " user :"),  # type: ignore[index]
