@@ -182,7 +182,7 @@ def split(options: SplitGoldOptions) -> Result:
     """Write train, dev and test as files."""
     gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options)
     parts = gold.split(options.seed, shares_of(options.split))
-    write_split(parts, Path(options.output))
+    write_split(gold, parts, Path(options.output))
     sizes: dict[str, int] = {name: len(parts.part(name)) for name in PARTS}
     return Result(
         data={"output": options.output, **sizes, "left_out": parts.left_out + parts.copies},

@@ -179,14 +179,14 @@ def import_gold(
     return gold
 
 
-def write_split(split: Split, folder: str | Path) -> None:
-    """Write the parts as JSONL into a folder, and ``split.json`` with seed, shares, sizes and test hash."""
+def write_split(gold: Gold, split: Split, folder: str | Path) -> None:
+    """Write the parts of gold as JSONL into a folder, and ``split.json`` with seed, shares, sizes and test hash."""
     folder_path = Path(folder)
     sizes: dict[str, int] = {}
     for name in PARTS:
         cases = split.part(name)
         sizes[name] = len(cases)
-        rows = (canonical_row(split.judge, split.rows[case.id], case) for case in cases)
+        rows = (canonical_row(split.judge, gold.rows[case.id], case) for case in cases)
         write_jsonl(rows, folder_path / f"{name}.jsonl")
     about = {"seed": split.seed, "shares": list(split.shares), "sizes": sizes, "test_hash": split.test_hash}
     write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", folder_path / "split.json")

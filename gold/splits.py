@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError, plural
@@ -166,7 +166,6 @@ class Split:
     seed: int  # the seed of the draw
     shares: Shares  # the shares asked for; those of the cases differ, because groups stay whole
     judge: Judge = field(repr=False)  # whose cases they are, with the inputs named that rows share by design
-    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)  # by the id of the case
     kept: int = 0  # groups that are where an earlier version had them
     holdout: str = ""  # what the test was read from, where it is no part of the gold; else empty
     left_out: int = 0  # rows of the gold in no part, because such a test has their group or a near copy
@@ -302,7 +301,6 @@ def split_gold(
             seed=seed,
             shares=case_shares,
             judge=judge,
-            rows={**gold.rows, **(holdout.rows if holdout else {})},
             kept=len(fixed_parts),
             holdout=holdout.name if holdout else "",
             left_out=left_out,
