@@ -207,7 +207,9 @@ class Endpoint(Prices, TimeLimit):
         "limit on one reply (default: by the size of the question, and none for a model that thinks first)",
         type=whole,
     )
-    patience: float = option("S", "seconds that an endpoint which is away is waited for", 60.0)
+    patience: float = option(
+        "S", "seconds that an endpoint which is away, or asked too much, is waited for", 60.0
+    )
     reasoning_effort: Effort | None = choice(
         "how much a reasoning model thinks before it answers (default: as proven, else the provider's)"
     )

@@ -121,6 +121,18 @@ class _Attempt:
     reservation: Amount | None
 
 
+@dataclass(slots=True)
+class _Tries:
+    """The attempts of one call so far."""
+
+    failures: int
+    """Attempts that failed and count: the kind of a failure says how many there may be."""
+    refusals: int
+    """Attempts that came too soon for an endpoint that answers: these are waited out by time."""
+    first_begun: float = 0.0
+    """When the first attempt left; 0 before."""
+
+
 class _Way(NamedTuple):
     """How a call is made and waited for: where it blocks whoever asks, or where it is awaited."""
 
@@ -184,11 +196,13 @@ class Channel:
     async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
         request = call.request
-        failed_attempts = min(call.past.retried, _RESUMED)
+        counted = min(call.past.retried, _RESUMED)
+        tries = _Tries(failures=counted, refusals=counted)
         while True:
             settings = await self._turn(call, way)
             attempt = self._leave(call, await self._reserved(call, way))
             begun, tried = self.pace.begin(settings), False
+            tries.first_begun = tries.first_begun or begun
             try:
                 response, cost = await way.send(call.sent)
                 answer = answer_of(response, cost, probabilities_of(response))
@@ -199,11 +213,9 @@ class Channel:
                 kind = kind_of(error)
                 tried = kind in UNAVAILABLE - TOO_MUCH
                 wait = self.pace.absent(begun) if absent(error, self.pace.away) else None
-                pause = self._failed(attempt, error, kind, failed_attempts, wait)
-                if wait is None and kind is not FailureKind.LEARNT:
-                    failed_attempts += 1
+                pause = self._failed(attempt, error, kind, tries, wait)
                 if kind in TOO_MUCH:
-                    self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
+                    self.pace.refused(begun, pause, error.retry_after)
             except BaseException:
                 with suppress(CheckpointError):  # it would hide why the call was given up
                     self._over(attempt, Spend(calls=1, failures=1), "dropped")
@@ -240,15 +252,16 @@ class Channel:
         while True:
             settings = self._settings_of(call.sent) if self._settings_of else frozenset[str]()
             # A call that blocks an event loop would stop the very calls that are waited for.
-            wait = self.pace.busy(settings) if way.may_wait and self.context.meter.signal is None else 0.0
-            if not wait:
+            wait = self.pace.busy(settings) if way.may_wait else 0.0
+            if not wait or self.context.meter.is_over:
                 return settings
             await self._paused(wait, way)
 
     async def _paused(self, seconds: float, way: _Way) -> None:
-        """Wait in short steps: whoever stops the work must not wait for a server that asked for a minute."""
+        """Wait in short steps, and no longer than the job goes on."""
+        # A stop, or the end of the job's seconds, must not wait for a server that asked for a minute.
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and self.context.meter.signal is None:
+        while (left := end - time.monotonic()) > 0 and not self.context.meter.is_over:
             await way.sleep(min(left, _STEP))
 
     async def _reserved(self, call: _Call, way: _Way) -> Amount | None:
@@ -343,14 +356,12 @@ class Channel:
             self.context.first_replies.count()
 
     def _failed(
-        self, attempt: _Attempt, error: LMError, kind: FailureKind, failed_attempts: int, wait: float | None
+        self, attempt: _Attempt, error: LMError, kind: FailureKind, tries: _Tries, wait: float | None
     ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
-        # A refusal that taught something is no attempt, nor is a server that is waited for.
-        free = wait is not None or kind is FailureKind.LEARNT
-        is_there = bool(self.pace.heard) and not absent(error, False)
-        attempts = attempts_for(kind, is_there=is_there)
-        again = free or failed_attempts + 1 < attempts
+        if wait is None:
+            wait = self._wait_before_next(error, kind, tries)
+        again = wait is not None
         if kind is not FailureKind.LEARNT:
             self.context.breaker.last = f"{kind}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, UnusableReplyError) else Spend(calls=1)
@@ -365,9 +376,24 @@ class Channel:
             failed, words = "dropped", ""
         taken = replace(taken, retries=int(again), failures=int(not again))
         self._over(attempt, taken, failed, words)
-        if not again:
+        if wait is None:
             raise error
-        return backoff(error, failed_attempts) if wait is None else wait
+        return wait
+
+    def _wait_before_next(self, error: LMError, kind: FailureKind, tries: _Tries) -> float | None:
+        """Return the seconds after which a request is sent again; ``None`` if it is given up."""
+        if kind is FailureKind.LEARNT:  # a refusal that taught something is no attempt
+            return backoff(error, tries.failures)
+        if kind in TOO_MUCH and self.pace.heard:
+            if not self.pace.has_patience(tries.first_begun, error.retry_after):
+                return None
+            tries.refusals += 1
+            return backoff(error, tries.refusals - 1)
+        is_there = bool(self.pace.heard) and not absent(error, False)
+        tries.failures += 1
+        if tries.failures >= attempts_for(kind, is_there=is_there):
+            return None
+        return backoff(error, tries.failures - 1)
 
 
 class _Awaited:

@@ -111,7 +111,10 @@ ATTEMPTS: Final = {
     FailureKind.REPLY: _FEW,
     FailureKind.THOUGHTS: 1,
 }
-"""How often a request is sent at most; a request that failed in any other way is sent once."""
+"""How often a request is sent at most; a request that failed in any other way is sent once.
+
+Where an endpoint that has answered before is asked too much, time decides instead (``Pace.has_patience``).
+"""
 _WHERE_THERE: Final = {FailureKind.TRANSPORT: _PATIENT, FailureKind.TIMEOUT: 6}
 """The same for an endpoint that takes connections and has answered before: it is in trouble."""
 
@@ -408,18 +411,31 @@ def _kind_without_status(error: LMError) -> FailureKind:
     return FailureKind.UNEXPECTED
 
 
-# DSPy's client appends advice after a blank line; LiteLLM puts the names of its exceptions in front.
+# DSPy's client appends advice to programmers; LiteLLM does so too, and puts the names of its exceptions in front.
 _APPENDED: Final = re.compile(
-    r"\n\n {2}(?:To fix:|credential came from).*|To drop these, set `litellm\..*", re.DOTALL
+    r"\n\n {2}(?:To fix:|credential came from).*|To drop these, set `litellm\..*|, or pass api_key=.*?\(\.\.\.\)"
+    r"|\. Handle with `litellm\.\w+`\.",
+    re.DOTALL,
 )
-_PUT_IN_FRONT: Final = re.compile(r"(?:litellm\.\w+: |\w+Error: |\w+Exception(?: \w+Error)? - )+")
+_PUT_IN_FRONT: Final = re.compile(
+    r"(?P<model>\[[^\]]*\] )?(?=litellm\.)"
+    r"(?:litellm\.\w+: |(?:\w+|Timeout )Error: |\w+Error - "
+    r"|\w+Exception:?(?: [\w ]{0,30}(?:[Ee]rr+or|Timeout|Authentication))? - )+"
+)
+
+
+def _without_additions(message: str) -> str:
+    """Return a message without the additions of DSPy's client and LiteLLM; the model in front of it stays."""
+    words = _APPENDED.sub("", message)
+    in_front = _PUT_IN_FRONT.match(words)
+    if in_front:
+        words = (in_front["model"] or "") + words[in_front.end() :]
+    return words.strip()
 
 
 def provider_words(error: LMError) -> str:
     """Return the provider's words about a failed request, without the additions of DSPy's client and LiteLLM."""
-    words = _APPENDED.sub("", error.message)
-    in_front = _PUT_IN_FRONT.match(words) if "litellm." in words else None
-    return (words[in_front.end() :] if in_front else words).strip()
+    return _without_additions(error.message)
 
 
 _IN_A_ROW = 10  # failed verdicts
@@ -443,10 +459,6 @@ class Breaker:
                 f"{self._row} answers in a row failed: {why}",
                 hint="check the model's server, ask it less (--rpm, --concurrency), and start again with --resume",
             )
-
-
-# A command line does not repeat advice to programmers.
-_ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_key=.*?\(\.\.\.\)", re.DOTALL)
 
 
 def attempts_for(kind: FailureKind, *, is_there: bool) -> int:
@@ -502,7 +514,7 @@ def our_own(error: LMError) -> JuristError | None:
 
 def brief(error: object) -> str:
     """Return an error, or what is said of one, on one line of at most 300 characters, redacted."""
-    text = redact(_ADVICE.sub("", str(error)))
+    text = redact(_without_additions(str(error)))
     return text if len(text) <= 300 else f"{text[:296].rpartition(' ')[0] or text[:296]} ..."
 
 

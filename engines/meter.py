@@ -77,6 +77,14 @@ class Meter:
         """Let no further call begin. Takes no lock, as a signal's handler may interrupt whoever holds it."""
         self.signal = signal
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no call may begin any more, as the job was stopped or its seconds have passed."""
+        if self.signal is not None:
+            return True
+        seconds = self.budget.seconds
+        return seconds is not None and time.monotonic() - self._start > seconds * (1 + _ROUNDING)
+
     def _check_stopped(self) -> None:
         if self.signal is not None:
             raise StopRequested(self.signal)

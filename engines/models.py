@@ -73,7 +73,8 @@ class Model(EndpointSettings):
         top_p: share of the probability that tokens are drawn from, 0 to 1; ``None`` leaves it to the provider.
         max_tokens: limit on a reply; ``None`` for one by the size of the question.
         timeout: seconds one request may take; a request without a limit can hang for ever.
-        patience: seconds that the endpoint is waited for where it has answered before and nobody is there; 0 for none.
+        patience: seconds that an endpoint which has answered before is waited for: where nobody is there, 0 for none;
+            where requests come too soon, 60 at least.
         rpm: requests a minute that are never exceeded; ``None`` for no limit.
         seed: of the offline engine's draws.
         key_env: the environment variable that holds the key, ending in ``_KEY`` or ``_TOKEN``; default: the provider's.

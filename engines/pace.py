@@ -6,6 +6,7 @@ import threading
 import time
 
 _WAIT = 60.0  # seconds that an endpoint may ask to wait, at least
+_CLOSED = 2.0  # seconds for which none leaves after a refusal, at most, unless the endpoint asked for more
 _LOOK = 0.02  # seconds between two looks whether there is room for one more
 _AWAY = 0.5  # seconds after which somebody is looked for again, at first
 _log = logging.getLogger("jurist")
@@ -16,14 +17,15 @@ class Pace:
 
     # Half as many are in flight after a refusal, one more after each round of answers (additive increase,
     # multiplicative decrease). Where what left after that is refused too, and nothing is answered, none leaves as long
-    # as the endpoint asked to wait. Requests a minute are spread evenly.
+    # as the endpoint asked to wait. Requests a minute are spread evenly. What came too soon is sent again until the
+    # endpoint has answered nothing for a time, however often it was refused.
 
     # An endpoint that has answered, and where nobody is now, gets one request at a time until it answers again.
     # A request with a setting that the endpoint has not taken yet goes alone: others would only be refused as well.
 
     def __init__(self, requests: int | None = None, patience: float = 0.0) -> None:
         self.longest_wait = max(patience, _WAIT)
-        """Seconds after which a request that came too soon is not sent again."""
+        """Seconds that an endpoint which answers is waited for, where it says that requests come too soon."""
         self._tried = set[str]()  # settings that the endpoint has taken, or has not refused
         self._probing = False  # whether a request with another setting is on its way
         self._patience, self._gone = patience, 0.0  # and since when nobody is there; 0 while somebody is
@@ -105,9 +107,22 @@ class Pace:
             self._closed = max(self._closed, now + wait)
             return wait
 
-    def refused(self, begun: float, seconds: float) -> None:
-        """Ask for less: a request that left at ``begun`` came too soon, and ``seconds`` is what was asked to wait."""
-        # Those that left before the last time say nothing new. The request itself waits in any case.
+    def has_patience(self, first_begun: float, asked: float | None) -> bool:
+        """Say whether a request that came too soon is sent again; ``asked`` are the seconds that it was told to wait.
+
+        It is as long as the endpoint answers, or as its first attempt at ``first_begun`` is not long ago.
+        """
+        waited = time.monotonic() - max(self.heard, first_begun)
+        return waited < self.longest_wait + (asked or 0.0)
+
+    def refused(self, begun: float, pause: float, asked: float | None) -> None:
+        """Ask for less: a request that left at ``begun`` came too soon.
+
+        ``pause`` are the seconds that this request waits, and ``asked`` those that the endpoint asked for, if it did.
+        """
+        # Those that left before the last time say nothing new. The request itself waits in any case: longer after each
+        # refusal, which says less about when the endpoint takes others.
+        seconds = 0.0 if asked is None else min(pause, max(asked, _CLOSED))
         with self._lock:
             now = time.monotonic()
             if begun < self._cut:

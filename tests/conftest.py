@@ -76,7 +76,9 @@ def _no_real_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what failed be sent again at once."""
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    from clocks import SkippingClock
+
+    SkippingClock().shorten(monkeypatch, 0.0)
 
 
 @pytest.fixture

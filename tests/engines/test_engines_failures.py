@@ -12,6 +12,7 @@ from jurist.engines.failures import (
     ROW_REFUSED,
     UNAVAILABLE,
     FailureKind,
+    LongLimitError,
     brief,
     failure_of,
     kind_of,
@@ -198,6 +199,9 @@ def test_each_kind_has_one_consequence() -> None:
     assert frozenset(ATTEMPTS) == UNAVAILABLE
 
 
+TOO_FAST = "Rate limit reached for gpt-4.1-mini on tokens per min (TPM): Limit 200000"
+
+
 @pytest.mark.parametrize(
     ("message", "words"),
     [
@@ -208,8 +212,25 @@ def test_each_kind_has_one_consequence() -> None:
             "litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - too long",
             "too long",
         ),
+        (f"litellm.RateLimitError: AzureException RateLimitError - {TOO_FAST}", TOO_FAST),
+        (f"litellm.RateLimitError: RateLimitError: OpenAIException - {TOO_FAST}", TOO_FAST),
+        (f"litellm.RateLimitError: BedrockException: Rate Limit Error - {TOO_FAST}", TOO_FAST),
+        ("litellm.Timeout: AzureException Timeout - nothing came", "nothing came"),
+        ("litellm.Timeout: Timeout Error: OpenAIException - nothing came", "nothing came"),
+        ("litellm.InternalServerError: AzureException Internal server error - it failed", "it failed"),
+        (
+            "litellm.InternalServerError: AnthropicException - busy. Handle with `litellm.InternalServerError`.",
+            "busy",
+        ),
+        ("litellm.AuthenticationError: AzureException AuthenticationError - who?", "who?"),
         ("Error: it went wrong", "Error: it went wrong"),
+        ("RateLimitError: slow - down", "RateLimitError: slow - down"),
+        ("the text says litellm.BadRequestError: no", "the text says litellm.BadRequestError: no"),
     ],
 )
-def test_only_the_provider_s_own_words_are_read(message: str, words: str) -> None:
+def test_only_the_provider_s_own_words_are_read_and_shown(message: str, words: str) -> None:
     assert provider_words(error("LMInvalidRequestError", message)) == words
+    assert brief(error("LMInvalidRequestError", message)) == words
+    assert brief(error("LMInvalidRequestError", message, model="azure/judge")) == f"[azure/judge] {words}"
+    limit = LongLimitError(error("LMRateLimitError", message, status=429), 432)
+    assert brief(limit).startswith(f"{words.removesuffix('.')}; the endpoint takes requests again in 7 min")

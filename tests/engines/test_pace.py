@@ -61,7 +61,7 @@ def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
 def test_a_call_that_blocks_the_event_loop_does_not_wait_for_those_in_it() -> None:
     async def inside(model: Any) -> Any:
         model.engine.pace.begin()  # it cannot end while the loop is blocked
-        model.engine.pace.refused(math.inf, 0)
+        model.engine.pace.refused(math.inf, 0, None)
         return model(request())
 
     with Loopback(lambda messages: "fine") as server:

@@ -4,10 +4,10 @@ from typing import Any
 
 import dspy
 import pytest
+from clocks import SkippingClock
 from fakes import Scripted, lm_of
 from loopback import Loopback, truth_of
 
-from jurist.engines import channel
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
@@ -24,15 +24,7 @@ TRUTH = {True: "factual", False: "non_factual"}
 
 def wait_briefly(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Wait a hundredth of what a retry would wait; return what it would have been, as it comes."""
-    seen: list[float] = []
-    real = channel.backoff
-
-    def quick(error: Any, attempt: int) -> float:
-        seen.append(real(error, attempt))
-        return seen[-1] / 100
-
-    monkeypatch.setattr(channel, "backoff", quick)
-    return seen
+    return SkippingClock().shorten(monkeypatch, 0.01)
 
 
 def asker(
