@@ -10,14 +10,15 @@ import json
 import keyword
 import math
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import dspy
 import pydantic
 from dspy import make_signature
+from pydantic_core import ErrorDetails
 
 from ..cases import Case, Label, Values
 from ..engines.adapters import adapter
@@ -28,8 +29,9 @@ from ..text.escaping import defuse
 from ..text.templates import CHAT, PLAIN, Template
 from ..text.turns import EXACT_TYPES, Text
 from ..text.wording import plain
-from .answers.base import Answer, Reading
-from .answers.infer import answer_for
+from .answers.base import Answer, Inputs, Places, Reading, Tokens
+from .answers.criteria import Criteria
+from .answers.infer import Positive, answer_for
 from .answers.labels import ClosedLabel
 from .frozen import all_predictors, frozen_id
 from .options import JudgeOption, check_options, option_values, with_option_values
@@ -37,6 +39,8 @@ from .state import Demo
 
 MISSING = "the field is missing"
 """What is wrong with a row that does not have one of the judge's inputs."""
+Row: TypeAlias = Mapping[str, object]
+"""Column -> its value, as a file has it."""
 Metric = str | Callable[[Any, Any], float]
 """The name of a metric, or a function of (gold values, predicted values), two lists, with a value in [0, 1]."""
 
@@ -125,9 +129,7 @@ class Judge:
     bundled: str = ""
     document: str = ""
     most_calls: int = 0
-    expand: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = field(
-        default=None, repr=False
-    )
+    expand: Callable[[Row], Sequence[Row]] | None = field(default=None, repr=False)
     demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
     shares: tuple[float, float, float] | None = None
     most_groups: tuple[int, int] | None = None
@@ -138,11 +140,13 @@ class Judge:
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)
     options: Mapping[str, JudgeOption] = field(default_factory=dict, hash=False, repr=False)
     prompt: str | Sequence[Mapping[str, str]] = field(default="", hash=False)
-    positive: InitVar[Label | Collection[Label] | Mapping[str, Label | Collection[Label]]] = ()
+    positive: InitVar[Positive | Mapping[str, Positive]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""
 
-    def __post_init__(self, positive: Any, labels: Sequence[Label], unit: str) -> None:
+    def __post_init__(
+        self, positive: Positive | Mapping[str, Positive], labels: Sequence[Label], unit: str
+    ) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
         check_types(Judge, {"name": self.name})
         check_judge_name(self.name)
@@ -166,9 +170,10 @@ class Judge:
         """Let the signature say what the prompt says, or refuse a prompt that does not go with it."""
         template, signature = self.template, self.signature
         assert template is not None
-        unlike = sorted({*template.variables} ^ {*signature.input_fields})
-        if unlike:
-            what = f"judge {self.name}: its prompt and its inputs do not have the same names: {', '.join(unlike)}"
+        unmatched = sorted(set(template.variables) ^ set(signature.input_fields))
+        if unmatched:
+            names = ", ".join(unmatched)
+            what = f"judge {self.name}: its prompt and its inputs do not have the same names: {names}"
             raise JudgeError(what, hint="write each input as {{name}} into the prompt, and no other variable")
         if self.program is not None or len(signature.output_fields) > 1:
             hint = "leave out program= and other output fields, or write the prompt as the docstring"
@@ -178,8 +183,8 @@ class Judge:
             hint = "leave out the docstring, or prompt="
             raise JudgeError(f"judge {self.name} has two prompts: a docstring and prompt=", hint=hint)
         fields = {name: (info.annotation, info) for name, info in signature.fields.items()}
-        own = make_signature(fields, template.instruction, signature.__name__)
-        object.__setattr__(self, "signature", own)
+        with_instruction = make_signature(fields, template.instruction, signature.__name__)
+        object.__setattr__(self, "signature", with_instruction)
 
     def _check_field_names(self) -> None:
         """Refuse a field whose name cannot stand in Python: exported files and schemas hold these names."""
@@ -198,19 +203,20 @@ class Judge:
                 raise JudgeError(f"judge {self.name}: {what}", hint=hint)
 
     def _check_program(self) -> None:
-        made: Any = self.program
-        if made is None or isinstance(made, dspy.Module):
+        """Refuse what makes a program and needs arguments."""
+        make: Any = self.program
+        if make is None or isinstance(make, dspy.Module):
             return
-        if isinstance(made, type):  # the metaclass of modules hides what a class takes
-            made = partial(made.__init__, None)  # type: ignore[misc]
+        if isinstance(make, type):  # the metaclass of modules hides what a class takes
+            make = partial(make.__init__, None)  # type: ignore[misc]
         try:
-            inspect.signature(made).bind()
+            inspect.signature(make).bind()
         except TypeError as error:
             hint = "give the module itself, as dspy.ChainOfThought(signature), or what makes it of nothing"
             raise JudgeError(f"judge {self.name}: its program cannot be made: {error}", hint=hint) from error
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is worked out again: the model of its rows is a class that pickle would not find."""
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: the model of its rows, which is cached, is a class that pickle would not find."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __repr__(self) -> str:
@@ -268,7 +274,7 @@ class Judge:
             return self
         return replace(self, answer=with_option_values(self.name, self.answer, self.options, values))
 
-    def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
+    def identity_under(self, card: Mapping[str, object]) -> dict[str, object]:
         """Return the identity of its scale that a card must have: that of the options' values on the card, if any."""
         for option, values in self.options.items():
             for value in values:
@@ -279,11 +285,11 @@ class Judge:
 
     def of_criterion(self, name: str) -> "Judge":
         """Return a judge of one of several criteria alone; what it asks is as it was."""
-        answer: Any = self.answer
-        own = answer.answers[name]
-        if isinstance(own, ClosedLabel) and not own.positive:
-            own = replace(own, positive=frozenset(own.labels[:1]))
-        return replace(self, answer=own, metric=own.scale.default)
+        assert isinstance(self.answer, Criteria)
+        criterion = self.answer.answers[name]
+        if isinstance(criterion, ClosedLabel) and not criterion.positive:
+            criterion = replace(criterion, positive=frozenset(criterion.labels[:1]))
+        return replace(self, answer=criterion, metric=criterion.scale.default)
 
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
@@ -292,14 +298,14 @@ class Judge:
         if self.program is not None:
             try:
                 return self.program()
-            except (
-                Exception
-            ) as bug:  # a user's code may raise anything, and is to be one line that names the judge
+            except Exception as bug:
+                # A user's code may raise anything, and is to be one line that names the judge.
                 what = f"judge {self.name}: its program cannot be made: {type(bug).__name__}: {bug}"
                 raise JudgeError(what, hint="correct the program") from bug
         signature = self.signature
-        for name in self.answer.unit_fields if self.answer.per_unit else ():  # a list is shown as one text
-            signature = signature.with_updated_fields(name, type_=str)
+        if self.answer.per_unit:
+            for name in self.answer.unit_fields:
+                signature = signature.with_updated_fields(name, type_=str)  # a list is shown as one text
         return dspy.Predict(signature)
 
     def as_compiled(self, metric: str | None, common: Sequence[str] | None) -> "Judge":
@@ -311,7 +317,7 @@ class Judge:
             compiled = replace(compiled, common=tuple(common))
         return compiled
 
-    def prompt_values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
+    def prompt_values(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
         """Return the program's inputs: rendered, and defused of headers of prompt formats."""
         rendered = self.answer.render(defuse(dict(inputs)), places)
         return {name: rendered[name] for name in self.input_fields}
@@ -319,17 +325,20 @@ class Judge:
     def read(
         self,
         prediction: dspy.Prediction,
-        inputs: Mapping[str, Any],
-        tokens: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
-        places: Sequence[int] | None = None,
+        inputs: Inputs,
+        tokens: Tokens | None = None,
+        places: Places = None,
     ) -> Reading:
         """Return the reading of a prediction: values, ``None`` for each unusable unit, and the reason."""
         # ``tokens`` is output field -> label -> probability, for each label that the field gives, where that is known.
-        answer, reply, shown = self.answer, dict(prediction.items()), defuse(dict(inputs))
-        reading = answer.read(reply, shown, places)
-        return replace(reading, probabilities=answer.shares(reply, tokens, shown)) if tokens else reading
+        reply = dict(prediction.items())
+        defused_inputs = defuse(dict(inputs))
+        reading = self.answer.read(reply, defused_inputs, places)
+        if not tokens:
+            return reading
+        return replace(reading, probabilities=self.answer.shares(reply, tokens, defused_inputs))
 
-    def as_reply(self, values: Values, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def as_reply(self, values: Values, inputs: Inputs) -> dict[str, object]:
         """Return output field -> what a reply says in it that gives these values to a row."""
         return self.answer.examples(values, defuse(dict(inputs)))
 
@@ -350,17 +359,18 @@ class Judge:
 
     @cached_property
     def _answering(self) -> tuple[str, ...]:
-        wanted = set(self.answer.fields)
-        return tuple(
-            name
-            for name, predictor in self.basic().named_predictors()
-            if wanted <= predictor.signature.output_fields.keys()
-        )
+        """The paths of the predictors that give all fields of the answer."""
+        names: list[str] = []
+        for name, predictor in self.basic().named_predictors():
+            if predictor.signature.output_fields.keys() >= set(self.answer.fields):
+                names.append(name)
+        return tuple(names)
 
     @cached_property
     def calls(self) -> int:
         """The most calls that one sample takes, at least 1: each predictor, frozen ones too, for each presentation."""
-        return (self.most_calls or max(1, len(all_predictors(self.basic())))) * self.answer.presentations
+        calls = self.most_calls or max(1, len(all_predictors(self.basic())))
+        return calls * self.answer.presentations
 
     @property
     def role(self) -> Purpose:
@@ -372,9 +382,7 @@ class Judge:
         """A hash of the prompts of its frozen predictors; empty without any."""
         return frozen_id(self.basic())
 
-    def expanded(
-        self, row: Mapping[str, Any], *, path: str = "", line: int | None = None
-    ) -> Sequence[Mapping[str, Any]]:
+    def expanded(self, row: Row, *, path: str = "", line: int | None = None) -> Sequence[Row]:
         """Return the judge's own rows that a row holds: ``(row,)``, the same object, where it is its own."""
         if self.expand is None:
             return (row,)
@@ -383,7 +391,7 @@ class Judge:
         except pydantic.ValidationError as error:
             raise _gold_error(error, row, path, line) from error
 
-    def case(self, row: Mapping[str, Any], *, path: str = "", line: int | None = None) -> Case:
+    def case(self, row: Row, *, path: str = "", line: int | None = None) -> Case:
         """Validate one row and return it as a case; a ``GoldError`` names field and place of what is wrong with it."""
         try:
             parsed = self.row_model.model_validate(dict(row))
@@ -405,9 +413,10 @@ class Judge:
                 field=self.answer.field,
                 hint="give one, or null, for each unit",
             )
-        return replace(case, source=case.source or (f"{path}:{line}" if line is not None else path))
+        place = path if line is None else f"{path}:{line}"
+        return replace(case, source=case.source or place)
 
-    def check_json_types(self, row: Mapping[str, Any]) -> None:
+    def check_json_types(self, row: Row) -> None:
         """Refuse a row whose values are not of the types that the JSON schema of its fields names."""
         text = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
         try:
@@ -420,10 +429,9 @@ class Judge:
         """The pydantic model of a row."""
         if self.rows is not None:
             return self.rows
-        fields: dict[str, Any] = {
-            name: (Text if info.annotation is str else info.annotation, ...)
-            for name, info in self.signature.input_fields.items()
-        }
+        fields: dict[str, Any] = {}
+        for name, info in self.signature.input_fields.items():
+            fields[name] = (Text if info.annotation is str else info.annotation, ...)
         fields[self.answer.field] = (self.answer.row_type | None, None)
         fields["group"] = (Text, "")  # many conversations are numbered
         return pydantic.create_model(
@@ -431,33 +439,42 @@ class Judge:
         )
 
 
-def _gold_error(
-    error: pydantic.ValidationError, row: Mapping[str, Any], path: str, line: int | None
-) -> GoldError:
+def _gold_error(error: pydantic.ValidationError, row: Row, path: str, line: int | None) -> GoldError:
     """Return the first fault of a row, with the others."""
-    first, *others = (_fault(fault, row, path, line) for fault in error.errors(include_url=False))
-    first.also = tuple(others)
-    return first
+    faults: list[GoldError] = []
+    for details in error.errors(include_url=False):
+        faults.append(_fault(details, row, path, line))
+    faults[0].also = tuple(faults[1:])
+    return faults[0]
 
 
-def _fault(fault: Any, row: Mapping[str, Any], path: str, line: int | None) -> GoldError:
+def _fault(details: ErrorDetails, row: Row, path: str, line: int | None) -> GoldError:
     """Return one of pydantic's faults as an error of ours."""
-    name = ".".join(str(part) for part in fault["loc"])
-    if fault["type"] == "missing":
-        have = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
-        theirs = next((key for key in map(str, row) if plain(key) == plain(name)), "THEIRS")
-        column = shlex.quote(f"{theirs}={name}")
-        hint = f"the row has {have}; add the field, or say which column it is: --column {column}"
-        return GoldError(MISSING, path=path, line=line, field=name, hint=hint)
-    value = fault.get("input")
+    name = ".".join(map(str, details["loc"]))
+    if details["type"] == "missing":
+        return GoldError(MISSING, path=path, line=line, field=name, hint=_hint_for_missing(name, row))
+    value = details.get("input")
     if value is None or (isinstance(value, float) and math.isnan(value)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"
         return EmptyInputError("nothing is given", path=path, line=line, field=name, hint=hint)
-    if fault["type"] in ("string_type", "literal_error") and isinstance(value, list | Mapping):
-        inner = next(iter(value), "") if isinstance(value, Mapping) else 0
-        hint = f"say what in it is the text: --column {name}.{inner}={name}"
-        what = f"it must be text, got {'an object' if isinstance(value, Mapping) else 'a list'}"
-        return GoldError(what, path=path, line=line, field=name, hint=hint)
-    shown = inspect.cleandoc(repr(value))[:80]
+    if details["type"] in ("string_type", "literal_error") and isinstance(value, list | Mapping):
+        inner_path, kind = "0", "a list"
+        if isinstance(value, Mapping):
+            inner_path, kind = str(next(iter(value), "")), "an object"
+        hint = f"say what in it is the text: --column {name}.{inner_path}={name}"
+        return GoldError(f"it must be text, got {kind}", path=path, line=line, field=name, hint=hint)
+    value_text = inspect.cleandoc(repr(value))[:80]
     hint = "correct the value or remove the row"
-    return GoldError(f"{fault['msg']}, got {shown}", path=path, line=line, field=name, hint=hint)
+    return GoldError(f"{details['msg']}, got {value_text}", path=path, line=line, field=name, hint=hint)
+
+
+def _hint_for_missing(name: str, row: Row) -> str:
+    """Return the hint for a field that a row lacks: its columns, and how one of them is named."""
+    columns = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
+    meant_column = "THEIRS"
+    for key in map(str, row):
+        if plain(key) == plain(name):
+            meant_column = key
+            break
+    option = shlex.quote(f"{meant_column}={name}")
+    return f"the row has {columns}; add the field, or say which column it is: --column {option}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import dspy
@@ -16,46 +16,58 @@ from ..text.ranking import Ranking
 from ..text.terms import count_tokens
 from .together import collect
 
+Fields: TypeAlias = Mapping[str, object]
+"""Field of a predictor -> its value."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
     """Labelled rows of one predictor, and how many of them a call shows after the fixed demonstrations."""
 
-    rows: Mapping[str, Mapping[str, Any]]  # id of the case -> its demonstration
+    rows: Mapping[str, Fields]  # id of the case -> its demonstration
     inputs: tuple[str, ...]  # the fields of a demonstration that are inputs
     fields: tuple[str, ...]  # the inputs that are compared: what is judged
     shown: int  # rows a call, at most
     tokens: int  # what they may take together, about
     embedder: str = ""  # model string of what embeds texts: vectors rank beside words; empty for words alone
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Remembered:
+    def __deepcopy__(self, memo: dict[int, object]) -> Remembered:
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the vectors: another process has connections of its own."""
+    def __getstate__(self) -> dict[str, object]:
+        """Return all but the vectors: another process has connections of its own."""
         return {name: value for name, value in vars(self).items() if name != "_vectors"}
 
     @cached_property
     def _vectors(self) -> WeakKeyDictionary[Embedder, Vectors]:
-        """The vectors of the rows, as long as there is what has given them."""
+        """The vectors of the rows, as long as the embedder lives that gave them."""
         return WeakKeyDictionary()
 
     @property
     def words(self) -> str:
         """Which rows a call shows, in words; empty where it shows all."""
-        vectors = f", by words and vectors of {self.embedder}" if self.embedder else ""
-        few = self.shown < len(self.rows)
-        return f"the {self.shown} most like it of {len(self.rows)}{vectors}" if few else ""
+        if self.shown >= len(self.rows):
+            return ""
+        words = f"the {self.shown} most like it of {len(self.rows)}"
+        if self.embedder:
+            words += f", by words and vectors of {self.embedder}"
+        return words
 
     @cached_property
     def sizes(self) -> list[int]:
         """About how many tokens each row takes."""
-        return [sum(count_tokens(str(value)) for value in demo.values()) for demo in self.rows.values()]
+        sizes: list[int] = []
+        for demo in self.rows.values():
+            sizes.append(sum(count_tokens(str(value)) for value in demo.values()))
+        return sizes
 
     @cached_property
-    def compared(self) -> list[dict[str, Any]]:
+    def compared(self) -> list[dict[str, object]]:
         """The inputs of each row."""
-        return [{name: demo[name] for name in self.inputs if name in demo} for demo in self.rows.values()]
+        rows: list[dict[str, object]] = []
+        for demo in self.rows.values():
+            rows.append({name: demo[name] for name in self.inputs if name in demo})
+        return rows
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -66,17 +78,22 @@ class Remembered:
         """The rows as DSPy takes them."""
         return [dspy.Example(**demo).with_inputs(*self.inputs) for demo in self.rows.values()]
 
-    def near(self, inputs: Mapping[str, Any], embedder: Embedder | None = None) -> list[dspy.Example]:
+    def near(self, inputs: Fields, embedder: Embedder | None = None) -> list[dspy.Example]:
         """Return the rows to show beside these inputs, whose text was embedded before, the most alike last."""
-        kept_apart = current_draw.get().hidden_rows
-        places = {place for place, id_ in enumerate(self.rows) if id_ in kept_apart} if kept_apart else ()
-        likeness = None
+        hidden_ids = current_draw.get().hidden_rows
+        hidden_places: set[int] = set()
+        if hidden_ids:
+            for place, case_id in enumerate(self.rows):
+                if case_id in hidden_ids:
+                    hidden_places.add(place)
+        likeness: list[float] | None = None
         if embedder is not None:
-            likeness = (self._vectors[embedder] @ embedder.known(self.texts([inputs]))[0]).tolist()
-        nearest = self._ranking.nearest(inputs, self.shown, self.tokens, places, likeness)
+            (vector,) = embedder.known(self.texts([inputs]))
+            likeness = (self._vectors[embedder] @ vector).tolist()
+        nearest = self._ranking.nearest(inputs, self.shown, self.tokens, hidden_places, likeness)
         return [self.examples[place] for place in nearest]
 
-    def texts(self, rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    def texts(self, rows: Iterable[Fields]) -> list[str]:
         """Return the texts by which rows are compared."""
         return [self._ranking.text_of(row) for row in rows]
 
@@ -89,19 +106,25 @@ class Remembered:
 
     def without(self, ids: Collection[str]) -> Remembered:
         """Return the remembered rows but for these."""
-        return replace(self, rows={id_: demo for id_, demo in self.rows.items() if id_ not in ids})
+        rows: dict[str, Fields] = {}
+        for case_id, demo in self.rows.items():
+            if case_id not in ids:
+                rows[case_id] = demo
+        return replace(self, rows=rows)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the remembered rows as JSON values."""
-        return {
+        data: dict[str, object] = {
             "demos": [dict(demo) for demo in self.rows.values()],
             "rows": list(self.rows),
             "inputs": list(self.inputs),
             "fields": list(self.fields),
             "shown": self.shown,
             "tokens": self.tokens,
-            **({"embedder": self.embedder} if self.embedder else {}),
         }
+        if self.embedder:
+            data["embedder"] = self.embedder
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Remembered:
@@ -123,18 +146,24 @@ class Remembering(dspy.Predict):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask with blocking calls."""
-        embedder = collect(self._embedded(inputs)) if self.remembered.embedder else None
-        return super().forward(**self._shown(inputs, embedder))
+        embedder: Embedder | None = None
+        if self.remembered.embedder:
+            embedder = collect(self._embed_inputs(inputs))
+        return super().forward(**self._add_demos(inputs, embedder))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Ask without blocking."""
-        return await super().aforward(**self._shown(inputs, await self._embedded(inputs)))
+        embedder = await self._embed_inputs(inputs)
+        return await super().aforward(**self._add_demos(inputs, embedder))
 
-    async def _embedded(self, inputs: Mapping[str, Any]) -> Embedder | None:
-        """Embed what is asked about; return what has done so, ``None`` where words rank alone."""
-        if (embedder := await self.remembered.opened(dspy.settings.lm)) is not None:
+    async def _embed_inputs(self, inputs: Fields) -> Embedder | None:
+        """Embed what is asked about, and return the embedder that did so; ``None`` where words rank alone."""
+        embedder = await self.remembered.opened(dspy.settings.lm)
+        if embedder is not None:
             await embedder.embed(self.remembered.texts([inputs]))
         return embedder
 
-    def _shown(self, inputs: Mapping[str, Any], embedder: Embedder | None) -> dict[str, Any]:
-        return {"demos": [*self.demos, *self.remembered.near(inputs, embedder)], **inputs}
+    def _add_demos(self, inputs: Fields, embedder: Embedder | None) -> dict[str, object]:
+        """Return the inputs with all demonstrations of a call: the fixed ones, then the nearest rows."""
+        demos = list(self.demos) + self.remembered.near(inputs, embedder)
+        return {"demos": demos, **inputs}
