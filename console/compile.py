@@ -20,10 +20,10 @@ from ..gold.sheets import write_sheet
 from ..jobs.compiling import Compiled, compile
 from ..jobs.conclusion import Concluded
 from ..jobs.derived_versions import remember
-from ..jobs.label_plan import LabelPlan, decided
+from ..jobs.label_plan import LabelPlan, decide_by_labels
 from ..jobs.plan import Plan, foresee_compilation
 from ..jobs.surface import GoldLike
-from ..jobs.unlabelled import Unlabelled, contenders_of, open_plan
+from ..jobs.unlabelled import Unlabelled, load_both, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import AgainstCard, ModelCard, SpendCard
@@ -326,7 +326,7 @@ def prove(options: ProveOptions) -> Result:
         return _proved(plan, f"this was decided before: {again}", store_option(options))
     if options.answers is not None:
         returned = Gold.load(options.answers, judge, labelled=False)
-        plan, latest, words = decided(store, artifact, plan, judge, returned)
+        plan, latest, words = decide_by_labels(store, artifact, plan, judge, returned)
         return _proved(plan, words, store_option(options), latest=latest)
     if options.sheet is not None:
         path, gold = Path(options.sheet), plan.gold(judge)
@@ -360,7 +360,7 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
         return Model.of(options, **{**kept, "seed": known.seed or 0})
 
     verifier = verifier_model(options, options.timeout, options.seed)
-    contenders = contenders_of(
+    contenders = load_both(
         artifact, store, answering=answering, verifier=verifier, concurrency=options.concurrency
     )
     return Unlabelled(

@@ -14,11 +14,12 @@ from typing import Any, Self
 import numpy as np
 from pydantic import TypeAdapter
 
-from ..cases import Value
+from ..cases import Case, Value
 from ..errors import CheckpointError, GoldError, JuristError, plural
 from ..evaluation.disagreements import LabelledUnit, UnitGains, weigh_estimates, win_share_shown
 from ..evaluation.plain import plain, plain_fields
 from ..evaluation.scale import resolve
+from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.raters import merged, unit_ratings
 from ..gold.rows import AMBIGUITY
@@ -30,11 +31,13 @@ from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 
 _FILE = "plan.json"
-_ALIKE = "accuracy"  # the metric in which all units count alike
+_UNWEIGHTED_METRIC = "accuracy"  # the metric in which all units count alike
 Key = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
 Labels = Mapping[Key, Value | None]
-"""What people said of planned units: a value, or ``None`` where they could not tell."""
+"""The labels of planned units: a value, or ``None`` where people could not tell."""
+Json = Mapping[str, Any]
+"""A JSON object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,19 +47,19 @@ class PlannedUnit:
     case: str
     unit: int
     group: str  # of its case
-    # what each of the two answered, as JSON values; ``None`` where it abstained
-    basic: Any
-    compiled: Any
+    # the answers of the two prompts, as JSON values; ``None`` where one abstained
+    basic: object
+    compiled: object
 
     @property
     def key(self) -> Key:
-        """By which it is found."""
+        """The case and the place of the unit in it."""
         return self.case, self.unit
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelPlan:
-    """Which units are labelled, and what was found before."""
+    """The units that people label, and the survey that they were drawn from."""
 
     version: str  # ``JUDGE@VERSION``
     artifact: str  # the hash of that version
@@ -66,12 +69,12 @@ class LabelPlan:
     opening: int  # the number of this plan on the version or on these units; its level falls with it
     level: float  # of the one-sided test
     # rows, groups and units asked about, and the share that differs, with its interval
-    surveyed: Mapping[str, Any]
+    surveyed: Json
     metric: str  # the name of the judge's own metric, by which labels count
     units: tuple[PlannedUnit, ...]  # those to label, in the order in which they are shown
-    content: tuple[Mapping[str, Any], ...]  # the rows of these units, without labels
+    content: tuple[Mapping[str, object], ...]  # the rows of these units, without labels
     earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
-    decision: Mapping[str, Any] | None = None  # what was decided; ``None`` until all labels are in
+    decision: Json | None = None  # what was decided; ``None`` until all labels are in
 
     @staticmethod
     def folder(store: Store, artifact: Artifact) -> Path:
@@ -89,11 +92,14 @@ class LabelPlan:
         except (OSError, ValueError) as error:
             hint = "draw another plan with --rows F --fresh, which counts as one more"
             raise CheckpointError(f"{path} is no plan of labels: {error}", hint=hint) from error
-        return plan if plan.artifact == artifact.sha256 else None
+        if plan.artifact != artifact.sha256:
+            return None
+        return plan
 
     def keep(self, store: Store, artifact: Artifact) -> None:
         """Write the plan."""
-        write_whole(TypeAdapter(LabelPlan).dump_json(self, indent=2), self.folder(store, artifact) / _FILE)
+        content = TypeAdapter(LabelPlan).dump_json(self, indent=2)
+        write_whole(content, self.folder(store, artifact) / _FILE)
 
     def gold(self, judge: Judge) -> Gold:
         """Return the rows to label, without labels."""
@@ -108,7 +114,7 @@ class LabelPlan:
     def confirms(self) -> float | None:
         """The gain in accuracy that so many labels show with a power of .8; ``None`` where labels count otherwise."""
         share = win_share_shown(len(self.units), self.level)
-        if share is None or self.metric != _ALIKE:
+        if share is None or self.metric != _UNWEIGHTED_METRIC:
             return None
         return float(self.surveyed["rate"]) * (2.0 * share - 1.0)
 
@@ -121,7 +127,9 @@ class LabelPlan:
             able = f"a win on {100 * share:.0f} % of them, where they count alike in {self.metric}"
         else:
             able = f"a gain of {100 * self.confirms:.1f} points of correct units"
-        number = f", plan {self.opening} of this version or of these rows" if self.opening > 1 else ""
+        number = ""
+        if self.opening > 1:
+            number = f", plan {self.opening} of this version or of these rows"
         return (
             f"{self.version} and the basic prompt differ on {surveyed['differing']} of {surveyed['units']} units "
             f"({100 * surveyed['rate']:.1f} %, 95 % interval {100 * surveyed['low']:.1f} to "
@@ -132,51 +140,84 @@ class LabelPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values, without the answers: whoever reads it may be the one who labels."""
-        shown = plain_fields(self, "artifact", "conditions", "units", "content", "earlier")
-        return {**shown, "labels": len(self.units), "confirms": self.confirms}
+        parts = plain_fields(self, "artifact", "conditions", "units", "content", "earlier")
+        parts["labels"] = len(self.units)
+        parts["confirms"] = self.confirms
+        return parts
 
     def missing(self, labels: Labels) -> int:
         """Return how many planned units nobody has labelled yet."""
-        return sum(unit.key not in labels for unit in self.units)
+        unlabelled = 0
+        for unit in self.units:
+            if unit.key not in labels:
+                unlabelled += 1
+        return unlabelled
 
 
-def drawn(
+def draw_units(
     units: Sequence[PlannedUnit], labels: int, *, seed: int, without: Sequence[Key] = ()
 ) -> tuple[PlannedUnit, ...]:
-    """Draw units to label at random, one a group."""
-    known = frozenset(without)
-    left = sorted((unit for unit in units if unit.key not in known), key=lambda unit: unit.key)
+    """Draw units to label at random, one a group.
+
+    Args:
+        units: from which are drawn.
+        labels: how many to draw, at most.
+        seed: of the draw.
+        without: units that are not drawn.
+    """
+    excluded = frozenset(without)
+    drawable: list[PlannedUnit] = []
+    for unit in sorted(units, key=lambda unit: unit.key):
+        if unit.key not in excluded:
+            drawable.append(unit)
     by_group: dict[str, PlannedUnit] = {}
-    for place in np.random.default_rng(seed).permutation(len(left)).tolist():
+    for place in np.random.default_rng(seed).permutation(len(drawable)).tolist():
         if len(by_group) < labels:
-            by_group.setdefault(left[place].group, left[place])
+            by_group.setdefault(drawable[place].group, drawable[place])
     return tuple(by_group.values())
 
 
-def labels_in(plan: LabelPlan, gold: Gold) -> Labels:
-    """Return the labels of a sheet, of the review page, or of rows; several raters count by majority."""
+def read_planned_labels(plan: LabelPlan, gold: Gold) -> Labels:
+    """Return the labels of a sheet, of the review page, or of rows; several raters count by majority.
+
+    Raises:
+        GoldError: a unit is labelled that is not planned.
+    """
     planned = {unit.key for unit in plan.units}
     labels: dict[Key, Value | None] = {}
     for case in gold.cases:
-        named = gold.rows[case.id].get(AMBIGUITY)
-        reasons = named if isinstance(named, list) else [named]
-        labels |= {(case.id, place): None for place, why in enumerate(reasons) if why}
-        values = merged(case, "majority").gold or (None,) * len(unit_ratings(case))
-        for place, (value, ratings) in enumerate(zip(values, unit_ratings(case), strict=True)):
-            if value is not None or ratings:
-                labels[case.id, place] = value
-    if unplanned := [key for key in labels if key not in planned]:
-        case_id, place = unplanned[0]
+        labels.update(_labels_of_case(case, gold.rows[case.id]))
+    for case_id, place in labels:
+        if (case_id, place) in planned:
+            continue
+        sources = {case.id: case.source for case in gold.cases}
         raise GoldError(
             f"unit {place + 1} is labelled and not planned: the labels are those of {len(planned)} units "
             f"that were drawn at random before (judge {gold.judge.name})",
-            path=next(case.source for case in gold.cases if case.id == case_id),
+            path=sources[case_id],
             hint="give back the sheet that jurist prove wrote, without further rows",
         )
     return labels
 
 
-def unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
+def _labels_of_case(case: Case, row: Row) -> dict[Key, Value | None]:
+    """Return the labels of the units of a case; ``None`` for a unit that people call ambiguous."""
+    labels: dict[Key, Value | None] = {}
+    reasons = row.get(AMBIGUITY)
+    if not isinstance(reasons, list):
+        reasons = [reasons]
+    for place, reason in enumerate(reasons):
+        if reason:
+            labels[case.id, place] = None
+    ratings_of_units = unit_ratings(case)
+    values = merged(case, "majority").gold or (None,) * len(ratings_of_units)
+    for place, (value, ratings) in enumerate(zip(values, ratings_of_units, strict=True)):
+        if value is not None or ratings:
+            labels[case.id, place] = value
+    return labels
+
+
+def load_unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
     """Return the gains of units in the judge's metric, from the sealed test of a version or of its parent."""
     proven = artifact
     while not proven.proof_records() and proven.about.parent:
@@ -187,68 +228,89 @@ def unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
             f"{artifact.ref} kept no answers of a sealed test, by which labels are weighed in {judge.metric}",
             hint=f"compile {artifact.judge} again",
         )
-    basic, compiled = (rows_of(judge.answer, proof, system) for system in ("basic", "compiled"))
+    basic = rows_of(judge.answer, proof, "basic")
+    compiled = rows_of(judge.answer, proof, "compiled")
     return UnitGains.of(basic, compiled, resolve(judge.metric, judge.comparison), judge.comparison)
 
 
-def decide(plan: LabelPlan, judge: Judge, labels: Labels, worth: UnitGains) -> dict[str, Any]:
-    """Return the decision that the labels of a plan allow, as JSON values."""
-    if missing := plan.missing(labels):
+def make_decision(plan: LabelPlan, judge: Judge, labels: Labels, gains: UnitGains) -> dict[str, object]:
+    """Return the decision that the labels of a plan allow, as JSON values.
+
+    Raises:
+        JuristError: a planned unit is not labelled.
+    """
+    missing = plan.missing(labels)
+    if missing:
         raise JuristError(
             f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled; nothing is decided "
             "before all are",
             hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
         )
-    scale = judge.answer.scale
-    labelled: list[LabelledUnit] = []
+    labelled_units: list[LabelledUnit] = []
+    untold = 0
     for unit in plan.units:
-        basic, compiled = (
-            None if value is None else scale.of_json(value) for value in (unit.basic, unit.compiled)
-        )
-        labelled.append(LabelledUnit(gold=labels[unit.key], first=basic, second=compiled))
-    rate = plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"]
-    found = weigh_estimates(worth.estimates(labelled, plan.level), rate, plan.level)
-    return {
-        **{key: value for key, value in plan.to_json().items() if key not in ("decision", "version")},
-        "conditions": list(plan.conditions),
-        "wins": found.wins,
-        "losses": found.losses,
-        "ties": found.ties,
-        "untold": sum(labels[unit.key] is None for unit in plan.units),
-        "p": found.better,
-        "verdict": found.verdict,
-        "gain": plain(found.gain),
-        "gain_in": plan.metric,
-        "decided": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-    }
+        label = labels[unit.key]
+        basic = _read_value(judge, unit.basic)
+        compiled = _read_value(judge, unit.compiled)
+        labelled_units.append(LabelledUnit(gold=label, first=basic, second=compiled))
+        if label is None:
+            untold += 1
+    rate = (plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"])
+    weighed = weigh_estimates(gains.estimates(labelled_units, plan.level), rate, plan.level)
+    decision: dict[str, object] = plan.to_json()
+    del decision["decision"]
+    del decision["version"]
+    decision["conditions"] = list(plan.conditions)
+    decision["wins"] = weighed.wins
+    decision["losses"] = weighed.losses
+    decision["ties"] = weighed.ties
+    decision["untold"] = untold
+    decision["p"] = weighed.better
+    decision["verdict"] = weighed.verdict
+    decision["gain"] = plain(weighed.gain)
+    decision["gain_in"] = plan.metric
+    decision["decided"] = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return decision
 
 
-def decided(
+def _read_value(judge: Judge, data: object) -> Value | None:
+    """Return the value of an answer that is kept as JSON; ``None`` where the prompt abstained."""
+    if data is None:
+        return None
+    return judge.answer.scale.of_json(data)
+
+
+def decide_by_labels(
     store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, answers: Gold
 ) -> tuple[LabelPlan, bool, str]:
     """Decide a plan by people's labels; return it, whether the version is the latest now, and why."""
-    decision = decide(plan, judge, labels_in(plan, answers), unit_gains(store, artifact, judge))
-    return replace(plan, decision=decision), *settle(store, artifact, plan, decision)
+    labels = read_planned_labels(plan, answers)
+    gains = load_unit_gains(store, artifact, judge)
+    decision = make_decision(plan, judge, labels, gains)
+    is_latest, words = keep_decision(store, artifact, plan, decision)
+    return replace(plan, decision=decision), is_latest, words
 
 
-def settle(
-    store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[str, Any]
-) -> tuple[bool, str]:
+def keep_decision(store: Store, artifact: Artifact, plan: LabelPlan, decision: Json) -> tuple[bool, str]:
     """Keep a decision beside the version's card; return whether the version is the latest now, and why, in words."""
     replace(plan, decision=decision).keep(store, artifact)
     store.keep_added(artifact, DISAGREEMENTS, decision)
     if decision["verdict"] != "better":
         return False, f"kept beside the card of {artifact.ref}"
-    if any(version.latest and version.path == artifact.path for version in store.list(artifact.judge)):
-        return True, f"kept beside the card of {artifact.ref}, which is the latest"
-    if lack := _lack(artifact, decision):
-        why = f"kept beside the card of {artifact.ref}, and not promoted: {lack}"
-        return False, f"{why}; jurist artifacts tag {artifact.ref} latest makes it so all the same"
+    for version in store.list(artifact.judge):
+        if version.latest and version.path == artifact.path:
+            return True, f"kept beside the card of {artifact.ref}, which is the latest"
+    obstacle = _find_obstacle(artifact, decision)
+    if obstacle:
+        return False, (
+            f"kept beside the card of {artifact.ref}, and not promoted: {obstacle}; "
+            f"jurist artifacts tag {artifact.ref} latest makes it so all the same"
+        )
     store.tag(artifact.ref, "latest")
     return True, f"kept beside the card of {artifact.ref}, which is now the latest"
 
 
-def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:
+def _find_obstacle(artifact: Artifact, decision: Json) -> str:
     """Return the reason why a version that is better than basic does not become the latest; empty without one."""
     if decision["conditions"]:
         return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"

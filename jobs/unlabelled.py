@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..cases import Case
+from ..cases import Case, Value
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, checked, plural
@@ -16,7 +16,8 @@ from ..evaluation.disagreements import apart, fewest_labels
 from ..evaluation.intervals import estimated
 from ..evaluation.metrics import mean
 from ..evaluation.proof import level_of
-from ..evaluation.scale import resolve
+from ..evaluation.scale import Scale, resolve
+from ..gold.files import Row
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -26,7 +27,7 @@ from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.paying import Start
 from .experiment import Answers, Experiment
 from .judges import loaded_of
-from .label_plan import LabelPlan, PlannedUnit, decided, drawn, unit_gains
+from .label_plan import Key, LabelPlan, PlannedUnit, decide_by_labels, draw_units, load_unit_gains
 from .sealed_rows import ALPHA, Look, Openings
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
 
@@ -75,8 +76,12 @@ class Unlabelled(Experiment):
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         proven = {record.case for record in self.artifact.proof_records()}
-        fresh: tuple[Case, ...] = super().cases
-        return tuple(replace(case, gold=None, ratings={}) for case in fresh if case.id not in proven)
+        cases_not_compiled_on: tuple[Case, ...] = super().cases
+        cases: list[Case] = []
+        for case in cases_not_compiled_on:
+            if case.id not in proven:
+                cases.append(replace(case, gold=None, ratings={}))
+        return tuple(cases)
 
     @cached_property
     def look(self) -> Look:
@@ -84,11 +89,15 @@ class Unlabelled(Experiment):
 
     @property
     def rows_hash(self) -> str:
-        """Of the rows, whatever their labels."""
+        """The hash of the rows without their labels."""
         return replace(self.gold, cases=self.cases).sha256
 
-    def same(self, plan: LabelPlan | None) -> LabelPlan | None:
-        """Return a plan if it is one of these rows, ``None`` where another one is to be drawn."""
+    def reuse_plan(self, plan: LabelPlan | None) -> LabelPlan | None:
+        """Return a plan if it is one of these rows, ``None`` where another one is to be drawn.
+
+        Raises:
+            UsageError: a plan of other rows is not decided yet.
+        """
         if plan is None or plan.rows["sha256"] == self.rows_hash:
             return plan
         if plan.decision is None:
@@ -104,10 +113,12 @@ class Unlabelled(Experiment):
         return self.left_out_words, self.version.note
 
     def fingerprint(self) -> dict[str, Any]:
-        return {**super().fingerprint(), "gold": self.rows_hash}
+        settings = super().fingerprint()
+        settings["gold"] = self.rows_hash
+        return settings
 
 
-def contenders_of(
+def load_both(
     artifact: Artifact,
     store: Store,
     *,
@@ -116,16 +127,17 @@ def contenders_of(
     concurrency: int = 8,
 ) -> tuple[LoadedJudge, LoadedJudge]:
     """Return the basic prompt and the version, both asked as in the version's proof."""
-    about = artifact.about
-    job = about.job
-    if verifier is None and about.verifier:
-        verifier = about.verifier.model()
+    card = artifact.about
+    job = card.job
+    if verifier is None and card.verifier:
+        verifier = card.verifier.model()
     load = partial(load_judge, store=store, concurrency=concurrency, verifier=verifier)
     version = load(artifact.ref)
     basic = load(version.judge, version="basic", samples=job.samples, threshold=job.threshold)
-    named = (job.model if job.model.name else about.model, about.model)
-    first, second = (answering(known) if known.name else Model() for known in named)
-    return basic.with_adapter(job.adapter).with_model(first), version.with_model(second)
+    basic_card = job.model if job.model.name else card.model
+    basic_model = answering(basic_card) if basic_card.name else Model()
+    version_model = answering(card.model) if card.model.name else Model()
+    return basic.with_adapter(job.adapter).with_model(basic_model), version.with_model(version_model)
 
 
 @checked
@@ -166,12 +178,13 @@ def prove(
     """
     artifacts = open_store(store, trust=trust)
     surface = Surface(artifacts, Start(root=artifacts.checkpoints, resume=resume, fresh=fresh))
-    artifact, work = artifacts.load(reference), None
+    artifact = artifacts.load(reference)
     judge = loaded_of(artifact.ref, artifacts).judge
+    work = None
     if rows is not None:
-        answering = ModelCard.model if model is None else lambda known: make_model(model)
+        answering = ModelCard.model if model is None else lambda card: make_model(model)
         work = Unlabelled(
-            contenders=contenders_of(artifact, artifacts, answering=answering),
+            contenders=load_both(artifact, artifacts, answering=answering),
             gold=read_gold(rows, judge, labelled=False),
             budget=budget or Budget(),
             labels=labels,
@@ -180,80 +193,119 @@ def prove(
     plan = open_plan(artifact, surface, work)
     if plan.decision is not None or answers is None:
         return plan
-    return decided(artifacts, artifact, plan, judge, read_gold(answers, judge, labelled=False))[0]
+    return decide_by_labels(artifacts, artifact, plan, judge, read_gold(answers, judge, labelled=False))[0]
 
 
 def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:
     """Return the plan of a version: the one that there is of these rows, else a new one, for which both are asked."""
     artifact.check_single()
-    store, before = surface.store, LabelPlan.find(surface.store, artifact)
-    plan = None if surface.start.fresh else before
+    earlier_plan = LabelPlan.find(surface.store, artifact)
+    plan = None if surface.start.fresh else earlier_plan
     if work is not None:
-        plan = work.same(plan)
+        plan = work.reuse_plan(plan)
     if plan is not None:
         return plan
     if work is None:
         hint = "give rows that nobody labelled with --rows"
         raise UsageError(f"no labels are planned for {artifact.ref}", hint=hint)
-    basic, version = work.basic, work.version
-    if (basic.state, basic.adapter, basic.settings.sampling) == (
-        version.state,
-        version.adapter,
-        version.settings.sampling,
-    ):
-        hint = "compile with more rows, a larger budget or another --optimizer"
-        raise UsageError(f"{artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)
-    unit_gains(store, artifact, version.judge)  # without a sealed test nothing could be decided
+    _check_prompts_differ(work)
+    load_unit_gains(
+        surface.store, artifact, work.version.judge
+    )  # without a sealed test nothing could be decided
     with surface.asking(work, "asking both") as (job, step):
         answers = work.ask(job, step)
-        known = [*(unit.key for unit in before.units), *before.earlier] if before else []
-        plan = _plan(work, answers, known)
-        least = fewest_labels(plan.level)
-        able = len(plan.units) >= least
-        if able:
-            cases = {case.id: case for case in work.cases}
-            for counted in ([_marker(artifact)], [cases[unit.case] for unit in plan.units]):
-                Openings().note(f"prove {plan.version}", counted)
-            plan.keep(store, artifact)
-    if not able:
+        plan = _draw_plan(work, answers, _list_drawn_units(earlier_plan))
+        fewest = fewest_labels(plan.level)
+        is_enough = len(plan.units) >= fewest
+        if is_enough:
+            _note_openings(work, plan)
+            plan.keep(surface.store, artifact)
+    if not is_enough:
         raise JuristError(
             f"{plural(plan.surveyed['differing'], 'unit')} in {plural(plan.surveyed['differing_groups'], 'group')} "
             "differ, so that "
-            f"{plural(len(plan.units), 'label')} can be planned: below {least} nothing can be shown "
+            f"{plural(len(plan.units), 'label')} can be planned: below {fewest} nothing can be shown "
             f"at the level {plan.level:.3g}",
             hint="give more rows of other groups with --rows, or raise --labels",
         )
-    if failed := plan.surveyed["failed"]:
+    failed = plan.surveyed["failed"]
+    if failed:
         surface.note(f"the model failed on {failed} rows, which are left out")
     return plan
 
 
-def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[str, int]]) -> LabelPlan:
-    units, surveyed = _survey(work, answers)
-    chosen = drawn(units, work.labels, seed=work.seed, without=known)
-    cases = {case.id: case for case in work.cases}
+def _check_prompts_differ(work: Unlabelled) -> None:
+    """Refuse a version that asks what the basic prompt asks."""
+    basic = work.basic
+    version = work.version
+    if basic.state != version.state or basic.adapter != version.adapter:
+        return
+    if basic.settings.sampling != version.settings.sampling:
+        return
+    hint = "compile with more rows, a larger budget or another --optimizer"
+    raise UsageError(f"{work.artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)
+
+
+def _list_drawn_units(earlier_plan: LabelPlan | None) -> list[Key]:
+    """Return the units of the plan before and of those before it, which are not drawn again."""
+    if earlier_plan is None:
+        return []
+    keys = [unit.key for unit in earlier_plan.units]
+    keys.extend(earlier_plan.earlier)
+    return keys
+
+
+def _note_openings(work: Unlabelled, plan: LabelPlan) -> None:
+    """Count the plan in the ledger of openings, for the version and for the cases of its units."""
     ledger = Openings()
-    opened = (*ledger.of([_marker(work.artifact)]), *ledger.of([cases[unit.case] for unit in chosen]))
-    opening = max(row.number for row in opened)
-    judge, stamp = work.version.judge, work.version.stamp()
-    labels, content = {*label_keys(judge), "ratings", AMBIGUITY}, []
-    for case in dict.fromkeys(unit.case for unit in chosen):
-        unlabelled = {name: value for name, value in work.gold.rows[case].items() if name not in labels}
-        content.append(canonical_row(judge, unlabelled, cases[case]))
+    ledger.note(f"prove {plan.version}", [_marker(work.artifact)])
+    ledger.note(f"prove {plan.version}", _cases_of_units(work, plan.units))
+
+
+def _cases_of_units(work: Unlabelled, units: Sequence[PlannedUnit]) -> list[Case]:
+    """Return the case of each unit."""
+    cases = {case.id: case for case in work.cases}
+    return [cases[unit.case] for unit in units]
+
+
+def _draw_plan(work: Unlabelled, answers: Sequence[Answers], drawn_units: Sequence[Key]) -> LabelPlan:
+    """Return a plan of units on which the two prompts differ, without units that were drawn before."""
+    differing_units, surveyed = _survey(work, answers)
+    surveyed["left_out"] = work.left_out
+    units = draw_units(differing_units, work.labels, seed=work.seed, without=drawn_units)
+    cases = _cases_of_units(work, units)
+    ledger = Openings()
+    opened_rows = ledger.of([_marker(work.artifact)]) + ledger.of(cases)
+    opening = max(row.number for row in opened_rows)
+    judge = work.version.judge
     return LabelPlan(
         version=work.artifact.ref,
         artifact=work.artifact.sha256,
         model=work.version.model.name,
-        conditions=tuple(other_conditions(work.version, stamp).values()),
+        conditions=tuple(other_conditions(work.version, work.version.stamp()).values()),
         rows={"name": work.gold.name, "sha256": work.rows_hash},
         opening=opening,
         level=level_of(ALPHA, opening),
-        surveyed={**surveyed, "left_out": work.left_out},
+        surveyed=surveyed,
         metric=resolve(judge.metric, judge.comparison).name,
-        units=chosen,
-        content=tuple(content),
-        earlier=tuple(known),
+        units=units,
+        content=tuple(_rows_without_labels(work, cases)),
+        earlier=tuple(drawn_units),
     )
+
+
+def _rows_without_labels(work: Unlabelled, cases: Sequence[Case]) -> list[Row]:
+    """Return the row of each case once, without labels, ratings and reasons."""
+    judge = work.version.judge
+    label_columns = set(label_keys(judge)) | {"ratings", AMBIGUITY}
+    rows: list[Row] = []
+    for case in {case.id: case for case in cases}.values():
+        row: Row = {}
+        for column, value in work.gold.rows[case.id].items():
+            if column not in label_columns:
+                row[column] = value
+        rows.append(canonical_row(judge, row, case))
+    return rows
 
 
 def _marker(artifact: Artifact) -> Case:
@@ -263,25 +315,29 @@ def _marker(artifact: Artifact) -> Case:
 
 def _survey(work: Unlabelled, answers: Sequence[Answers]) -> tuple[list[PlannedUnit], dict[str, Any]]:
     """Return the units on which the two prompts differ, and their share of all."""
-    judge, (basic, compiled) = work.version.judge, (own.repeats[0] for own in answers)
+    scale = work.version.judge.answer.scale
+    basic_rows = answers[0].repeats[0]
+    version_rows = answers[1].repeats[0]
     units: list[PlannedUnit] = []
     flags: list[tuple[float, float]] = []
     groups: list[str] = []
     failed = 0
-    for first, second in zip(basic, compiled, strict=True):
-        if first.failed or second.failed:
+    for basic, version in zip(basic_rows, version_rows, strict=True):
+        if basic.failed or version.failed:
             failed += 1
             continue
-        for place, pair in enumerate(zip(first.predicted, second.predicted, strict=True)):
-            differ = apart(judge.comparison, *pair)
-            flags.append((float(differ), 1.0))
-            groups.append(first.group)
-            if differ:
-                basic_said, compiled_said = (
-                    None if value is None else judge.answer.scale.to_json(value) for value in pair
-                )
+        values_of_units = zip(basic.predicted, version.predicted, strict=True)
+        for place, (basic_value, version_value) in enumerate(values_of_units):
+            differs = apart(work.version.judge.comparison, basic_value, version_value)
+            flags.append((float(differs), 1.0))
+            groups.append(basic.group)
+            if differs:
                 unit = PlannedUnit(
-                    case=first.id, unit=place, group=first.group, basic=basic_said, compiled=compiled_said
+                    case=basic.id,
+                    unit=place,
+                    group=basic.group,
+                    basic=_value_to_json(scale, basic_value),
+                    compiled=_value_to_json(scale, version_value),
                 )
                 units.append(unit)
     if not flags:
@@ -291,7 +347,7 @@ def _survey(work: Unlabelled, answers: Sequence[Answers]) -> tuple[list[PlannedU
         )
     rate = estimated(np.array(flags), np.array(groups), mean)
     return units, {
-        "cases": len(basic) - failed,
+        "cases": len(basic_rows) - failed,
         "failed": failed,
         "groups": len(set(groups)),
         "units": len(flags),
@@ -301,3 +357,10 @@ def _survey(work: Unlabelled, answers: Sequence[Answers]) -> tuple[list[PlannedU
         "low": rate.interval.low,
         "high": rate.interval.high,
     }
+
+
+def _value_to_json(scale: Scale, value: Value | None) -> object:
+    """Return a value as JSON; ``None`` where a prompt abstained."""
+    if value is None:
+        return None
+    return scale.to_json(value)

@@ -18,7 +18,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 import jurist
 from jurist.errors import GoldError
 from jurist.gold.sheets import SheetLine
-from jurist.jobs.label_plan import LabelPlan, PlannedUnit, drawn, labels_in, settle
+from jurist.jobs.label_plan import LabelPlan, PlannedUnit, draw_units, keep_decision
 from jurist.jobs.sealed_rows import Openings
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
@@ -141,7 +141,7 @@ def test_promotion_takes_the_constant_answer_too() -> None:
     assert decision is not None
     assert decision["verdict"] == "better"
     assert [one.latest for one in Store(STORE).list("may-send")] == [False]
-    settled = settle(Store(STORE), Store(STORE).load(VERSION), plan, decision)
+    settled = keep_decision(Store(STORE), Store(STORE).load(VERSION), plan, decision)
     assert "not shown it to be better than a constant answer" in settled[1]
     said = ok("report", VERSION, "--store", STORE, "--trust").out
     assert "you started with, but not shown to be better than a constant answer (offline" in said
@@ -152,7 +152,7 @@ def test_a_version_asked_otherwise_than_in_its_proof_is_not_made_latest() -> Non
     plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
     decision = {"verdict": "better", "conditions": ["model other and not offline"]}
     shown = {**plan.to_json(), **decision, "decided": "2026-01-01T00:00:00Z"}
-    latest, words = settle(Store(STORE), artifact, plan, shown)
+    latest, words = keep_decision(Store(STORE), artifact, plan, shown)
     assert not latest
     assert "asked otherwise than in its proof: model other and not offline" in words
 
@@ -189,8 +189,8 @@ def test_units_are_drawn_at_random_one_a_group(
         for n, group in enumerate(groups)
     ]
     known = data.draw(st.lists(st.sampled_from(units), max_size=5)) if units else []
-    chosen = drawn(units, labels, seed=seed, without=[unit.key for unit in known])
-    assert chosen == drawn(units[::-1], labels, seed=seed, without=[unit.key for unit in known])
+    chosen = draw_units(units, labels, seed=seed, without=[unit.key for unit in known])
+    assert chosen == draw_units(units[::-1], labels, seed=seed, without=[unit.key for unit in known])
     assert not {unit.key for unit in chosen} & {unit.key for unit in known}
     left = {unit.group for unit in units if unit not in known}
     assert len(chosen) == len({unit.group for unit in chosen}) == min(labels, len(left))
@@ -229,7 +229,7 @@ def test_labels_of_other_units_are_refused(rows: list[dict[str, Any]]) -> None:
     every = [{**row, "verdict": label(row)} for row in read_jsonl(Path("new.jsonl"))]
     with pytest.raises(GoldError, match="is labelled and not planned"):
         jurist.prove(VERSION, answers=every, store=STORE, trust=True)
-    assert plan.missing(labels_in(plan, plan.gold(judge))) == len(plan.units)
+    assert plan.missing(read_planned_labels(plan, plan.gold(judge))) == len(plan.units)
     assert jurist.prove(VERSION, store=STORE, trust=True).decision is None
 
 
