@@ -18,7 +18,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 import jurist
 from jurist.errors import GoldError
 from jurist.gold.sheets import SheetLine
-from jurist.jobs.label_plan import LabelPlan, PlannedUnit, draw_units, keep_decision
+from jurist.jobs.label_plan import LabelPlan, PlannedUnit, draw_units, keep_decision, read_planned_labels
 from jurist.jobs.sealed_rows import Openings
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
