@@ -6,13 +6,13 @@ Only the standard library, because exports carry this source along (:mod:`jurist
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import mul
 from statistics import mean
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
-from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, gives_number
+from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, Reply, Spec, gives_number
 from ..programs.flows import FLOWS, Flow
 from ..text.drafts import without_drafts
 from ..text.escaping import defuse
@@ -21,96 +21,178 @@ from ..text.ranking import AT_ONCE, Ranking, embeddable, packed, unpacked
 from ..text.replies import fields_of, is_whole, said_once, typed
 from ..text.turns import as_text
 
-Complete: TypeAlias = Callable[[list[dict[str, str]], Mapping[str, Any]], Any]
+
+class NearestSpec(TypedDict):
+    """Labelled rows that a step remembers: it shows those that are most like the row in hand."""
+
+    rows: Sequence[Mapping[str, str]]
+    fields: Sequence[str]  # the inputs by which rows are compared
+    sizes: Sequence[float]  # the tokens of each row
+    shown: int  # the most rows that are shown with one call
+    tokens: float  # the most tokens that they have together
+    embedder: str  # the name of a model that embeds texts; empty where words alone compare rows
+    shown_as: "Sequence[Sequence[Message]]"  # the messages of each row
+    partial: Sequence[int]  # the places of rows without all outputs, which stand first
+
+
+class StepSpec(TypedDict):
+    """One prompt of the judge."""
+
+    messages: "Sequence[Message]"  # with a placeholder for each input
+    turn: int  # how many messages at the end are those of the row in hand
+    inputs: Sequence[Mapping[str, str]]  # the name and the placeholder of each input
+    outputs: Mapping[str, Mapping[str, Any]]  # output field -> its JSON schema
+    settings: Mapping[str, object]  # of requests
+    nearest: NearestSpec | None
+
+
+class InputSpec(TypedDict):
+    """One input of the judge."""
+
+    name: str
+    render: str  # how it stands in the prompt
+    type: str  # ``text`` or ``json``
+    filled: bool  # whether an empty value is refused
+
+
+Message: TypeAlias = dict[str, str]
+"""``role`` and ``content``."""
+Inputs: TypeAlias = Mapping[str, object]
+"""Input -> its value in a row."""
+Verdict: TypeAlias = dict[str, Any]
+"""``status``, ``score``, ``value``, ``reason``, ``votes``, ``errors`` and ``artifact``."""
+Complete: TypeAlias = Callable[[list[Message], Mapping[str, object]], tuple[str, object]]
 """(messages, what the request needs besides) -> the text of a reply and why it ended."""
+CompleteAsync: TypeAlias = Callable[[list[Message], Mapping[str, object]], Awaitable[tuple[str, object]]]
+"""The same as a function to be awaited."""
+Embed: TypeAlias = Callable[[str, list[str]], list[Sequence[float]]]
+"""(model, texts) -> a vector for each."""
+Conversation: TypeAlias = Generator[tuple[list[Message], Mapping[str, object]], Any, Verdict]
+"""Yields the messages and the settings of each request, is sent the reply and why it ended, and returns the verdict."""
 
 
 class PortableJudge:
-    """What an exported file asks and reads with."""
+    """A judge that asks and reads as its description says."""
 
-    def __init__(self, spec: Mapping[str, Any]) -> None:
+    def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self._embed: Callable[[str, list[str]], list[Any]] | None = None  # (model, texts) -> a vector each
-        self._vectors: dict[str, list[Any]] = {}  # of the rows that a step remembers
-        self._rankings = {
-            name: Ranking(kept["rows"], kept["fields"], kept["sizes"])
-            for name, step in spec["steps"].items()
-            if (kept := step["nearest"]) is not None
-        }
+        self._inputs: Sequence[InputSpec] = spec["inputs"]
+        self._steps: Mapping[str, StepSpec] = spec["steps"]
+        self._rankings: dict[str, Ranking] = {}
+        for name, step in self._steps.items():
+            nearest = step["nearest"]
+            if nearest is not None:
+                self._rankings[name] = Ranking(nearest["rows"], nearest["fields"], nearest["sizes"])
+        self._embed: Embed | None = None
+        self._vectors: dict[str, list[Sequence[float]]] = {}  # of the rows that each step remembers
 
-    def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
+    def messages(self, inputs: Inputs) -> list[Message]:
         """Return the chat messages of the first step for one row, by the judge's inputs; none if nothing is asked."""
         first = next(self.walk(inputs), None)
-        return [] if first is None else self.asked(*first)
-
-    def asked(self, step: str, values: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Return the chat messages of a step."""
-        texts = {name: _text(value) for name, value in values.items()}
-        messages = filled(self.spec["steps"][step], texts)
-        start = len(messages) - self.spec["steps"][step]["turn"]
-        near = [message for shown in self.near(step, values) for message in shown]
-        return [*messages[:start], *near, *messages[start:]]
-
-    def near(self, step: str, values: Mapping[str, Any]) -> list[Any]:
-        """Return of the rows that a step remembers those to show with these values, the most alike last."""
-        kept = self.spec["steps"][step]["nearest"]
-        if kept is None:
+        if first is None:
             return []
-        likeness = self._likeness(step, kept["embedder"], values) if kept["embedder"] else None
-        near = self._rankings[step].nearest(values, kept["shown"], kept["tokens"], likeness=likeness)
-        return [kept["shown_as"][place] for place in sorted(near, key=lambda row: row not in kept["partial"])]
+        step, values = first
+        return self.step_messages(step, values)
 
-    def _likeness(self, step: str, model: str, values: Mapping[str, Any]) -> list[float]:
+    def step_messages(self, step: str, values: Inputs) -> list[Message]:
+        """Return the chat messages of a step."""
+        texts = {name: _message_text(value) for name, value in values.items()}
+        messages = filled(self._steps[step], texts)
+        start = len(messages) - self._steps[step]["turn"]
+        examples: list[Message] = []
+        for row_messages in self.nearest_rows(step, values):
+            examples += row_messages
+        return messages[:start] + examples + messages[start:]
+
+    def nearest_rows(self, step: str, values: Inputs) -> list[Sequence[Message]]:
+        """Return the messages of each remembered row that a step shows with these values, the most alike last."""
+        nearest = self._steps[step]["nearest"]
+        if nearest is None:
+            return []
+        likeness = None
+        if nearest["embedder"]:
+            likeness = self._likeness(step, nearest["embedder"], values)
+        places = self._rankings[step].nearest(values, nearest["shown"], nearest["tokens"], likeness=likeness)
+        partial = nearest["partial"]
+        places.sort(key=lambda place: place not in partial)
+        rows = []
+        for place in places:
+            rows.append(nearest["shown_as"][place])
+        return rows
+
+    def _likeness(self, step: str, model: str, values: Inputs) -> list[float]:
         """Return how alike the vector of these values and that of each row are that a step remembers."""
         if self._embed is None:
             raise ValueError("the rows to show are chosen by vectors: ask through a client")
         ranking = self._rankings[step]
         if step not in self._vectors:
             texts = [embeddable(ranking.text_of(row)) for row in ranking.rows]
-            self._vectors[step] = [
-                unpacked(packed(vector))
-                for start in range(0, len(texts), AT_ONCE)
-                for vector in self._embed(model, texts[start : start + AT_ONCE])
-            ]
-        (own,) = self._embed(model, [embeddable(ranking.text_of(values))])
-        own = unpacked(packed(own))
-        return [sum(map(mul, own, vector)) for vector in self._vectors[step]]
+            row_vectors: list[Sequence[float]] = []
+            for start in range(0, len(texts), AT_ONCE):
+                for vector in self._embed(model, texts[start : start + AT_ONCE]):
+                    row_vectors.append(unpacked(packed(vector)))
+            self._vectors[step] = row_vectors
+        (vector,) = self._embed(model, [embeddable(ranking.text_of(values))])
+        vector = unpacked(packed(vector))
+        return [sum(map(mul, vector, row_vector)) for row_vector in self._vectors[step]]
 
-    def values(self, inputs: Mapping[str, Any], places: Sequence[int] | None = None) -> dict[str, Any]:
+    def values(self, inputs: Inputs, places: Sequence[int] | None = None) -> dict[str, object]:
         """Return the inputs as the prompt shows them: defused, and rendered; of a list those at ``places``."""
         inputs = self._complete(inputs)
-        safe = {column["name"]: defuse(inputs[column["name"]]) for column in self.spec["inputs"]}
+        values = {}
+        for column in self._inputs:
+            values[column["name"]] = defuse(inputs[column["name"]])
         for name, rule in self._lists.items():
-            chosen = range(len(safe[name])) if places is None else places
-            safe[name] = RENDERERS[rule](safe[name], chosen, self.spec["labels"])
-        return safe
+            shown_places = range(len(values[name])) if places is None else places
+            values[name] = RENDERERS[rule](values[name], shown_places, self.spec["labels"])
+        return values
 
     @cached_property
     def _lists(self) -> Mapping[str, str]:
-        """How each input that is a list is shown."""
-        return {one["name"]: one["render"] for one in self.spec["inputs"] if one["render"] in RENDERERS}
+        """Each input that is a list, and how it is shown."""
+        rules = {}
+        for column in self._inputs:
+            if column["render"] in RENDERERS:
+                rules[column["name"]] = column["render"]
+        return rules
 
-    def texts(self, inputs: Mapping[str, Any]) -> list[str]:
+    @cached_property
+    def _single_texts(self) -> list[str]:
+        """Each input that is one text."""
+        names = []
+        for column in self._inputs:
+            if column["type"] == "text" and column["name"] not in self._lists:
+                names.append(column["name"])
+        return names
+
+    def texts(self, inputs: Inputs) -> list[str]:
         """Return the units of a row: the texts of its list, or the one text that is judged."""
+        for name in self._lists:
+            units: list[str] = defuse(inputs[name])
+            return units
         judged = self.spec["judged"]
-        return next(
-            (defuse(inputs[name]) for name in self._lists), [defuse(inputs[judged]) if judged else ""]
-        )
+        if not judged:
+            return [""]
+        return [defuse(inputs[judged])]
 
-    def read(self, step: str, reply: str, ended: object = None) -> dict[str, Any]:
+    def read_reply(self, step: str, reply: str, ended: object = None) -> dict[str, object]:
         """Return the output fields of a step that a reply gives. Raises ValueError where it is unusable."""
-        outputs = self.spec["steps"][step]["outputs"]
-        fields = self._fields_of(outputs, without_drafts(reply), ended)
-        values = said_once((name, typed(outputs[name], value)) for name, value in fields)
-        missing = [name for name in outputs if name not in values]
+        values = said_once(self._typed_fields(step, without_drafts(reply), ended))
+        missing = [name for name in self._steps[step]["outputs"] if name not in values]
         if missing:
             raise ValueError(f"no {', '.join(missing)} in the reply")
         return values
 
-    def _fields_of(
+    def _typed_fields(self, step: str, text: str, ended: object) -> Iterator[tuple[str, object]]:
+        """Yield each output field that the text of a reply has, and its value."""
+        outputs = self._steps[step]["outputs"]
+        for name, value in self._written_fields(outputs, text, ended):
+            yield name, typed(outputs[name], value)
+
+    def _written_fields(
         self, outputs: Mapping[str, Mapping[str, Any]], text: str, ended: object
-    ) -> Sequence[tuple[str, Any]]:
-        """Return output field and what the text of a reply gives in it, in the form in which the judge is asked."""
+    ) -> Sequence[tuple[str, object]]:
+        """Return each output field and its text in a reply, read in the form in which the judge is asked."""
         if self.spec["adapter"] == "plain":
             ((name, schema),) = outputs.items()
             if not is_whole(ended):
@@ -119,200 +201,283 @@ class PortableJudge:
         short = [name for name, schema in outputs.items() if schema != {"type": "string"}]
         return fields_of(text, outputs, short, was_cut=not is_whole(ended))
 
-    def values_of(
-        self, reply: Mapping[str, Any], inputs: Mapping[str, Any], places: Sequence[int] | None = None
-    ) -> list[Any]:
+    def unit_values(self, fields: Reply, inputs: Inputs, places: Sequence[int] | None = None) -> list[object]:
         """Return a value for each unit of the row from the output fields, ``None`` where none is usable."""
         texts = self.texts(inputs)
-        asked = range(len(texts)) if places is None else places
-        rules = [answer["parser"]["answer"] for answer in self.answers.values()]
-        return [value for rule in rules for value in READERS[rule["reader"]](rule, reply, texts, asked)]
+        asked_places = range(len(texts)) if places is None else places
+        values: list[object] = []
+        for answer in self.answers.values():
+            rule = answer["parser"]["answer"]
+            values += READERS[rule["reader"]](rule, fields, texts, asked_places)
+        return values
 
     @cached_property
-    def answers(self) -> Mapping[str, Mapping[str, Any]]:
-        """The output fields that answer, each with what is known of its values: one, or one for each criterion."""
+    def answers(self) -> Mapping[str, Spec]:
+        """The output fields that answer, each with the description of its values: one, or one for each criterion."""
         rule = self.spec["parser"]["answer"]
         if "criteria" not in rule:
             return {self.spec["output_field"]: self.spec}
-        # a weight stands under ``criterion: label``
-        weights = [(*key.split(": ", 1), weight) for key, weight in (self.spec["weights"] or {}).items()]
         answers = {}
         for name, reading in rule["criteria"].items():
-            own = {label: weight for of, label, weight in weights if of == name} if weights else None
-            answers[name] = {**self.spec["criteria"][name], "parser": {"answer": reading}, "weights": own}
+            answer = dict(self.spec["criteria"][name])
+            answer["parser"] = {"answer": reading}
+            answer["weights"] = self._weights_of(name)
+            answers[name] = answer
         return answers
 
-    def inputs_of(self, row: Mapping[str, Any], output: Any = None) -> dict[str, Any]:
+    def _weights_of(self, criterion: str) -> dict[str, float] | None:
+        """Return the weight of each label of a criterion; ``None`` where labels have none."""
+        if not self.spec["weights"]:
+            return None
+        weights = {}
+        for key, weight in self.spec["weights"].items():
+            name, label = key.split(": ", 1)
+            if name == criterion:
+                weights[label] = weight
+        return weights
+
+    def inputs_of(self, row: Inputs, output: object = None) -> dict[str, object]:
         """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged."""
-        names = [field["name"] for field in self.spec["inputs"]]
-        inputs = {name: row[name] for name in names if row.get(name) is not None}
+        inputs = {}
+        for column in self._inputs:
+            value = row.get(column["name"])
+            if value is not None:
+                inputs[column["name"]] = value
         if output is not None and self.spec["judged"]:
             inputs.setdefault(self.spec["judged"], output)
         return self._complete(inputs)
 
-    def _complete(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete(self, row: Inputs) -> dict[str, object]:
         """Return a row with chats and numbers as texts; refuse one without an input, or with one of another kind."""
-        plain = {one["name"] for one in self.spec["inputs"] if one["type"] == "text"} - self._lists.keys()
-        inputs = {name: as_text(value) if name in plain else value for name, value in row.items()}
-        missing = [field["name"] for field in self.spec["inputs"] if field["name"] not in inputs]
+        inputs = dict(row)
+        for name in row:
+            if name in self._single_texts:
+                inputs[name] = as_text(inputs[name])
+        missing = [column["name"] for column in self._inputs if column["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
-        for field in self.spec["inputs"]:
-            name, value = field["name"], inputs[field["name"]]
-            is_list = name in self._lists
-            texts = value if is_list else [value] if name in plain else ()
-            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"the row's {name} is no {'list of texts' if is_list else 'text'}")
-            if field["filled"] and not value:
+        for column in self._inputs:
+            name, value = column["name"], inputs[column["name"]]
+            if name in self._lists and not _is_list_of_texts(value):
+                raise ValueError(f"the row's {name} is no list of texts")
+            if name in self._single_texts and not isinstance(value, str):
+                raise ValueError(f"the row's {name} is no text")
+            if column["filled"] and not value:
                 raise ValueError(f"the row's {name} is empty")
         return inputs
 
-    def through(self, client: Any, model: str, settings: Mapping[str, Any]) -> Complete:
+    def connect(self, client: Any, model: str, settings: Mapping[str, object]) -> Complete:
         """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""
 
-        def embed(model: str, texts: list[str]) -> list[Any]:
-            data = client.embeddings.create(model=model, input=texts).data
-            return [entry.embedding for entry in sorted(data, key=lambda entry: entry.index)]
+        def embed(model: str, texts: list[str]) -> list[Sequence[float]]:
+            entries = client.embeddings.create(model=model, input=texts).data
+            entries = sorted(entries, key=lambda entry: entry.index)
+            return [entry.embedding for entry in entries]
 
         self._embed = embed
 
-        def complete(messages: list[dict[str, str]], more: Mapping[str, Any]) -> tuple[str, object]:
-            kept = {**self.spec["settings"], **more, **settings}
-            request = {name: value for name, value in kept.items() if value is not None}
-            (choice, *_) = client.chat.completions.create(model=model, messages=messages, **request).choices
-            return _said(choice.message.content), choice.finish_reason
+        def complete(messages: list[Message], step_settings: Mapping[str, object]) -> tuple[str, object]:
+            request = {}
+            for name, value in {**self.spec["settings"], **step_settings, **settings}.items():
+                if value is not None:
+                    request[name] = value
+            response = client.chat.completions.create(model=model, messages=messages, **request)
+            (choice, *_) = response.choices
+            return _reply_text(choice.message.content), choice.finish_reason
 
         return complete
 
-    def scorer(self, client: Any, model: str, settings: Mapping[str, Any]) -> Callable[..., dict[str, Any]]:
+    def scorer(self, client: Any, model: str, settings: Mapping[str, object]) -> Callable[..., Verdict]:
         """Return what gives the verdict on a framework's row, given by its names, and the output that is judged."""
-        complete = self.through(client, model, settings)
-        return lambda row, output=None: self.ask(complete, self.inputs_of(row, output))
+        complete = self.connect(client, model, settings)
 
-    def ask(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        def score(row: Inputs, output: object = None) -> Verdict:
+            return self.ask(complete, self.inputs_of(row, output))
+
+        return score
+
+    def ask(self, complete: Complete, inputs: Inputs) -> Verdict:
         """Ask for replies as often as the judge does, and return the verdict."""
-        talk, reply = self.talk(inputs), None
+        conversation = self.converse(inputs)
+        reply = None
         while True:
             try:
-                request = talk.send(reply)
-            except StopIteration as done:
-                return dict(done.value)
-            reply = complete(*request)
+                messages, step_settings = conversation.send(reply)
+            except StopIteration as end:
+                return dict(end.value)
+            reply = complete(messages, step_settings)
 
-    async def ask_async(self, complete: Complete, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    async def ask_async(self, complete: CompleteAsync, inputs: Inputs) -> Verdict:
         """Return the verdict as :meth:`ask` does, through a function to be awaited."""
-        talk, reply = self.talk(inputs), None
+        conversation = self.converse(inputs)
+        reply = None
         while True:
             try:
-                request = talk.send(reply)
-            except StopIteration as done:
-                return dict(done.value)
-            reply = await complete(*request)
+                messages, step_settings = conversation.send(reply)
+            except StopIteration as end:
+                return dict(end.value)
+            reply = await complete(messages, step_settings)
 
-    def talk(self, inputs: Mapping[str, Any]) -> Generator[Any, Any, Any]:
-        """Yield what a request takes, is sent a reply and why it ended, and return the verdict."""
+    def converse(self, inputs: Inputs) -> Conversation:
+        """Yield the messages and the settings of each request, is sent its reply, and return the verdict."""
         walk = self.walk(inputs)
-        go_on: Callable[[Any], Any] = walk.send
-        reply_read: Any = None
+        advance: Callable[[Any], tuple[str, Inputs]] = walk.send
+        outcome: object = None  # the output fields of the last reply, or why it is unusable
         while True:
             try:
-                step, values = go_on(reply_read)
-            except StopIteration as done:
-                return done.value
-            reply = yield self.asked(step, values), self.spec["steps"][step]["settings"]
+                step, values = advance(outcome)
+            except StopIteration as end:
+                verdict: Verdict = end.value
+                return verdict
+            text, ended = yield self.step_messages(step, values), self._steps[step]["settings"]
             try:
-                go_on, reply_read = walk.send, self.read(step, *reply)
+                outcome = self.read_reply(step, text, ended)
+                advance = walk.send
             except (RecursionError, ValueError) as error:
-                go_on, reply_read = walk.throw, error
+                outcome = error
+                advance = walk.throw
 
-    def orders(self, inputs: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    def orders(self, inputs: Inputs) -> list[Inputs]:
         """Return the inputs as each sample is asked about them: a pair also with its two exchanged."""
         if "compared" not in self.spec:
             return [inputs]
         first, second = self.spec["compared"]["first"], self.spec["compared"]["second"]
         return [inputs, {**inputs, first: inputs[second], second: inputs[first]}]
 
-    def walk(self, inputs: Mapping[str, Any]) -> Flow:
+    def walk(self, inputs: Inputs) -> Flow:
         """Yield each step with its values, is sent its output fields or thrown an error, and return the verdict."""
-        samples, errors = list[list[Any]](), list[str]()
-        orders = [self.values(order) for order in self.orders(inputs)]
+        samples, errors = [], []
+        orders = []
+        for order in self.orders(inputs):
+            orders.append(self.values(order))
         for _ in range(self.spec["samples"]):
-            read, bad = list[list[Any]](), list[str]()
-            for values in orders:
-                try:
-                    read.append((yield from self._read(values, inputs)))
-                except (RecursionError, ValueError) as error:
-                    bad.append(str(error))
-            if not bad and len(orders) > 1:
-                read = [self._preferred(*read)]
-                bad = ["the replies in the two orders contradict each other"] if None in read[0] else []
-            samples += [] if bad else read
-            errors += bad[:1]
+            try:
+                sample = yield from self._draw_sample(orders, inputs)
+                samples.append(sample)
+            except (RecursionError, ValueError) as error:
+                errors.append(str(error))
         return self.verdict(samples, errors, len(self.texts(inputs)))
 
-    def _read(self, values: Mapping[str, Any], inputs: Mapping[str, Any]) -> Flow:
-        """Return the units' values of one sample; units without one are asked for again, if others have one."""
-        flow, settings = FLOWS[self.spec["flow"]], self.spec["flow_settings"]
-        read = self.values_of((yield from flow(values, **settings)), inputs)
-        missing = [place for place, value in enumerate(read) if value is None]
-        if self.spec["repeatable"] and 0 < len(missing) < len(read):
+    def _draw_sample(self, orders: Sequence[Inputs], inputs: Inputs) -> Flow:
+        """Ask for one sample, of a pair in both orders; return a value for each unit. Raises if it is unusable."""
+        answers = []
+        first_error = None
+        for values in orders:
             try:
-                reply = yield from flow(self.values(inputs, missing), **settings)
-                again = self.values_of(reply, inputs, missing)
-            except (RecursionError, ValueError):
-                return read
-            read = [again[place] if place in missing else value for place, value in enumerate(read)]
-        return read
+                answer = yield from self._answer(values, inputs)
+                answers.append(answer)
+            except (RecursionError, ValueError) as error:
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
+        if len(orders) == 1:
+            return answers[0]
+        preference = self._preferred(answers[0][0], answers[1][0])
+        if preference is None:
+            raise ValueError("the replies in the two orders contradict each other")
+        return [preference]
 
-    def _preferred(self, first: list[Any], exchanged: list[Any]) -> list[Any]:
-        again = {"first": "second", "second": "first"}.get(exchanged[0], exchanged[0])
-        return first if first[0] == again else [self.spec["parser"]["answer"]["undecided"]]
+    def _answer(self, values: Inputs, inputs: Inputs) -> Flow:
+        """Ask once, and return a value for each unit; units without one are asked for again, if others have one."""
+        flow, settings = FLOWS[self.spec["flow"]], self.spec["flow_settings"]
+        fields = yield from flow(values, **settings)
+        answer = self.unit_values(fields, inputs)
+        missing = [place for place, value in enumerate(answer) if value is None]
+        if not self.spec["repeatable"] or not 0 < len(missing) < len(answer):
+            return answer
+        try:
+            fields = yield from flow(self.values(inputs, missing), **settings)
+            repeated = self.unit_values(fields, inputs, missing)
+        except (RecursionError, ValueError):
+            return answer
+        for place in missing:
+            answer[place] = repeated[place]
+        return answer
 
-    def verdict(self, samples: Sequence[Sequence[Any]], errors: Sequence[str], units: int) -> dict[str, Any]:
+    def _preferred(self, value: object, exchanged_value: object) -> object:
+        """Return the value on a pair with which the value on the exchanged pair agrees, else that of no decision."""
+        exchanged_back = {"first": "second", "second": "first"}
+        if value == exchanged_back.get(str(exchanged_value), exchanged_value):
+            return value
+        return self.spec["parser"]["answer"]["undecided"]
+
+    def verdict(self, samples: Sequence[Sequence[object]], errors: Sequence[str], units: int) -> Verdict:
         """Return what usable samples (a value a unit each) and unusable ones (why) give together."""
-        each = [one for one in self.answers.values() for _ in range(units)]
-        readers = [one["parser"]["answer"]["reader"] for one in each]
-        votes = [Counter(one[unit] for one in samples if one[unit] is not None) for unit in range(len(each))]
-        values = [
-            COMBINERS[reader](vote, one, self.spec["samples"], self.spec["threshold"])
-            for reader, vote, one in zip(readers, votes, each, strict=True)
-        ]
-        scores = [
-            SCORES[reader](value, one)
-            for reader, value, one in zip(readers, values, each, strict=True)
-            if value is not None and gives_number(reader, one.get("positive"))
-        ]
-        abstained, value = None in values, values[0] if units == 1 else values
-        if len(self.answers) > 1:
-            value = dict(zip(self.answers, values, strict=True))
-        errors = list(errors) or (["a unit has no usable answer"] if abstained else [])
-        return {
-            "status": "abstained" if abstained else "verdict",
-            "score": mean(scores) if scores and not abstained else None,
-            "value": value,
-            "reason": "; ".join(errors) if abstained else str(value),
-            "votes": [dict(vote) for vote in votes],
-            "errors": errors,
+        values: list[object] = []
+        scores: list[float] = []
+        votes: list[dict[object, int]] = []
+        for answer in self.answers.values():
+            reader = answer["parser"]["answer"]["reader"]
+            is_scored = gives_number(reader, answer.get("positive"))
+            for _ in range(units):
+                unit_votes = _count_values_at(len(values), samples)
+                value = COMBINERS[reader](unit_votes, answer, self.spec["samples"], self.spec["threshold"])
+                votes.append(dict(unit_votes))
+                values.append(value)
+                if is_scored and value is not None:
+                    scores.append(SCORES[reader](value, answer))
+        verdict = {
+            "status": "verdict",
+            "score": mean(scores) if scores else None,
+            "value": self._joint_value(values),
+            "reason": str(self._joint_value(values)),
+            "votes": votes,
+            "errors": list(errors),
             "artifact": self.spec["artifact"],
         }
+        if None in values:
+            reasons = list(errors) or ["a unit has no usable answer"]
+            verdict |= {"status": "abstained", "score": None, "reason": "; ".join(reasons), "errors": reasons}
+        return verdict
+
+    def _joint_value(self, values: list[object]) -> object:
+        """Return the values of all units as one: alone, in a list, or by the names of criteria."""
+        if len(self.answers) > 1:
+            return dict(zip(self.answers, values, strict=True))
+        if len(values) == 1:
+            return values[0]
+        return values
 
 
-def filled(spec: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[str, str]]:
+def filled(spec: Mapping[str, Any], variables: Mapping[str, str]) -> list[Message]:
     """Return the messages with every placeholder replaced, once and in a single pass."""
-    texts = {one["placeholder"]: variables[one["name"]] for one in spec["inputs"]}
+    texts = {}
+    for variable in spec["inputs"]:
+        texts[variable["placeholder"]] = variables[variable["name"]]
     pattern = re.compile("|".join(map(re.escape, texts)))
-    return [
-        {"role": one["role"], "content": pattern.sub(lambda mark: texts[mark[0]], one["content"])}
-        for one in spec["messages"]
-    ]
+    messages = []
+    for message in spec["messages"]:
+        content = pattern.sub(lambda mark: texts[mark[0]], message["content"])
+        messages.append({"role": message["role"], "content": content})
+    return messages
 
 
-def _said(content: Any) -> str:
+def _count_values_at(place: int, samples: Sequence[Sequence[object]]) -> Counter[object]:
+    """Return how many samples give each value to the unit at a place."""
+    counts: Counter[object] = Counter()
+    for sample in samples:
+        if sample[place] is not None:
+            counts[sample[place]] += 1
+    return counts
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+def _reply_text(content: list[dict[str, str]] | str | None) -> str:
     """Return the text of a reply; some endpoints give it in parts, with thoughts among them."""
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if part.get("type") == "text")
-    return content or ""
+    if not isinstance(content, list):
+        return content or ""
+    text = ""
+    for part in content:
+        if part.get("type") == "text":
+            text += part["text"]
+    return text
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+def _message_text(value: object) -> str:
+    """Return a value as it stands in a message: a list or an object as JSON."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)

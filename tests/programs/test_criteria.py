@@ -221,7 +221,7 @@ def test_the_python_export_reads_a_reply_as_the_judge_does() -> None:
         except dspy.AdapterParseError:
             own = None
         try:
-            theirs = judge.values_of(judge.read("self", reply, "stop"), INPUTS)
+            theirs = judge.unit_values(judge.read_reply("self", reply, "stop"), INPUTS)
         except ValueError:
             theirs = None
         assert theirs == own
