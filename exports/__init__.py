@@ -24,8 +24,8 @@ __all__ = [
     "variables",
 ]
 
-_ALL: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter(), PYTHON, *SCORERS)
-EXPORTERS: Mapping[str, Exporter] = {target.name: target for target in _ALL}
+_OWN_TARGETS: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter(), PYTHON, *SCORERS)
+EXPORTERS: Mapping[str, Exporter] = {target.name: target for target in _OWN_TARGETS}
 """The targets that come with jurist, by name."""
 
 

@@ -27,20 +27,27 @@ class MarkdownExporter:
     def render(self, subject: Subject) -> str:
         """Return the page. Text that comes from data is quoted, or stands in fences or code spans."""
         judge = subject.judge
-        description = in_markdown(judge.description) if judge.description else f"The judge {judge.name}."
+        description = f"The judge {judge.name}."
+        if judge.description:
+            description = in_markdown(judge.description)
         parts = [f"# {subject.ref}", description]
         parts += _decision_parts(subject)
         answers = []
         for option, remark in judge.answer.scale.listing():
-            answers.append(f"- {_code_span(option)} ({remark})" if remark else f"- {_code_span(option)}")
-        inputs = [f"- {_code_span(name)}" for name in judge.input_fields]
+            answer = _bullet(option)
+            if remark:
+                answer += f" ({remark})"
+            answers.append(answer)
+        inputs = map(_bullet, judge.input_fields)
         parts += ["## Answers", "\n".join(answers), "## Inputs", "\n".join(inputs)]
-        has_steps = len(subject.state.predictors) > 1
         for name, predictor in subject.program.named_predictors():  # in the order in which they are asked
-            step = f" of {_code_span(name)}" if has_steps else ""
+            step = ""
+            if len(subject.state.predictors) > 1:
+                step = f" of {_code_span(name)}"
             instructions = subject.state.predictors[name].instructions
             parts += [f"## Instruction{step}", _fenced_block(instructions)]
-            parts += [f"## Prompt{step}, as it is sent", *_prompt_parts(subject, predictor, name)]
+            parts.append(f"## Prompt{step}, as it is sent")
+            parts += _prompt_parts(subject, predictor, name)
         parts += ["## Identity", _list_items({**subject.stamp, "proof": subject.proof})]
         return "\n\n".join(parts) + "\n"
 
@@ -56,7 +63,7 @@ def _decision_parts(subject: Subject) -> list[str]:
     lines += subject.card.all_warnings
     parts = []
     if lines:
-        parts += ["## Decision", "\n".join(f"- {_code_span(line)}" for line in lines)]
+        parts += ["## Decision", "\n".join(map(_bullet, lines))]
     price = subject.card.price_words
     if price:
         parts.append(price[0].upper() + price[1:])
@@ -66,23 +73,29 @@ def _decision_parts(subject: Subject) -> list[str]:
 def _prompt_parts(subject: Subject, predictor: dspy.Predict, name: str) -> list[str]:
     """Return the messages, an input as ``{{name}}``; of inputs that are no text, the demonstrations alone."""
     if not takes_text(predictor):
-        demonstrations = [json.dumps(dict(demo), ensure_ascii=False) for demo in predictor.demos]
-        return [_fenced_block(text, "json") for text in demonstrations]
+        blocks = []
+        for demonstration in predictor.demos:
+            text = json.dumps(dict(demonstration), ensure_ascii=False)
+            blocks.append(_fenced_block(text, "json"))
+        return blocks
     marks = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
     adapter = subject.judge.adapter(subject.form)
     messages = adapter.format(predictor.signature, predictor.demos, marks)
-    remembered = subject.state.predictors[name].remembered
+    words, blocks = 0, []
+    for message in messages:
+        words += len(message["content"].split())
+        blocks.append(f"### {message['role']}\n\n{_fenced_block(message['content'])}")
+    shown_rows, remembered = "", subject.state.predictors[name].remembered
+    if remembered:
+        shown_rows = remembered.words
     facts = {
         "form": subject.form,
         "demonstrations": len(predictor.demos),
-        "shown with each row": remembered.words if remembered else "",
-        "words": sum(len(message["content"].split()) for message in messages),
+        "shown with each row": shown_rows,
+        "words": words,
         "samples": subject.samples,
     }
-    parts = [_list_items(facts)]
-    for message in messages:
-        parts.append(f"### {message['role']}\n\n{_fenced_block(message['content'])}")
-    return parts
+    return [_list_items(facts)] + blocks
 
 
 def _list_items(values: Mapping[str, object]) -> str:
@@ -94,12 +107,18 @@ def _list_items(values: Mapping[str, object]) -> str:
     return "\n".join(lines)
 
 
+def _bullet(text: str) -> str:
+    """Return a text as a line of a list."""
+    return f"- {_code_span(text)}"
+
+
 def _code_span(text: str) -> str:
     """Return a code span that its text cannot leave."""
     line = " ".join(text.split()) or " "
     ticks = "`" * (_longest_run(line) + 1)
-    space = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{ticks}{space}{line}{space}{ticks}"
+    if line.startswith("`") or line.endswith("`"):
+        line = f" {line} "
+    return f"{ticks}{line}{ticks}"
 
 
 def _fenced_block(text: str, language: str = "text") -> str:
@@ -110,4 +129,4 @@ def _fenced_block(text: str, language: str = "text") -> str:
 
 def _longest_run(text: str) -> int:
     """Return the length of the longest run of backticks."""
-    return max((len(run) for run in re.findall("`+", text)), default=0)
+    return max(map(len, re.findall("`+", text)), default=0)

@@ -10,6 +10,7 @@ from ..programs.answers import echo, listed  # noqa: F401 - they add how their l
 from ..programs.answers.portable import RENDERERS
 from ..text.escaping import defuse
 from ..text.templates import PLAIN
+from .portable_judge import InputSpec
 from .target import Prompt, Subject, prompt_of
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
     fields = []
     for name, info in prompt.signature.output_fields.items():
         fields.append({"name": name, "schema": TypeAdapter(info.annotation).json_schema()})
-    parser: dict[str, Any] = {
+    parser: dict[str, object] = {
         "sections": _SECTIONS[prompt.adapter],
         "header": _HEADERS[prompt.adapter],
         "values": _VALUES,
@@ -81,16 +82,16 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def _threshold_values(subject: Subject) -> dict[str, Any] | None:
+def _threshold_values(subject: Subject) -> dict[str, object] | None:
     """Return the thresholds of the card, as it has them; ``None`` where it has none."""
     if subject.card is None or "thresholds" not in subject.card.model_fields_set:
         return None
     return subject.thresholds.to_json()
 
 
-def inputs_of(judge: Judge) -> list[dict[str, Any]]:
+def inputs_of(judge: Judge) -> list[InputSpec]:
     """Return name, rendering and type of each of the judge's inputs, and whether it must be filled, as JSON values."""
-    inputs = []
+    inputs: list[InputSpec] = []
     for name in judge.input_fields:
         rule = judge.answer.render_rule(name)
         column = judge.row_model.model_fields.get(name)
@@ -107,7 +108,7 @@ def inputs_of(judge: Judge) -> list[dict[str, Any]]:
     return inputs
 
 
-def response_format(prompt: Prompt) -> dict[str, Any]:
+def response_format(prompt: Prompt) -> dict[str, object]:
     """Return the ``response_format`` of an OpenAI-compatible endpoint with schemas; nothing unless replies are JSON."""
     if prompt.adapter != "json":
         return {}
@@ -139,7 +140,7 @@ class MessagesExporter:
         return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
 
 
-def variables(judge: Judge, inputs: Mapping[str, Any]) -> dict[str, str]:
+def variables(judge: Judge, inputs: Mapping[str, object]) -> dict[str, str]:
     """Return variable -> value of an export for one row: each input as it stands in the judge's prompt."""
     from ..engines.dspy_internals import format_field_value
 

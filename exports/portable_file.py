@@ -7,12 +7,12 @@ import inspect
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from string import Template
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..evaluation.votes import more_than_half
@@ -21,7 +21,11 @@ from ..text.quoting import in_docstring
 from ..text.tables import table
 from ..text.templates import PLAIN
 from .messages import contents, inputs_of, response_format
-from .target import Prompt, Subject, messages_of_rows, planned, prompt_of
+from .portable_judge import InputSpec, NearestSpec, Schema, StepSpec
+from .target import Prompt, Subject, messages_of_rows, program_steps, prompt_of
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 
@@ -50,27 +54,26 @@ class PortableFile:
         self.name, self.imports, self.code = name, entry.get("imports", "").strip(), entry["code"]
         note = textwrap.fill(entry["note"], 110)
         self.about = f"Needs {entry['needs']}.\n\n    {entry['usage']}\n\n{note}"
-        self.limits = (*self.shared_limits, *([entry["limit"]] if "limit" in entry else []))
+        self.limits = self.shared_limits
+        if "limit" in entry:
+            self.limits += (entry["limit"],)
 
     def render(self, subject: Subject) -> str:
         """Return the source."""
         spec = portable_spec(subject)
-        if any(step["nearest"] and step["nearest"]["embedder"] for step in spec["steps"].values()) and (
-            "client" not in self.code
-        ):
-            raise UsageError(
-                f"{subject.ref} chooses by vectors which rows it shows, and this target has no client to ask for them",
-                hint="export it to python, or run it with jurist",
-            )
-        names = [column["name"] for column in spec["inputs"]]
-        words = {
-            "inputs": ", ".join(names),
-            "call": ", ".join(f"{name}=..." for name in names),
-            "settings": str(spec["settings"]),
-        }
+        if "client" not in self.code:
+            _check_needs_no_vectors(subject, spec["steps"].values())
+        names, arguments = [], []
+        for column in spec["inputs"]:
+            names.append(column["name"])
+            arguments.append(f"{column['name']}=...")
         # All that comes from the artifact stands in a docstring or in the literal of the spec, never in code.
-        words = {name: in_docstring(text) for name, text in words.items()}
-        carried = planned(subject)[0].carries + subject.judge.answer.reader_modules
+        words = {
+            "inputs": in_docstring(", ".join(names)),
+            "call": in_docstring(", ".join(arguments)),
+            "settings": in_docstring(str(spec["settings"])),
+        }
+        carried = program_steps(subject)[0].carries + subject.judge.answer.reader_modules
         return Template(_FILE).substitute(
             ref=in_docstring(subject.ref),
             proof=in_docstring("\n".join(textwrap.wrap(subject.proof, 110))),
@@ -81,31 +84,34 @@ class PortableFile:
         )
 
 
+def _check_needs_no_vectors(subject: Subject, steps: Iterable[StepSpec]) -> None:
+    """Refuse a judge whose steps find the rows that they show by vectors."""
+    for step in steps:
+        if step["nearest"] and step["nearest"]["embedder"]:
+            raise UsageError(
+                f"{subject.ref} chooses by vectors which rows it shows, and this target has no client to ask for them",
+                hint="export it to python, or run it with jurist",
+            )
+
+
 def portable_spec(subject: Subject) -> dict[str, Any]:
     """Return all that a :class:`~jurist.exports.portable_judge.PortableJudge` needs."""
-    plan, predictors = planned(subject)
-    prompts = {
-        name: prompt_of(subject, lambda name: f"{{{{{name}}}}}", remembers=True, predictor=one)
-        for name, one in predictors.items()
-    }
+    plan, predictors = program_steps(subject)
+    prompts = {}
+    for name, predictor in predictors.items():
+        prompts[name] = prompt_of(
+            subject, lambda field: f"{{{{{field}}}}}", remembers=True, predictor=predictor
+        )
     judge, spec = subject.judge, contents(subject, next(iter(prompts.values())))
     spec["inputs"] = inputs_of(judge)
     spec["settings"] = {"temperature": spec["settings"]["temperature"]}
-    rules = {one["render"] for one in spec["inputs"]}
-    reader = spec["parser"]["answer"].get("reader")
     steps = {name: _step(prompt) for name, prompt in prompts.items()}
-    schemas = [one for step in steps.values() for one in step["outputs"].values()]
-    if (
-        reader is None
-        or not rules <= {"as-is", "numbered", "tagged", "lines"}
-        or not all(map(_can_be_typed, schemas))
-    ):
+    reader = spec["parser"]["answer"].get("reader")
+    if reader is None or not _can_be_shown(spec["inputs"]) or not _can_be_read(steps.values()):
         raise UsageError(
             f"the replies of {subject.judge.name} cannot be read without jurist's own code",
             hint="export it to messages, or run it with jurist",
         )
-    texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
-    judged = judge.answer.unit_fields
     if reader == "constraints" and subject.samples > 1:
         hint = "export a version of one sample, or run it with jurist"
         raise UsageError(f"several samples of {judge.name} are combined by jurist's own code", hint=hint)
@@ -114,7 +120,7 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         "flow": plan.flow,
         "flow_settings": dict(plan.settings),
         "steps": steps,
-        "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
+        "judged": _judged_text(judge, spec["inputs"]),
         "repeatable": judge.answer.repeatable,
         "samples": subject.samples,
         "threshold": subject.thresholds.threshold or more_than_half(subject.samples),
@@ -122,55 +128,101 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _step(prompt: Prompt) -> dict[str, Any]:
+def _can_be_shown(inputs: Sequence[InputSpec]) -> bool:
+    """Whether exported files can show all of these inputs."""
+    return {column["render"] for column in inputs} <= {"as-is", "numbered", "tagged", "lines"}
+
+
+def _can_be_read(steps: Iterable[StepSpec]) -> bool:
+    """Whether exported files can read all outputs of these steps."""
+    for step in steps:
+        for schema in step["outputs"].values():
+            if not _can_be_typed(schema):
+                return False
+    return True
+
+
+def _judged_text(judge: Judge, inputs: Sequence[InputSpec]) -> str:
+    """Return the one input that is judged, if it is a text; empty otherwise."""
+    fields = judge.answer.unit_fields
+    if len(fields) != 1:
+        return ""
+    for column in inputs:
+        if column["name"] == fields[0] and column["type"] == "text":
+            return fields[0]
+    return ""
+
+
+def _step(prompt: Prompt) -> StepSpec:
     """Return the description of one step: its messages, and the types of its outputs."""
     from pydantic import TypeAdapter
 
     from ..engines.adapters import bounded_schema
 
-    kept, outputs = prompt.remembered, prompt.signature.output_fields
-    schemas: dict[str, Any] = {}
-    for name, info in outputs.items():
-        is_plain = prompt.adapter == PLAIN  # where no reader but the schema knows the ends of a scale
-        schemas[name] = bounded_schema(info) if is_plain else TypeAdapter(info.annotation).json_schema()
+    schemas: dict[str, Schema] = {}
+    for name, info in prompt.signature.output_fields.items():
+        if prompt.adapter == PLAIN:  # no reader but the schema knows the ends of a scale
+            schemas[name] = bounded_schema(info)
+        else:
+            schemas[name] = TypeAdapter(info.annotation).json_schema()
+    inputs = []
+    for name, placeholder in prompt.placeholders.items():
+        inputs.append({"name": name, "placeholder": placeholder})
     return {
         "messages": list(prompt.messages),
         "turn": prompt.turn,
-        "inputs": [{"name": name, "placeholder": mark} for name, mark in prompt.placeholders.items()],
+        "inputs": inputs,
         "outputs": schemas,
         "settings": response_format(prompt),
-        "nearest": None
-        if kept is None
-        else {
-            "rows": kept.compared,
-            "fields": kept.fields,
-            "sizes": kept.sizes,
-            "shown": kept.shown,
-            "tokens": kept.tokens,
-            "embedder": kept.embedder.partition("/")[2],
-            "shown_as": messages_of_rows(prompt),
-            # rows that leave an output open: DSPy shows them before the others
-            "partial": [
-                place for place, row in enumerate(kept.examples) if outputs.keys() - dict(row).keys()
-            ],
-        },
+        "nearest": _nearest(prompt),
     }
 
 
-def _can_be_typed(schema: Any) -> bool:
+def _nearest(prompt: Prompt) -> NearestSpec | None:
+    """Return the description of the rows that a prompt remembers; ``None`` where it remembers none."""
+    remembered = prompt.remembered
+    if remembered is None:
+        return None
+    outputs = prompt.signature.output_fields
+    partial = []  # rows that leave an output open: DSPy shows them before the others
+    for place, row in enumerate(remembered.examples):
+        if outputs.keys() - dict(row).keys():
+            partial.append(place)
+    return {
+        "rows": remembered.compared,
+        "fields": remembered.fields,
+        "sizes": remembered.sizes,
+        "shown": remembered.shown,
+        "tokens": remembered.tokens,
+        "embedder": remembered.embedder.partition("/")[2],
+        "shown_as": messages_of_rows(prompt),
+        "partial": partial,
+    }
+
+
+def _can_be_typed(schema: Schema) -> bool:
     """Whether the reader of exported files knows all that a JSON Schema says."""
-    parts = [
-        *schema.get("anyOf", ()),
-        *schema.get("properties", {}).values(),
-        *schema.get("$defs", {}).values(),
-    ]
-    parts += [schema["items"]] if "items" in schema else []
-    whole = schema.keys() & {"anyOf", "$ref", "enum", "const"} or {
-        "array": "items" in schema,
-        "object": schema.get("properties", {}).keys()
-        == set(schema.get("required", ["?"])),  # none has a default
-    }.get(schema.get("type"), "type" in schema)
-    return bool(whole) and schema.keys() <= TYPED and all(map(_can_be_typed, parts))
+    if not schema.keys() <= TYPED or not _says_type(schema):
+        return False
+    parts = list(schema.get("anyOf", ()))
+    parts += schema.get("properties", {}).values()
+    parts += schema.get("$defs", {}).values()
+    if "items" in schema:
+        parts.append(schema["items"])
+    return all(map(_can_be_typed, parts))
+
+
+def _says_type(schema: Schema) -> bool:
+    """Whether a JSON Schema says of which type a value is, and of all its parts."""
+    if schema.keys() & {"anyOf", "$ref", "enum", "const"}:
+        return True
+    kind = schema.get("type")
+    if kind == "array":
+        return "items" in schema
+    if kind == "object":  # none of its properties has a default
+        properties = set(schema.get("properties", {}))
+        return properties == set(schema.get("required", ["?"]))
+    return "type" in schema
 
 
 @cache
@@ -183,53 +235,80 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     from ..text import drafts, escaping, plain_replies, ranking, replies, turns
     from . import portable_judge
 
-    own = [import_module(f"..{path}", __package__) for path in carried]
+    further = [import_module(f"..{path}", __package__) for path in carried]
     functions: tuple[Callable[..., object], ...] = (votes.more_than_half, votes.sides_of, votes.decide)
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
     functions += (turns._spoken, turns.as_text)
     reading = (drafts, escaping, ranking, replies, plain_replies)
-    return bundle(imports, *reading, *functions, portable, flows, *own, portable_judge)
+    return bundle(imports, *reading, *functions, portable, flows, *further, portable_judge)
 
 
-def bundle(more: str, *parts: ModuleType | Callable[..., object]) -> str:
+def bundle(imports: str, *parts: ModuleType | Callable[..., object]) -> str:
     """Return one source of modules and functions, without docstrings and imports of ours; others stand at its top."""
-    imported_nodes, defined, bodies = list(ast.parse(more).body), set[str](), []
+    import_nodes: list[ast.stmt] = list(ast.parse(imports).body)
+    defined = set[str]()
+    bodies = []
     for part in parts:
         source = inspect.getsource(part)
         lines, names = source.splitlines(), set[str]()
         for number, node in enumerate(ast.parse(source).body):
-            imported = isinstance(node, ast.Import | ast.ImportFrom)
-            if imported or (number == 0 and isinstance(node, ast.Expr)):
-                lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or 0) - node.lineno + 1)
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                names.add(node.name)
-            elif isinstance(node, ast.Assign | ast.AnnAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names |= {target.id for target in targets if isinstance(target, ast.Name)}
-            ours = isinstance(node, ast.ImportFrom) and (node.level > 0 or node.module == "__future__")
-            if imported and not ours:
-                imported_nodes.append(node)
+            is_import = isinstance(node, ast.Import | ast.ImportFrom)
+            if is_import or (number == 0 and isinstance(node, ast.Expr)):
+                end = node.end_lineno or node.lineno
+                lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
+            if is_import and not _is_ours(node):
+                import_nodes.append(node)
+            names.update(_defined_names(node))
         if names & defined:
             raise ValueError(f"{part.__name__} defines {', '.join(sorted(names & defined))} again")
         defined |= names
         bodies.append("\n".join(lines).strip("\n"))
-    return "\n\n\n".join([_import_lines(imported_nodes), *bodies])
+    return "\n\n\n".join([_import_lines(import_nodes), *bodies])
+
+
+def _is_ours(node: ast.stmt) -> bool:
+    """Whether an import is of a module of jurist, or of the future."""
+    return isinstance(node, ast.ImportFrom) and (node.level > 0 or node.module == "__future__")
+
+
+def _defined_names(node: ast.stmt) -> list[str]:
+    """Return the names of functions, classes and variables that a statement of a module defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _import_lines(nodes: Sequence[ast.stmt]) -> str:
     """Return one line for each module that is imported, Python's own first."""
-    plain, names = set[str](), dict[str, set[str]]()
+    modules = set[str]()
+    names_of_modules: dict[str, set[str]] = {}
     for node in nodes:
-        if isinstance(node, ast.ImportFrom):
-            names.setdefault(str(node.module), set()).update(ast.unparse(one) for one in node.names)
-        elif isinstance(node, ast.Import):
-            plain.update(one.name for one in node.names)
-    lines = {name: f"import {name}" for name in sorted(plain)}
-    lines |= {f"{name}.": f"from {name} import {', '.join(sorted(names[name]))}" for name in sorted(names)}
-    own = [line for name, line in lines.items() if name.split(".")[0] in sys.stdlib_module_names]
-    return "\n".join(
-        [*own, *([""] if len(own) < len(lines) else []), *(one for one in lines.values() if one not in own)]
-    )
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names = names_of_modules.setdefault(str(node.module), set())
+            names.update(ast.unparse(alias) for alias in node.names)
+    own_lines: list[str] = []
+    other_lines: list[str] = []
+    for module in sorted(modules):
+        lines = own_lines if _is_standard(module) else other_lines
+        lines.append(f"import {module}")
+    for module in sorted(names_of_modules):
+        lines = own_lines if _is_standard(module) else other_lines
+        lines.append(f"from {module} import {', '.join(sorted(names_of_modules[module]))}")
+    if other_lines:
+        own_lines.append("")
+    return "\n".join(own_lines + other_lines)
+
+
+def _is_standard(module: str) -> bool:
+    """Whether a module is one of Python's standard library."""
+    return module.split(".")[0] in sys.stdlib_module_names
 
 
 PYTHON = PortableFile("python", table(__package__, "python"))
@@ -253,11 +332,11 @@ class ScorerFile(PortableFile):
     def render(self, subject: Subject) -> str:
         """Return the source; refuse a judge whose verdict is no number."""
         answer = subject.judge.answer
-        criteria = getattr(answer, "answers", {"": answer})
-        if not any(
-            gives_number(criterion.portable_rule().get("reader"), getattr(criterion.scale, "positive", ()))
-            for criterion in criteria.values()
-        ):
+        numbers = []
+        for criterion in getattr(answer, "answers", {"": answer}).values():
+            reader = criterion.portable_rule().get("reader")
+            numbers.append(gives_number(reader, getattr(criterion.scale, "positive", ())))
+        if not any(numbers):
             raise UsageError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
                 hint="export it to python, or run it with jurist; of labels, positive= names those that count as 0",

@@ -38,10 +38,10 @@ class NearestSpec(TypedDict):
 class StepSpec(TypedDict):
     """One prompt of the judge."""
 
-    messages: "Sequence[Message]"  # with a placeholder for each input
+    messages: Sequence[Mapping[str, str]]  # with a placeholder for each input
     turn: int  # how many messages at the end are those of the row in hand
     inputs: Sequence[Mapping[str, str]]  # the name and the placeholder of each input
-    outputs: Mapping[str, Mapping[str, Any]]  # output field -> its JSON schema
+    outputs: "Mapping[str, Schema]"  # output field -> its JSON schema
     settings: Mapping[str, object]  # of requests
     nearest: NearestSpec | None
 
@@ -55,6 +55,8 @@ class InputSpec(TypedDict):
     filled: bool  # whether an empty value is refused
 
 
+Schema: TypeAlias = Mapping[str, Any]
+"""A JSON schema."""
 Message: TypeAlias = dict[str, str]
 """``role`` and ``content``."""
 Inputs: TypeAlias = Mapping[str, object]
@@ -190,7 +192,7 @@ class PortableJudge:
             yield name, typed(outputs[name], value)
 
     def _written_fields(
-        self, outputs: Mapping[str, Mapping[str, Any]], text: str, ended: object
+        self, outputs: Mapping[str, Schema], text: str, ended: object
     ) -> Sequence[tuple[str, object]]:
         """Return each output field and its text in a reply, read in the form in which the judge is asked."""
         if self.spec["adapter"] == "plain":
@@ -439,7 +441,7 @@ class PortableJudge:
         return values
 
 
-def filled(spec: Mapping[str, Any], variables: Mapping[str, str]) -> list[Message]:
+def filled(spec: Spec, variables: Mapping[str, str]) -> list[Message]:
     """Return the messages with every placeholder replaced, once and in a single pass."""
     texts = {}
     for variable in spec["inputs"]:

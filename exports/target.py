@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..programs.state import PromptState
     from ..programs.stepwise import Plan
 
-_ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
-"""Of placeholders: the first with which the prompt itself holds none of them."""
+_MOST_ENDINGS = 100
+"""How many endings of placeholders are tried, until the prompt itself holds none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,16 @@ class Subject:
         return self.card.adapter or CHAT
 
     @property
-    def stamp(self) -> dict[str, Any]:
+    def stamp(self) -> dict[str, object]:
         """Which prompt an exported file holds, and which model it was proven with (``None``: none)."""
+        version, sha256 = None, None
+        if self.card:
+            version, sha256 = self.card.version, self.card.sha256
         return {
             "judge": self.judge.name,
             "variant": self.judge.variant,
-            "version": self.card.version if self.card else None,
-            "sha256": self.card.sha256 if self.card else None,
+            "version": version,
+            "sha256": sha256,
             "prompt": self.state.id,
             "proven_with": self.model_of_proof,
         }
@@ -83,7 +86,9 @@ class Subject:
     @property
     def model_of_proof(self) -> str | None:
         """The name of the model that it was proven with; ``None`` where the card names none."""
-        return (self.card and self.card.model.name) or None
+        if self.card is None:
+            return None
+        return self.card.model.name or None
 
     @property
     def thresholds(self) -> ThresholdCard:
@@ -103,8 +108,10 @@ class Subject:
             limits.append(
                 f"{self.ref} was proven with {self.model_of_proof}: its scores do not hold for other models"
             )
-        if self.decision.verdict != "better":
-            limits.append(f"{self.ref} has not passed a sealed test" if self.card else self.proof)
+        if self.card is None:
+            limits.append(self.proof)
+        elif self.decision.verdict != "better":
+            limits.append(f"{self.ref} has not passed a sealed test")
         limits += self._limits_of_code()
         limits += self._limits_of_probabilities()
         return tuple(limits)
@@ -165,15 +172,17 @@ class Prompt:
     judge: Judge
     adapter: str  # the form of the prompt: ``chat``, ``json`` or ``plain``
     signature: type[dspy.Signature]  # its inputs and outputs, with their types
-    demos: Sequence[Any] = ()  # its demonstrations
+    demos: Sequence[dspy.Example] = ()  # its demonstrations
     # the rows of which it shows those most like the row it is filled with
     remembered: Remembered | None = None
 
-    def sent(self, values: Mapping[str, Any]) -> list[dict[str, str]]:
+    def sent(self, values: Mapping[str, object]) -> list[dict[str, str]]:
         """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""
-        near = self.remembered.near(values) if self.remembered else []
+        demonstrations = list(self.demos)
+        if self.remembered:
+            demonstrations += self.remembered.near(values)
         adapter = self.judge.adapter(self.adapter)
-        return _messages(adapter.format(self.signature, [*self.demos, *near], dict(values)))
+        return _plain_messages(adapter.format(self.signature, demonstrations, dict(values)))
 
     @property
     def turn(self) -> int:
@@ -185,7 +194,8 @@ class Prompt:
         return len(revised.messages) - len(revised.opening)
 
 
-def _messages(formatted: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def _plain_messages(formatted: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return the messages of an adapter with role and content alone."""
     return [{"role": str(message["role"]), "content": message["content"]} for message in formatted]
 
 
@@ -194,9 +204,10 @@ def messages_of_rows(prompt: Prompt) -> list[list[dict[str, str]]]:
     if prompt.remembered is None:
         return []
     adapter = prompt.judge.adapter(prompt.adapter)
-    return [
-        _messages(adapter.format_demos(prompt.signature, [example])) for example in prompt.remembered.examples
-    ]
+    messages = []
+    for example in prompt.remembered.examples:
+        messages.append(_plain_messages(adapter.format_demos(prompt.signature, [example])))
+    return messages
 
 
 def prompt_of(
@@ -231,8 +242,9 @@ def prompt_of(
             f"{subject.judge.name} has an input that is not inserted as text, which this target cannot hold",
             hint="export it to markdown, or run it with jurist",
         )
+    messages = adapter.format(predictor.signature, predictor.demos, placeholders)
     return Prompt(
-        messages=tuple(_messages(adapter.format(predictor.signature, predictor.demos, placeholders))),
+        messages=tuple(_plain_messages(messages)),
         placeholders=placeholders,
         judge=subject.judge,
         adapter=subject.form,
@@ -251,7 +263,10 @@ def _placeholders(
         return None
     # Marks that no text holds tell how often each value stands in the messages.
     places = _count_marks(adapter, predictor, {field: f"mark{uuid4().hex}" for field in fields})
-    for ending in _ENDINGS if places else ():
+    if not places:
+        return None
+    for number in range(_MOST_ENDINGS):
+        ending = f"_{number}" if number else ""
         placeholders = {field: mark(f"{field}{ending}") for field in fields}
         if _count_marks(adapter, predictor, placeholders) == places:
             return placeholders
@@ -269,13 +284,13 @@ def takes_text(predictor: dspy.Predict) -> bool:
     """Whether every input is inserted where it stands; DSPy's own types (histories, images) are not."""
     from dspy import History, Type
 
-    return not any(
-        Type.extract_custom_type_from_annotation(info.annotation) or info.annotation is History
-        for info in predictor.signature.input_fields.values()
-    )
+    for info in predictor.signature.input_fields.values():
+        if Type.extract_custom_type_from_annotation(info.annotation) or info.annotation is History:
+            return False
+    return True
 
 
-def planned(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
+def program_steps(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
     """Return the plan of a judge's program, and the predictors that it asks, by name."""
     from ..programs.stepwise import Plan, Stepwise
 
@@ -290,8 +305,11 @@ def planned(subject: Subject) -> tuple[Plan, Mapping[str, dspy.Predict]]:
             f"{subject.judge.name} goes on by jurist's own code ({type(program).__name__}), which no file holds",
             hint=f"export {program.instead}, or run it with jurist; its as_module() is a module of DSPy",
         )
-    asked = {name: predictor for name, predictor in predictors.items() if name in program.plan.step_names}
-    return program.plan, asked
+    planned_predictors = {}
+    for name, predictor in predictors.items():
+        if name in program.plan.step_names:
+            planned_predictors[name] = predictor
+    return program.plan, planned_predictors
 
 
 def only_predictor(subject: Subject) -> dspy.Predict:
@@ -307,5 +325,6 @@ def only_predictor(subject: Subject) -> dspy.Predict:
         what = "is not one prompt filled with its inputs"
     else:
         return first
-    hint = f"export it to {'python' if steps else 'markdown'}, or run it with jurist"
+    target = "python" if steps else "markdown"
+    hint = f"export it to {target}, or run it with jurist"
     raise UsageError(f"{judge.name} {what}; this target holds one prompt", hint=hint)

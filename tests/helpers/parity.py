@@ -12,7 +12,7 @@ from typing import Any
 
 from jurist.cases import Case
 from jurist.exports import EXPORTERS, Subject, filled, prompt_of, variables
-from jurist.exports.target import planned
+from jurist.exports.target import program_steps
 from jurist.jobs.hardening import load_attacks
 from jurist.programs.answers.portable import RENDERERS
 from jurist.programs.flows import FLOWS
@@ -67,7 +67,7 @@ class Row:
 def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
     """Return a row for each case and each order in which it is asked, with what is sent in the first step."""
     judge = subject.judge
-    plan, predictors = planned(subject)
+    plan, predictors = program_steps(subject)
     prompts = {name: prompt_of(subject, remembers=True, predictor=one) for name, one in predictors.items()}
 
     def row(case: Case, inputs: Mapping[str, Any]) -> Row:
