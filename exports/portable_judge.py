@@ -13,7 +13,7 @@ from statistics import mean
 from typing import Any, TypeAlias, TypedDict
 
 from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, Reply, Spec, gives_number
-from ..programs.flows import FLOWS, Flow
+from ..programs.flows import FLOWS, Flow, Inputs
 from ..text.drafts import without_drafts
 from ..text.escaping import defuse
 from ..text.plain_replies import value_stated
@@ -59,8 +59,6 @@ Schema: TypeAlias = Mapping[str, Any]
 """A JSON schema."""
 Message: TypeAlias = dict[str, str]
 """``role`` and ``content``."""
-Inputs: TypeAlias = Mapping[str, object]
-"""Input -> its value in a row."""
 Verdict: TypeAlias = dict[str, Any]
 """``status``, ``score``, ``value``, ``reason``, ``votes``, ``errors`` and ``artifact``."""
 Complete: TypeAlias = Callable[[list[Message], Mapping[str, object]], tuple[str, object]]
