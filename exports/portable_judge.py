@@ -25,7 +25,7 @@ from ..text.turns import as_text
 class NearestSpec(TypedDict):
     """Labelled rows that a step remembers: it shows those that are most like the row in hand."""
 
-    rows: Sequence[Mapping[str, str]]
+    rows: Sequence[Mapping[str, object]]
     fields: Sequence[str]  # the inputs by which rows are compared
     sizes: Sequence[float]  # the tokens of each row
     shown: int  # the most rows that are shown with one call
