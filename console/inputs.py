@@ -41,7 +41,7 @@ from .printing import remark
 
 def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
-    return Store(options.store, trust=Trust(given=options.trust, say=remark))
+    return Store(options.store, trust=Trust(trusts_all=options.trust, say=remark))
 
 
 def store_option(options: StoreOptions) -> str:

@@ -21,7 +21,7 @@ def store_named(options: StoreOptions) -> Store:
         raise ArtifactError(
             f"there is no folder {folder}", hint="name the store with --store or JURIST_STORE"
         )
-    return Store(options.store, trust=Trust(given=options.trust, say=remark))
+    return Store(options.store, trust=Trust(trusts_all=options.trust, say=remark))
 
 
 def list_artifacts(options: ListOptions) -> Result:

@@ -19,7 +19,7 @@ from ..gold.splits import Part, Shares
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.dspy_state import settle
+from ..keeping.dspy_state import settle_prompt
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -83,7 +83,7 @@ def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
             state=source.state,
             card=source.about,
         )
-    state = settle(judge, source)
+    state = settle_prompt(judge, source)
     return Subject(judge=judge, program=state.apply(judge.basic()), state=state)
 
 

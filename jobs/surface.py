@@ -217,7 +217,7 @@ def open_store(root: str | os.PathLike[str] | Store | None, *, trust: bool = Fal
     if isinstance(root, Store):
         return root
     folder = None if root is None else Path(root)
-    return Store(folder, trust=Trust(given=trust))
+    return Store(folder, trust=Trust(trusts_all=trust))
 
 
 def make_model(model: ModelLike) -> Model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import dspy
 import orjson
@@ -17,12 +17,15 @@ from ..programs.state import PredictorPrompt, PromptState
 
 _BARE = "self"  # DSPy's name for the predictor of a program that is one bare Predict
 _NEAREST = "nearest"  # what DSPy does not know: the rows that are remembered
+_METADATA = "metadata"
 _ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields", _NEAREST}
 _UNLIKE = "compile it again with this judge, or use the judge it was made for"
+StateEntry: TypeAlias = Mapping[str, Any]
+"""One predictor in a state file, as JSON values whose types nobody has checked yet."""
 
 
-def settle(judge: Judge, state: PromptState) -> PromptState:
-    """Return ``state`` as the judge's program will give it back: DSPy dedents instructions."""
+def settle_prompt(judge: Judge, state: PromptState) -> PromptState:
+    """Return a prompt as the judge's program gives it back: DSPy dedents instructions."""
     program = judge.basic()
     names = {name for name, _ in program.named_predictors()}
     if names != set(state.predictors):
@@ -30,106 +33,133 @@ def settle(judge: Judge, state: PromptState) -> PromptState:
             f"the prompt is for predictors {sorted(state.predictors)}, the judge has {sorted(names)}",
             hint="use a prompt that was made for this judge",
         )
-    if not all(prompt.instructions.strip() for prompt in state.predictors.values()):
-        # DSPy would put "Given the fields ..." in its place, which nobody proved.
-        raise ArtifactError(
-            f"an instruction of judge {judge.name} is empty", hint="write what the judge decides"
-        )
-    before = None
-    while state != before:  # dedenting twice may dedent more than once; it ends, as text only gets shorter
-        before, state = state, PromptState.of(state.apply(program))
+    for prompt in state.predictors.values():
+        if not prompt.instructions.strip():
+            # DSPy would put "Given the fields ..." in its place, which nobody proved.
+            raise ArtifactError(
+                f"an instruction of judge {judge.name} is empty", hint="write what the judge decides"
+            )
+    # Dedenting twice may dedent more than once; it ends, as the text only gets shorter.
+    dedented = PromptState.of(state.apply(program))
+    while dedented != state:
+        state = dedented
+        dedented = PromptState.of(state.apply(program))
     return state
 
 
-def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
+def dump(judge: Judge, state: PromptState) -> dict[str, object]:
     """Return the state that DSPy's ``save`` writes, keys sorted; values of a demonstration keep the prompt's order."""
-    state = settle(judge, state)
+    state = settle_prompt(judge, state)
     program = state.apply(judge.basic())
     for _, predictor in program.named_predictors():
-        predictor.lm, predictor.traces, predictor.train = None, [], []
+        predictor.lm = None
+        predictor.traces = []
+        predictor.train = []
     unkept = ArtifactError(
         f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
         hint="give demonstrations made of text, numbers, lists and objects",
     )
     try:
-        wanted = json.loads(json.dumps(state.to_json()))
-        data: dict[str, Any] = orjson.loads(orjson.dumps(program.dump_state()))
+        prompts = json.loads(json.dumps(state.to_json()))
+        content = orjson.loads(orjson.dumps(program.dump_state()))
     except (TypeError, ValueError) as error:
         raise unkept from error
-    for name in _entries(data):
-        if rows := wanted[name].get(_NEAREST):
-            data.get(name, data)[_NEAREST] = rows
-    if json.dumps(_ordered(state_of(data).to_json())) != json.dumps(_ordered(wanted)):
+    for name in _entries_by_predictor(content):
+        remembered_rows = prompts[name].get(_NEAREST)
+        if remembered_rows:
+            content.get(name, content)[_NEAREST] = remembered_rows
+    if json.dumps(_sort_keys(state_of(content).to_json())) != json.dumps(_sort_keys(prompts)):
         raise unkept
-    whole = {**data, "metadata": {"dependency_versions": get_dependency_versions()}}
-    return dict(_ordered(whole))
+    content[_METADATA] = {"dependency_versions": get_dependency_versions()}
+    return {key: _sort_keys(content[key], values_of_demo=key == "demos") for key in sorted(content)}
 
 
-def state_of(data: Mapping[str, Any]) -> PromptState:
-    """Read the prompts from the content of a DSPy state file."""
+def state_of(content: StateEntry) -> PromptState:
+    """Return the prompts in the content of a DSPy state file."""
+    prompts: dict[str, PredictorPrompt] = {}
     try:
-        return PromptState({name: _prompt(entry) for name, entry in _entries(data).items()})
+        for name, entry in _entries_by_predictor(content).items():
+            prompts[name] = _read_predictor_prompt(entry)
+        return PromptState(prompts)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _not_a_state(f"{type(error).__name__} {error}") from error
 
 
-def compiled(judge: Judge, data: Mapping[str, Any]) -> dspy.Module:
+def compiled(judge: Judge, content: StateEntry) -> dspy.Module:
     """Return the judge's program with the stored prompts and the stored field descriptions."""
-    state, entries, program = state_of(data), _entries(data), judge.basic()
-    now = {name: predictor.signature.dump_state()["fields"] for name, predictor in program.named_predictors()}
-    if set(now) != set(entries):
-        raise ArtifactError(
-            f"it was made for the predictors {sorted(entries)}, judge {judge.name} has {sorted(now)}",
-            hint=_UNLIKE,
-        )
-    for name, fields in now.items():
-        stored = entries[name]["signature"]["fields"]
-        if [field["prefix"] for field in stored] != [field["prefix"] for field in fields]:
-            raise ArtifactError(f"it was made for other fields than judge {judge.name} has", hint=_UNLIKE)
-    known = json.loads(json.dumps(entries))
-    for entry in known.values():
+    state = state_of(content)
+    entries = _entries_by_predictor(content)
+    program = judge.basic()
+    _check_fields(judge, program, entries)
+    dspy_entries = json.loads(json.dumps(entries))
+    for entry in dspy_entries.values():
         entry.pop(_NEAREST, None)
-    program.load_state(known[_BARE] if isinstance(data.get("demos"), list) else known)
+    program.load_state(dspy_entries[_BARE] if _is_bare(content) else dspy_entries)
     return state.apply(program)
 
 
-def _ordered(value: Any, *, values_of_demo: bool = False) -> Any:
+def _check_fields(judge: Judge, program: dspy.Module, entries: Mapping[str, StateEntry]) -> None:
+    """Refuse a state of other predictors, or of predictors with other fields, than the judge's program has."""
+    predictors = dict(program.named_predictors())
+    if set(predictors) != set(entries):
+        raise ArtifactError(
+            f"it was made for the predictors {sorted(entries)}, judge {judge.name} has {sorted(predictors)}",
+            hint=_UNLIKE,
+        )
+    for name, predictor in predictors.items():
+        prefixes = _prefixes(predictor.signature.dump_state())
+        if _prefixes(entries[name]["signature"]) != prefixes:
+            raise ArtifactError(f"it was made for other fields than judge {judge.name} has", hint=_UNLIKE)
+
+
+def _prefixes(signature: StateEntry) -> list[object]:
+    """Return the prefix of each field of a signature in a state file."""
+    return [field["prefix"] for field in signature["fields"]]
+
+
+def _sort_keys(value: object, *, values_of_demo: bool = False) -> object:
     """Return a value with the keys of its objects sorted, but for those within a demonstration's values."""
     if isinstance(value, list):
-        return [_ordered(item, values_of_demo=values_of_demo) for item in value]
+        return [_sort_keys(item, values_of_demo=values_of_demo) for item in value]
     if not isinstance(value, dict):
         return value
     if values_of_demo:
-        return {key: value[key] for key in sorted(value)}
-    return {key: _ordered(value[key], values_of_demo=key == "demos") for key in sorted(value)}
+        return dict(sorted(value.items()))
+    return {key: _sort_keys(value[key], values_of_demo=key == "demos") for key in sorted(value)}
 
 
-def _entries(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _is_bare(content: StateEntry) -> bool:
+    """Say whether a state file is of a program that is one bare predictor, whose keys stand at its top."""
+    return isinstance(content.get("demos"), list)
+
+
+def _entries_by_predictor(content: StateEntry) -> dict[str, StateEntry]:
     """Return predictor name -> entry of a state file."""
-    if isinstance(data.get("demos"), list):
-        return {_BARE: {key: value for key, value in data.items() if key != "metadata"}}
-    return {name: entry for name, entry in data.items() if name != "metadata"}
+    entries = dict(content)
+    entries.pop(_METADATA, None)
+    return {_BARE: entries} if _is_bare(content) else entries
 
 
-def _prompt(entry: Mapping[str, Any]) -> PredictorPrompt:
+def _read_predictor_prompt(entry: StateEntry) -> PredictorPrompt:
     """Return the prompt of one predictor; a file may come from anywhere, and holds nothing else."""
     unknown = sorted(set(entry) - _ENTRY_KEYS)
     if unknown or entry["lm"] is not None or entry["traces"] or entry["train"]:
         raise _not_a_state(f"it holds more than a prompt: {unknown or 'a model or traces'}")
-    demos, instructions = entry["demos"], entry["signature"]["instructions"]
+    demos = entry["demos"]
+    instructions = entry["signature"]["instructions"]
     fields = entry["signature"]["fields"]
     if not isinstance(instructions, str) or not all(isinstance(demo, dict) for demo in demos):
         raise _not_a_state("an instruction is not text, or a demonstration is not an object")
-    if not all(
-        isinstance(field["prefix"], str) and isinstance(field["description"], str) for field in fields
-    ):
-        raise _not_a_state("a field's prefix or description is not text")
-    kept = entry.get(_NEAREST)
-    remembered = Remembered.from_json(kept) if kept else None
+    for field in fields:
+        if not (isinstance(field["prefix"], str) and isinstance(field["description"], str)):
+            raise _not_a_state("a field's prefix or description is not text")
+    remembered = None
+    if entry.get(_NEAREST):
+        remembered = Remembered.from_json(entry[_NEAREST])
     return PredictorPrompt(instructions=instructions, demos=tuple(map(dict, demos)), remembered=remembered)
 
 
-def _not_a_state(why: str) -> ArtifactError:
+def _not_a_state(problem: str) -> ArtifactError:
     return ArtifactError(
-        f"program.json is not the state of a DSPy program: {why}", hint="restore it from a copy"
+        f"program.json is not the state of a DSPy program: {problem}", hint="restore it from a copy"
     )

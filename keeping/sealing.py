@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..text.files import read_regular_file
 
@@ -22,46 +22,56 @@ not name them, so that it holds as before. Each has a seal of its own, which bin
 _FILE_LIMIT = 256 * 1024**2
 """Bytes of one file of an artifact."""
 _FOREIGN = "does not belong to the artifact"
+JsonObject: TypeAlias = dict[str, Any]
+"""An object of a file, whose values nobody has checked yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sealed:
     """The content of an artifact's files, parsed as far as it could be, and everything that is wrong with it."""
 
-    program: dict[str, Any] = field(default_factory=dict)
-    card: dict[str, Any] = field(default_factory=dict)
-    history: tuple[dict[str, Any], ...] = ()
-    added: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # those of ADDED whose own seal holds
+    program: JsonObject = field(default_factory=dict)
+    card: JsonObject = field(default_factory=dict)
+    history: tuple[JsonObject, ...] = ()
+    added: Mapping[str, JsonObject] = field(default_factory=dict)  # those of ADDED whose own seal holds
     faults: tuple[str, ...] = ()  # why it cannot be used, each with the file
     extras: tuple[str, ...] = ()  # what is wrong with files that are no part of it
 
 
-def canonical(value: Any, *, sort: bool = True) -> bytes:
-    """Return ``value`` as JSON: sorted keys, two spaces of indent, UTF-8, one newline at the end."""
+def canonical(value: object, *, sort: bool = True) -> bytes:
+    """Return a value as JSON: sorted keys, two spaces of indent, UTF-8, one newline at the end."""
     text = json.dumps(value, sort_keys=sort, indent=2, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode("utf-8")
 
 
-def lines(records: Iterable[Mapping[str, Any]]) -> bytes:
+def lines(records: Iterable[Mapping[str, object]]) -> bytes:
     """Return records as JSON lines. Raises what :func:`canonical` raises."""
-    settings: Any = {"sort_keys": True, "ensure_ascii": False, "allow_nan": False}
-    return "".join(json.dumps(dict(record), **settings) + "\n" for record in records).encode("utf-8")
+    texts = []
+    for record in records:
+        texts.append(json.dumps(dict(record), sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+    return "".join(texts).encode("utf-8")
 
 
 def seal(
-    program: bytes, history: bytes, card: Mapping[str, Any], more: Mapping[str, bytes] = MappingProxyType({})
-) -> dict[str, Any]:
-    """Return ``card`` with ``files`` (the sha256 of each other file) and ``sha256`` (of all of them)."""
-    data = _hashed({**more, PROGRAM: program, HISTORY: history})
-    whole = {**card, "files": {name: _sha256(content) for name, content in data.items()}}
-    whole.pop("sha256", None)
-    return {**whole, "sha256": _digest(data, whole)}
+    program: bytes,
+    history: bytes,
+    card: Mapping[str, object],
+    records: Mapping[str, bytes] = MappingProxyType({}),
+) -> dict[str, object]:
+    """Return a card with ``files`` (the sha256 of each other file) and ``sha256`` (of all of them)."""
+    files = _select_hashed({**records, PROGRAM: program, HISTORY: history})
+    hashes = {name: _sha256(content) for name, content in files.items()}
+    sealed_card = {**card, "files": hashes}
+    sealed_card.pop("sha256", None)
+    sealed_card["sha256"] = _digest(files, sealed_card)
+    return sealed_card
 
 
-def added(data: Mapping[str, Any], program: bytes) -> bytes:
-    """Return a file of :data:`ADDED` about the prompt of ``program``: ``data`` with ``program`` and ``sha256``."""
-    whole = {**{key: value for key, value in data.items() if key != "sha256"}, "program": _sha256(program)}
-    return canonical({**whole, "sha256": _sha256(canonical(whole))})
+def added(content: Mapping[str, object], program: bytes) -> bytes:
+    """Return a file of :data:`ADDED` about the prompt of ``program``: its content with ``program`` and ``sha256``."""
+    bound = {**content, "program": _sha256(program)}
+    bound.pop("sha256", None)
+    return canonical({**bound, "sha256": _sha256(canonical(bound))})
 
 
 def read_artifact_file(path: Path) -> bytes:
@@ -71,48 +81,78 @@ def read_artifact_file(path: Path) -> bytes:
 
 def inspect(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
-    files: dict[str, bytes] = {}
     extras: list[str] = []
     try:
-        for entry in sorted(folder.iterdir()):
-            if entry.name in (*FILES, *OPTIONAL, *ADDED):
-                files[entry.name] = read_artifact_file(entry)
-            else:
-                extras.append(f"{entry.name}: {_FOREIGN}")
+        files = _read_files(folder, extras)
     except OSError as error:
         return Sealed(faults=(f"{Path(error.filename or folder).name}: cannot be read: {error.strerror}",))
     faults: list[str] = []
-    card = _object(CARD, files.get(CARD), faults)
+    card = _read_object(CARD, files.get(CARD), faults)
     hashes = card.get("files")
-    hashes = hashes if isinstance(hashes, dict) else {}
-    names = (*FILES, *(name for name in OPTIONAL if name in hashes))
-    faults[:0] = [f"{name}: is missing" for name in names if name not in files]
-    whole = not faults
-    program = _object(PROGRAM, files.get(PROGRAM), faults)
-    history = _records(files.get(HISTORY, b""), faults)
-    if whole:
-        data = _hashed({name: files[name] for name in names})
-        rest = {key: value for key, value in card.items() if key != "sha256"}
-        broken = [name for name, content in data.items() if hashes.get(name) != _sha256(content)]
-        if not broken and card.get("sha256") != _digest(data, rest):
-            broken = [CARD]
-        faults += [f"{name}: its content was changed after it was saved" for name in broken]
-        if not broken and _canonical_or_none(card) != files[CARD]:
-            faults.append(f"{CARD}: its layout was changed after it was saved")
-    extras += [f"{name}: {_FOREIGN}" for name in OPTIONAL if name in files and name not in names]
-    later = {}
-    for name in ADDED:
-        if value := _object(name, files.get(name), extras):
-            if added(value, files.get(PROGRAM, b"")) == files[name]:
-                later[name] = value
-            else:
-                extras.append(f"{name}: was changed, or is about another prompt")
+    if not isinstance(hashes, dict):
+        hashes = {}
+    optional_names = [name for name in OPTIONAL if name in hashes]
+    names = list(FILES) + optional_names
+    missing = [f"{name}: is missing" for name in names if name not in files]
+    faults = missing + faults
+    can_be_hashed = not faults
+    program = _read_object(PROGRAM, files.get(PROGRAM), faults)
+    history = _read_history_lines(files.get(HISTORY, b""), faults)
+    if can_be_hashed:
+        faults += _broken_seals({name: files[name] for name in names}, card, hashes)
+    for name in OPTIONAL:
+        if name in files and name not in names:
+            extras.append(f"{name}: {_FOREIGN}")
     return Sealed(
-        program=program, card=card, history=history, added=later, faults=tuple(faults), extras=tuple(extras)
+        program=program,
+        card=card,
+        history=history,
+        added=_read_added(files, extras),
+        faults=tuple(faults),
+        extras=tuple(extras),
     )
 
 
-def _object(name: str, data: bytes | None, faults: list[str]) -> dict[str, Any]:
+def _read_files(folder: Path, extras: list[str]) -> dict[str, bytes]:
+    """Return the bytes of each file of an artifact; others are noted as no part of it."""
+    files: dict[str, bytes] = {}
+    for entry in sorted(folder.iterdir()):
+        if entry.name in FILES or entry.name in OPTIONAL or entry.name in ADDED:
+            files[entry.name] = read_artifact_file(entry)
+        else:
+            extras.append(f"{entry.name}: {_FOREIGN}")
+    return files
+
+
+def _broken_seals(files: Mapping[str, bytes], card: JsonObject, hashes: JsonObject) -> list[str]:
+    """Return the fault of each file whose content is not what was sealed."""
+    data = _select_hashed(files)
+    unsealed_card = {key: value for key, value in card.items() if key != "sha256"}
+    broken = [name for name, content in data.items() if hashes.get(name) != _sha256(content)]
+    if not broken and card.get("sha256") != _digest(data, unsealed_card):
+        broken = [CARD]
+    faults = [f"{name}: its content was changed after it was saved" for name in broken]
+    if not broken and _canonical_or_none(card) != files[CARD]:
+        faults.append(f"{CARD}: its layout was changed after it was saved")
+    return faults
+
+
+def _read_added(files: Mapping[str, bytes], extras: list[str]) -> dict[str, JsonObject]:
+    """Return the content of each file of :data:`ADDED` whose own seal holds; what is wrong with others is noted."""
+    contents: dict[str, JsonObject] = {}
+    for name in ADDED:
+        content = _read_object(name, files.get(name), extras)
+        if not content:
+            continue
+        if added(content, files.get(PROGRAM, b"")) == files[name]:
+            contents[name] = content
+        else:
+            extras.append(f"{name}: was changed, or is about another prompt")
+    return contents
+
+
+def _read_object(name: str, data: bytes | None, faults: list[str]) -> JsonObject:
+    """Return the JSON object of a file; empty, with a fault, if it holds none, and if there is no file."""
     if data is None:
         return {}
     try:
@@ -126,35 +166,38 @@ def _object(name: str, data: bytes | None, faults: list[str]) -> dict[str, Any]:
     return value
 
 
-def _records(data: bytes, faults: list[str]) -> tuple[dict[str, Any], ...]:
+def _read_history_lines(data: bytes, faults: list[str]) -> tuple[JsonObject, ...]:
+    """Return the records of the history; none, with a fault, if a line is no object."""
     records = []
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
-        wrong: list[str] = []
-        records.append(_object(HISTORY, line, wrong))
-        if wrong:
+        faults_of_line: list[str] = []
+        records.append(_read_object(HISTORY, line, faults_of_line))
+        if faults_of_line:
             faults.append(f"{HISTORY}: line {number} is not a JSON object")
             return ()
     return tuple(records)
 
 
-def _canonical_or_none(value: Any) -> bytes | None:
+def _canonical_or_none(value: object) -> bytes | None:
     try:
         return canonical(value)
     except (TypeError, ValueError, RecursionError):
         return None
 
 
-def _hashed(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def _select_hashed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files that a card has the hashes of, in the order in which they are hashed."""
     return {name: files[name] for name in (PROGRAM, HISTORY, *OPTIONAL) if name in files}
 
 
-def _digest(data: Mapping[str, bytes], card: Mapping[str, Any]) -> str:
-    whole = hashlib.sha256()
+def _digest(files: Mapping[str, bytes], card: Mapping[str, object]) -> str:
+    """Return the sha256 of some files and a card."""
+    digest = hashlib.sha256()
+    parts = {**files, CARD: _canonical_or_none(dict(card)) or b""}
     # The length of each part is hashed too: no byte can move from one file to the next unnoticed.
-    for name, content in (*data.items(), (CARD, _canonical_or_none(dict(card)) or b"")):
-        whole.update(f"{name}\0{len(content)}\0".encode() + content)
-    return whole.hexdigest()
+    for name, content in parts.items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
 
 
 def _sha256(data: bytes) -> str:

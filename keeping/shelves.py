@@ -36,8 +36,9 @@ _TAG = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 def parse_ref(ref: str) -> tuple[str, str]:
     """Split ``JUDGE[@VERSION|@TAG]`` into the judge's name and the selector (``latest`` if there is none)."""
     judge, at, selector = ref.partition("@")
-    selector = selector if at else LATEST
-    if not _is_judge(judge) or not (_VERSION.fullmatch(selector) or _TAG.fullmatch(selector)):
+    if not at:
+        selector = LATEST
+    if not _is_judge_name(judge) or not (_VERSION.fullmatch(selector) or _TAG.fullmatch(selector)):
         raise UsageError(
             f"{ref!r} does not name an artifact", hint="write JUDGE, JUDGE@3, JUDGE@latest or JUDGE@TAG"
         )
@@ -54,14 +55,21 @@ class Shelf:
     @classmethod
     def all(cls, root: Path) -> list[Shelf]:
         """Return the shelves of a store that hold a version or a pointer; none if it does not exist."""
+        names: list[str] = []
         try:
-            names = sorted(entry.name for entry in root.iterdir() if _is_judge(entry.name) and entry.is_dir())
+            for entry in root.iterdir():
+                if _is_judge_name(entry.name) and entry.is_dir():
+                    names.append(entry.name)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise ArtifactError(f"{root}: {error.strerror}", hint="name a folder that can be read") from error
-        shelves = [cls(root, name) for name in names]
-        return [shelf for shelf in shelves if shelf.versions() or (shelf.path / _NAMES).exists()]
+        shelves = []
+        for name in sorted(names):
+            shelf = cls(root, name)
+            if shelf.versions() or (shelf.path / _NAMES).exists():
+                shelves.append(shelf)
+        return shelves
 
     @property
     def path(self) -> Path:
@@ -78,14 +86,15 @@ class Shelf:
 
     def number(self, selector: str) -> int | None:
         """Return the version that a number, ``latest`` or a tag means; ``None`` if this shelf has none."""
-        have = self.versions()
+        versions = self.versions()
         if _VERSION.fullmatch(selector):
-            return int(selector) if int(selector) in have else None
-        version, *_ = self._meant().get(selector, [None])
-        if version is not None and version not in have:
+            number = int(selector)
+            return number if number in versions else None
+        version = self._current_versions().get(selector)
+        if version is not None and version not in versions:
             raise ArtifactError(
                 f"{self.judge}@{selector} means version {version}, which is gone; "
-                f"versions: {', '.join(map(str, have)) or 'none'}",
+                f"versions: {', '.join(map(str, versions)) or 'none'}",
                 hint=f"set {selector!r} again to a version that exists",
             )
         return version
@@ -93,20 +102,25 @@ class Shelf:
     def names(self) -> dict[str, int]:
         """Return name -> version for ``latest`` and each tag; nothing where the file is damaged."""
         with suppress(ArtifactError):
-            return {name: versions[0] for name, versions in self._meant().items()}
+            return self._current_versions()
         return {}
+
+    def _current_versions(self) -> dict[str, int]:
+        """Return name -> version for ``latest`` and each tag. Raises ``ArtifactError`` where the file is damaged."""
+        return {name: versions[0] for name, versions in self._meant_versions().items()}
 
     def faults(self) -> list[str]:
         """Return the faults of the names, a line each."""
         try:
-            meant, have = self._meant(), self.versions()
+            version_of_name = self._current_versions()
+            versions = self.versions()
         except ArtifactError as error:
             return [error.message]
-        return [
-            f"{name!r} means version {version}, which is gone"
-            for name, (version, *_) in meant.items()
-            if version not in have
-        ]
+        faults = []
+        for name, version in version_of_name.items():
+            if version not in versions:
+                faults.append(f"{name!r} means version {version}, which is gone")
+        return faults
 
     def put(self, version: int, name: str, data: bytes) -> None:
         """Write a file into the folder of a version that exists, whole or not at all."""
@@ -116,7 +130,7 @@ class Shelf:
     def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool) -> int:
         """Write the next version and return its number."""
         with self._writing():
-            latest = self._meant().get(LATEST, [0])[0]
+            latest = self._current_versions().get(LATEST, 0)
             version = self._place(files)
             if make_latest and latest < version:
                 self._move(LATEST, version)
@@ -132,22 +146,32 @@ class Shelf:
 
     def promoted(self) -> list[int]:
         """Return the versions that exist and were made the latest, the last one first."""
-        have = self.versions()
-        meant = [] if self.number(LATEST) is None else self._meant()[LATEST]
-        return [version for version in meant if version in have]
+        if self.number(LATEST) is None:
+            return []
+        versions = self.versions()
+        return [version for version in self._meant_versions()[LATEST] if version in versions]
 
     def _move(self, name: str, version: int) -> None:
         """Write what a name means, and of ``latest`` what it meant: each model has a latest version."""
-        meant = self._meant()
-        before = meant.get(LATEST, []) if name == LATEST else []
-        meant[name] = list(dict.fromkeys([version, *before]))
-        _write(self.path / _NAMES, canonical(meant))
+        meant_versions = self._meant_versions()
+        versions = [version]
+        if name == LATEST:
+            versions += meant_versions.get(LATEST, [])
+        meant_versions[name] = list(dict.fromkeys(versions))
+        _write(self.path / _NAMES, canonical(meant_versions))
+
+    def _next_version(self) -> int:
+        """Return the number after all that were given; one that a name means counts even if its folder was removed."""
+        highest = max(self.names().values(), default=0)
+        for entry in self.path.iterdir():
+            if _VERSION.fullmatch(entry.name):
+                highest = max(highest, int(entry.name))
+        return 1 + highest
 
     def _place(self, files: Callable[[int], Mapping[str, bytes]]) -> int:
+        """Write the next version, and return its number."""
         while True:
-            # A number that a pointer still names is not given again, even if its folder was removed.
-            there = (int(entry.name) for entry in self.path.iterdir() if _VERSION.fullmatch(entry.name))
-            version = 1 + max((0, *self.names().values(), *there))
+            version = self._next_version()
             staging = self.path / f".{version}.{uuid.uuid4().hex}"
             staging.mkdir()
             try:
@@ -179,7 +203,8 @@ class Shelf:
                 f"{self.path} cannot be written: {error.strerror}", hint="name another folder with --store"
             ) from error
 
-    def _meant(self) -> dict[str, list[int]]:
+    def _meant_versions(self) -> dict[str, list[int]]:
+        """Return the content of the file of names. Raises ``ArtifactError`` where it is damaged."""
         path = self.path / _NAMES
         try:
             return _MEANT.validate_json(read_regular_file(path, limit=_NAMES_LIMIT), strict=True)
@@ -192,7 +217,7 @@ class Shelf:
         raise ArtifactError(f"{path} {wrong}", hint="correct or remove it")
 
 
-def _is_judge(name: str) -> bool:
+def _is_judge_name(name: str) -> bool:
     return bool(name) and all(char.islower() or char.isdigit() or char == "-" for char in name)
 
 

@@ -29,53 +29,60 @@ def to_stderr(line: str) -> None:
 class Trust:
     """The user's trust in the code of judges."""
 
-    given: bool = False  # whether the user has said ``--trust``
+    trusts_all: bool = False  # whether the user has said ``--trust``
     # the file of remembered hashes, one a line with its file
     path: Path = field(default_factory=lambda: data_file("trusted"))
     # takes the line that tells what will be executed, once for each content
     say: Callable[[str], None] = to_stderr
-    _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _told_lines: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def check(self, ref: str, file: Path, hashes: Mapping[str, str], recorded: frozenset[str]) -> None:
         """Refuse to execute a file for an artifact, whose card recorded these hashes, or say that it is executed."""
-        own = f"read {file}, and name it in place of the judge ({file}:ATTRIBUTE) if it is yours"
-        known = self._remembered()
+        hint = f"read {file}, and name it in place of the judge ({file}:ATTRIBUTE) if it is yours"
+        trusted = self._trusted_hashes()
         if not recorded:
-            raise JudgeError(f"{ref} does not say from which content of {file} it was compiled", hint=own)
-        same = not recorded.isdisjoint(hashes.values())
-        if not same and recorded.isdisjoint(known):
-            raise JudgeError(f"{file} is not what {ref} was compiled from: its content was changed", hint=own)
-        if not self.given and known.isdisjoint(hashes.values()):
+            raise JudgeError(f"{ref} does not say from which content of {file} it was compiled", hint=hint)
+        is_unchanged = not recorded.isdisjoint(hashes.values())
+        if not is_unchanged and recorded.isdisjoint(trusted):
             raise JudgeError(
-                f"{ref} needs the code of {file}, which you have not trusted yet"
-                if same
-                else f"the code of {file} was changed since {ref} was compiled from it",
-                hint="read that file, and add --trust",
+                f"{file} is not what {ref} was compiled from: its content was changed", hint=hint
             )
+        if not self.trusts_all and trusted.isdisjoint(hashes.values()):
+            problem = f"{ref} needs the code of {file}, which you have not trusted yet"
+            if not is_unchanged:
+                problem = f"the code of {file} was changed since {ref} was compiled from it"
+            raise JudgeError(problem, hint="read that file, and add --trust")
         self.remember(hashes, file)
-        what = f"executing {file} (sha256 {hashes['judge_sha256'][:16]})"
-        self.tell(f"{what}, from which {ref} was compiled" if same else f"{what} as it is now")
+        executing = f"executing {file} (sha256 {hashes['judge_sha256'][:16]})"
+        if is_unchanged:
+            self.tell(f"{executing}, from which {ref} was compiled")
+        else:
+            self.tell(f"{executing} as it is now")
 
     def tell(self, line: str) -> None:
         """Say a line, once."""
-        if line not in self._said:
-            self._said.add(line)
+        if line not in self._told_lines:
+            self._told_lines.add(line)
             self.say(printable(line))
 
     def remember(self, hashes: Mapping[str, str], file: Path) -> None:
         """Keep hashes, unless they are kept; where nothing can be written, say so."""
-        known = self._remembered()
-        new = [content for content in dict.fromkeys(hashes.values()) if content not in known]
-        if not new:
+        trusted = self._trusted_hashes()
+        new_hashes = [
+            content_hash for content_hash in dict.fromkeys(hashes.values()) if content_hash not in trusted
+        ]
+        if not new_hashes:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
-                stream.writelines(f"{content}  {printable(str(file))}\n" for content in new)
+                for content_hash in new_hashes:
+                    stream.write(f"{content_hash}  {printable(str(file))}\n")
         except OSError as error:
             self.say(printable(f"{self.path}: {error.strerror}; that {file} is trusted is not remembered"))
 
-    def _remembered(self) -> set[str]:
+    def _trusted_hashes(self) -> set[str]:
+        """Return the hashes that are kept in the file."""
         text = ""
         with suppress(OSError):
             text = self.path.read_text(encoding="utf-8", errors="replace")

@@ -153,7 +153,7 @@ def test_trust_in_python_is_an_argument(folder: Path) -> None:
 def test_a_judge_of_another_version_is_not_executed_in_its_place(folder: Path) -> None:
     artifact = Store("compiled").load("may-go@1")
     lines: list[str] = []
-    trusting = Store("compiled", trust=Trust(given=True, say=lines.append))
+    trusting = Store("compiled", trust=Trust(trusts_all=True, say=lines.append))
     assert judge_of(artifact, trusting).name == "may-go"
     assert len(lines) == 1
     with pytest.raises(ArtifactError, match="no may-go@7"):
