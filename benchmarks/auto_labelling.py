@@ -36,7 +36,7 @@ from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.settings import AskSettings
 from jurist.programs.state import PromptState
 from jurist.programs.verdicts import Verdict
-from jurist.report.render import as_markdown
+from jurist.report.render import render_markdown
 
 
 def one_by_one(case: Case) -> list[Case]:
@@ -140,7 +140,7 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     ]
     about = {"table": "cognibench-5", "gold": gold.name}
     table = Detection.of(lines, pairs, seed=seed, alpha=2.0 * look.level, **about)
-    yield from map(as_markdown, table.sheets())
+    yield from map(render_markdown, table.sheets())
     yield from (*table.notes, *(test.words for test in table.tests), look.words)
 
 

@@ -20,7 +20,7 @@ from jurist.jobs.exporting import subject_of
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
-from jurist.report.render import as_markdown
+from jurist.report.render import render_markdown
 from jurist.report.table import table
 
 LOADERS = {
@@ -74,7 +74,7 @@ def main() -> None:
     """Print the table."""
     fect = subject(find("fect"))
     columns = ["target", "loaded by", "rows sent exactly", "built-in judges held"]
-    print(as_markdown(table("", columns, [line(one, fect) for one in EXPORTERS.values()])))
+    print(render_markdown(table("", columns, [line(one, fect) for one in EXPORTERS.values()])))
 
 
 if __name__ == "__main__":

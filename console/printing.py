@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, Union
 
 from ..arguments.groups import Form
 from ..errors import UsageError, printable
-from ..report.render import as_markdown, as_text, escape_markdown, folded
+from ..report.render import escape_markdown, fold_text, render_markdown, render_text
 from ..report.table import Table
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def _frame(card: "VerdictCard") -> str:
     for part in card.plain:
         style = ""
         if isinstance(part, Table):
-            text = f"\n{as_text(part, width - 4)}"
+            text = f"\n{render_text(part, width - 4)}"
         else:
-            text = "\n".join(folded(part, width - 4))
+            text = "\n".join(fold_text(part, width - 4))
             if part.startswith("warning:"):
                 style = "yellow"
         if part is card.decision:
@@ -118,7 +118,7 @@ def _frame(card: "VerdictCard") -> str:
 def remark(*texts: str) -> None:
     """Say what is no result, and not empty, on standard error."""
     for text in filter(None, texts):
-        sys.stderr.write("\n".join(folded(printable(text), _width(sys.stderr))) + "\n")
+        sys.stderr.write("\n".join(fold_text(printable(text), _width(sys.stderr))) + "\n")
         sys.stderr.flush()
 
 
@@ -148,15 +148,15 @@ def _width(stream: TextIO) -> int | None:
 
 def _text(part: _Printed) -> str:
     if isinstance(part, Table):
-        return as_text(part, _width(sys.stdout)) + "\n"
+        return render_text(part, _width(sys.stdout)) + "\n"
     if isinstance(part, Verbatim):
         return part if part.endswith("\n") else f"{part}\n"
-    return "\n".join(folded(part, _width(sys.stdout))) + "\n"
+    return "\n".join(fold_text(part, _width(sys.stdout))) + "\n"
 
 
 def _markdown(part: _Printed) -> str:
     if isinstance(part, Table):
-        return as_markdown(part) + "\n"
+        return render_markdown(part) + "\n"
     if isinstance(part, Verbatim):
         return "".join(f"    {line}\n" for line in part.split("\n")) + "\n"
     return escape_markdown(part) + "\n\n"

@@ -15,7 +15,7 @@ from ..keeping.records import PartScore
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.state import PredictorPrompt, PromptState, candidate_names
 from ..text.templates import CHAT, JSON, PLAIN
-from .document import Change, Changes, Word, text_of
+from .document import Change, Changes, Word, readable_text
 from .scores import Scores, metric_cell, number_cell
 from .table import Table, table
 
@@ -179,7 +179,7 @@ def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
     """Return the demonstrations as text for people."""
     texts = []
     for demo in prompt.examples:
-        texts.append("\n".join(f"{field}: {text_of(value, None)}" for field, value in demo.items()))
+        texts.append("\n".join(f"{field}: {readable_text(value, None)}" for field, value in demo.items()))
     return tuple(texts)
 
 

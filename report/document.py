@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 from .table import Table
 
@@ -31,10 +31,43 @@ class Changes:
     @property
     def rewritten(self) -> bool:
         """Whether so little stayed that marked words cannot be read, and both texts stand beside each other."""
-        letters = {
-            change: len("".join(w.text for w in self.words if w.change == change)) for change in _CHANGES
-        }
+        letters = dict.fromkeys(_CHANGES, 0)
+        for word in self.words:
+            letters[word.change] += len(word.text)
         return 2 * letters["same"] < max(letters["added"], letters["removed"]) and min(letters.values()) > 0
+
+
+class UnitEntry(TypedDict):
+    """A unit of a case, in the words of the page."""
+
+    text: str  # empty where it is one of the inputs
+    gold: str
+    said: list[str]  # by each system
+    # the names under which gold and what each system said are counted
+    names: NotRequired[list[str]]
+    sure: list[float | None]  # how sure each system was, 0 to 1
+    became: str  # a kind of :attr:`Cases.kinds`
+
+
+class AnswerNote(TypedDict):
+    """A system's answer to a whole case."""
+
+    system: str
+    status: str
+    reasoning: str
+    error: str
+
+
+class CaseEntry(TypedDict):
+    """A case as JSON values, for the script of the page."""
+
+    id: str
+    group: str
+    source: str
+    kinds: list[str]  # at least one
+    inputs: list[list[str]]  # pairs of a name and a text
+    units: list[UnitEntry]
+    notes: list[AnswerNote]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +78,7 @@ class Cases:
     # (name, tone, what it means) of what can have become of a case, in the order in which they are read
     kinds: tuple[tuple[str, Tone, str], ...]
     units: Mapping[str, int]  # kind -> units that it happened to; empty where that is not counted
-    cases: Sequence[Mapping[str, Any]] = field(repr=False)  # as JSON values, see :mod:`.judged`
+    cases: Sequence[CaseEntry] = field(repr=False)
     note: str = ""  # what has to be said beside them; empty if nothing
 
 
@@ -53,9 +86,8 @@ class Link(NamedTuple):
     """A line that opens the cases that it counts."""
 
     text: str
-    filters: Mapping[
-        str, str
-    ]  # the fields of the page's address: ``kind``, ``gold``, ``by`` and ``said``, ``group``
+    # the fields of the page's address: ``kind``, ``gold``, ``by`` and ``said``, ``group``
+    filters: Mapping[str, str]
 
 
 Part: TypeAlias = Table | Changes | Cases | Link | str
@@ -78,7 +110,7 @@ class Document:
     """A report."""
 
     subject: str  # what it is about, such as ``fect@2``
-    about: str  # one line on where it comes from
+    about: str  # one line on its origin
     headline: str  # the outcome in a few words
     tone: Tone  # what kind of outcome it is
     lead: Sequence[str] = ()  # what the outcome rests on, and what has to be known of it; one statement each
@@ -86,6 +118,8 @@ class Document:
     sections: Sequence[Section]  # in the order in which they are read; those without a part are left out
 
 
-def text_of(value: Any, indent: int | None = 1) -> str:
+def readable_text(value: object, indent: int | None = 1) -> str:
     """Return a value for people to read: a text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=indent)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=indent)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..cases import Case, Value
 from ..errors import JuristError, UsageError, why
@@ -14,11 +14,13 @@ from ..keeping.artifact_card import Artifact, rows_of
 from ..keeping.card_parts import CascadeFound, PurposeSpend
 from ..keeping.records import AnswerRecord, ProofRecord
 from ..programs.answers.base import Answer
-from .document import Cases, Document, Section, Tone, text_of
+from .document import AnswerNote, CaseEntry, Cases, Document, Section, Tone, UnitEntry, readable_text
 from .scores import joint_spend_line
 from .table import table
 from .views import cascade_judges, cascade_levels
 
+_Line: TypeAlias = Mapping[str, Any]
+"""A line of a run, and an object in it, as JSON."""
 SYSTEMS = ("basic", "compiled")
 """Who answered in a proof."""
 KINDS: tuple[tuple[str, Tone, str], ...] = (
@@ -35,6 +37,13 @@ KINDS: tuple[tuple[str, Tone, str], ...] = (
 )
 """All that can have become of a unit or a case; of what can not happen with a kind of answer, nothing is shown."""
 _ORDER = [name for name, _, _ in KINDS]
+_BECAME = {
+    (False, False): "still wrong",
+    (False, True): "corrected",
+    (True, False): "broken",
+    (True, True): "right",
+}
+"""Whether a unit was right before compiling and is right after it -> the kind that it is of."""
 
 
 def paired_cases(
@@ -42,65 +51,103 @@ def paired_cases(
 ) -> Cases:
     """Return the cases of a proof, the most telling first."""
     basic_rows, compiled_rows = (rows_of(answer, proof, system) for system in SYSTEMS)
-    cases = []
+    cases: list[CaseEntry] = []
+    units: Counter[str] = Counter()
     for record, basic, compiled in zip(proof, basic_rows, compiled_rows, strict=True):
-        cases.append(_paired_case(answer, record, basic, compiled, cases_by_id.get(record.case)))
-    units = Counter(unit["became"] for case in cases for unit in case["units"])
-    cases.sort(key=lambda case: min(map(_ORDER.index, case["kinds"])))
+        entry = _paired_case(answer, record, basic, compiled, cases_by_id.get(record.case))
+        units.update(unit["became"] for unit in entry["units"])
+        cases.append(entry)
+    cases.sort(key=_first_kind)
     return Cases(systems=SYSTEMS, kinds=KINDS, units=units, cases=cases, note=note)
+
+
+def _first_kind(case: CaseEntry) -> int:
+    """Return the place in :data:`KINDS` of the most telling kind of a case."""
+    return min(map(_ORDER.index, case["kinds"]))
 
 
 def _paired_case(
     answer: Answer, record: ProofRecord, basic: Row, compiled: Row, case: Case | None
-) -> dict[str, Any]:
+) -> CaseEntry:
     """Return a line of a proof: of each unit what people and both prompts said, and what became of it."""
     texts: Sequence[str] = [""] * len(record.gold)
+    source = ""
+    inputs: list[list[str]] = []
     if case is not None:
         texts = answer.units(case.inputs)
-    sureness = [_sureness(answer, record.answer_of(system)) for system in SYSTEMS]
+        source = case.source
+        inputs = _readable_inputs(case.inputs)
+    units = _paired_units(answer, record, basic, compiled, texts)
+    kinds = {unit["became"] for unit in units}
+    for system in SYSTEMS:
+        kinds.add(record.answer_of(system).status)
+    return {
+        "id": record.case,
+        "group": record.group,
+        "source": source,
+        "kinds": [name for name in _ORDER if name in kinds and name != "right"] or ["right"],
+        "inputs": inputs,
+        "units": units,
+        "notes": [_answer_note(system, record.answer_of(system)) for system in SYSTEMS],
+    }
+
+
+def _readable_inputs(inputs: Mapping[str, object]) -> list[list[str]]:
+    """Return inputs as pairs of a name and a text."""
+    return [[name, readable_text(value)] for name, value in inputs.items()]
+
+
+def _paired_units(
+    answer: Answer, record: ProofRecord, basic: Row, compiled: Row, texts: Sequence[str]
+) -> list[UnitEntry]:
+    """Return the units of a line of a proof, each with its text of ``texts``."""
+    basic_sureness = _sureness(answer, record.basic)
+    compiled_sureness = _sureness(answer, record.compiled)
     is_generator = answer.scale.row_type is type(None)
-    units = []
+    units: list[UnitEntry] = []
     for place, text in enumerate(texts):
-        gold, values = compiled.gold[place], (basic.predicted[place], compiled.predicted[place])
+        gold = compiled.gold[place]
+        basic_value, compiled_value = basic.predicted[place], compiled.predicted[place]
         # What is expected of a generator is the same for every document, and nobody said it.
         label = None if is_generator else gold
         units.append(
             {
                 # The text of a single unit is one of the inputs, and stands there.
                 "text": text if len(texts) > 1 else "",
-                "gold": _text(answer, label),
-                "said": [_text(answer, value) for value in values],
-                "names": [_name(answer, label, ""), *(_name(answer, value, UNANSWERED) for value in values)],
-                "sure": [shares[place] for shares in sureness],
-                "became": _became(answer, gold, *values),
+                "gold": _value_text(answer, label),
+                "said": [_value_text(answer, basic_value), _value_text(answer, compiled_value)],
+                "names": [
+                    _category_name(answer, label, ""),
+                    _category_name(answer, basic_value, UNANSWERED),
+                    _category_name(answer, compiled_value, UNANSWERED),
+                ],
+                "sure": [basic_sureness[place], compiled_sureness[place]],
+                "became": _became(answer, gold, basic_value, compiled_value),
             }
         )
-    kinds = {unit["became"] for unit in units}
-    kinds |= {record.answer_of(system).status for system in SYSTEMS}
-    return {
-        "id": record.case,
-        "group": record.group,
-        "source": case.source if case is not None else "",
-        "kinds": [name for name in _ORDER if name in kinds and name != "right"] or ["right"],
-        "inputs": [[name, text_of(value)] for name, value in case.inputs.items()] if case else [],
-        "units": units,
-        "notes": [note_of(system, record.answer_of(system)) for system in SYSTEMS],
-    }
+    return units
 
 
-def _text(answer: Answer, value: Value | None) -> str:
-    return "" if value is None else answer.scale.text(value)
+def _value_text(answer: Answer, value: Value | None) -> str:
+    """Return a value as text; empty for none."""
+    if value is None:
+        return ""
+    return answer.scale.text(value)
 
 
-def _name(answer: Answer, value: Value | None, none: str) -> str:
+def _category_name(answer: Answer, value: Value | None, missing: str) -> str:
     """Return the name under which a value is counted in the tables of what was taken for what."""
-    return none if value is None else answer.scale.category(value)
+    if value is None:
+        return missing
+    return answer.scale.category(value)
 
 
 def _sureness(answer: Answer, record: AnswerRecord) -> list[float | None]:
     """Return how sure each answer is, 0 to 1: by the probability of its side, or by the votes of several samples."""
     if not record.probability:
-        return list(record.agreement) if record.drawn > 1 else [None] * len(record.values)
+        if record.drawn > 1:
+            return list(record.agreement)
+        return [None] * len(record.values)
     scale = answer.scale
     sureness: list[float | None] = []
     for label, probability in zip(record.values, record.probability, strict=True):
@@ -112,25 +159,25 @@ def _sureness(answer: Answer, record: AnswerRecord) -> list[float | None]:
     return sureness
 
 
-def _became(answer: Answer, gold: Value | None, before: Value | None, after: Value | None) -> str:
-    """Return the name of the kind of :data:`KINDS` that a unit is of."""
+def _became(
+    answer: Answer, gold: Value | None, basic_value: Value | None, compiled_value: Value | None
+) -> str:
+    """Return the name of the kind of :data:`KINDS` that a unit is of, by its values before and after compiling."""
     if gold is None:
         return "unlabelled"
     scale = answer.scale
     if scale.right(gold, gold) is not None:
-        was_right = before is not None and bool(scale.right(gold, before))
-        is_right = after is not None and bool(scale.right(gold, after))
-        if is_right:
-            return "right" if was_right else "corrected"
-        return "broken" if was_right else "still wrong"
-    credit_before, credit_after = scale.credit(gold, before), scale.credit(gold, after)
+        was_right = basic_value is not None and bool(scale.right(gold, basic_value))
+        is_right = compiled_value is not None and bool(scale.right(gold, compiled_value))
+        return _BECAME[was_right, is_right]
+    credit_before, credit_after = scale.credit(gold, basic_value), scale.credit(gold, compiled_value)
     if credit_before == credit_after:
         return "right" if credit_before == 1 else "no nearer"
     return "nearer" if credit_after > credit_before else "farther"
 
 
-def note_of(system: str, record: AnswerRecord) -> dict[str, Any]:
-    """Return a system's answer to a whole case as JSON values for :class:`Cases`."""
+def _answer_note(system: str, record: AnswerRecord) -> AnswerNote:
+    """Return a system's answer to a whole case."""
     return {
         "system": system,
         "status": record.status,
@@ -145,14 +192,15 @@ _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("wavering", "open", "the judge's own samples differ"),
     ("judged", "good", "it has a verdict"),
 )
-_RUN = {"id", "status", "units"}
+_RUN_NAMES = {"id", "status", "units"}
+"""Names that every line of a run has."""
 
 
-def saved_report(path: Path, lines: Iterable[Any]) -> Document:
+def saved_report(path: Path, lines: Iterable[_Line]) -> Document:
     """Return the report of the lines of a run, of that file."""
     try:
         rows = list(lines)
-        if rows and all(row.keys() >= _RUN for row in rows):
+        if rows and all(row.keys() >= _RUN_NAMES for row in rows):
             return _run_report(path, rows)
     except (OSError, UnicodeDecodeError) as error:
         hint = "name a judge, or the lines of a run"
@@ -162,40 +210,48 @@ def saved_report(path: Path, lines: Iterable[Any]) -> Document:
     raise JuristError(f"{path} holds no lines of a run", hint="give what jurist run wrote")
 
 
-def cascade_report(artifact: Artifact, found: CascadeFound) -> Document:
+def cascade_report(artifact: Artifact, chosen: CascadeFound) -> Document:
     """Return the report of a cascade that was kept: what is kept was shown to agree often enough."""
     return Document(
         subject=artifact.ref,
-        about=f"{found.cases} labelled rows of {found.gold}; {artifact.about.created[:10]}",
-        headline=f"Where it answers, it agrees with the gold labels in {found.agree:.0%} of the rows or more",
+        about=f"{chosen.cases} labelled rows of {chosen.gold}; {artifact.about.created[:10]}",
+        headline=f"Where it answers, it agrees with the gold labels in {chosen.agree:.0%} of the rows or more",
         tone="good",
-        lead=[f"It {found.words}."],
+        lead=[f"It {chosen.words}."],
         sections=[
-            Section("judges", "Who answers", cascade_judges(found)),
-            Section("levels", "Levels", cascade_levels(found)),
+            Section("judges", "Who answers", cascade_judges(chosen)),
+            Section("levels", "Levels", cascade_levels(chosen)),
         ],
     )
 
 
-def _run_report(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
+def _run_report(path: Path, rows: Sequence[_Line]) -> Document:
     """Return the report of the lines of a run. Raises ``ValueError`` and the like for other lines."""
-    inputs = _inputs_of(rows)
+    inputs = _inputs_by_source(rows)
     judge = str(rows[0]["judge"])
-    cases = [_judged_case(row, inputs) for row in rows]
+    cases: list[CaseEntry] = []
+    answers: Counter[str] = Counter()
+    usages: list[_Line] = []
+    for row in rows:
+        case = _judged_case(row, inputs)
+        answers.update(unit["said"][0] or "no answer" for unit in case["units"])
+        cases.append(case)
+        usages.append(row.get("usage") or {})
     statuses = Counter(str(row["status"]) for row in rows)
-    answers = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
-    usages = [row.get("usage") or {} for row in rows]
     without_verdict = []
     for status, count in statuses.items():
         if status != "verdict":
             without_verdict.append(f"{count} {status}{_error_kinds(rows, status)}")
+    lead = []
+    if without_verdict:
+        lead.append(f"{', '.join(without_verdict)}.")
     verdicts = statuses["verdict"]
     return Document(
         subject=judge,
         about=f"answered by {rows[0].get('model')}; from {path.name}",
         headline=f"{verdicts} of {len(rows)} rows have a verdict",
         tone="good" if verdicts == len(rows) else "open",
-        lead=[f"{', '.join(without_verdict)}."] if without_verdict else (),
+        lead=lead,
         sections=[
             Section("verdicts", "Verdicts", [table("", ["verdict", "units"], answers.most_common(30))]),
             Section("cases", "The rows", [Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases)]),
@@ -204,28 +260,31 @@ def _run_report(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
     )
 
 
-def _row_price(usages: Sequence[Mapping[str, Any]]) -> str:
+def _row_price(usages: Sequence[_Line]) -> str:
     """Return the price of a row, in words."""
-    usage = PurposeSpend.sum_of([PurposeSpend.model_validate(usage) for usage in usages])
+    spends = [PurposeSpend.model_validate(usage) for usage in usages]
+    usage = PurposeSpend.sum_of(spends)
     price = f"1,000 rows cost {1000 * usage.cost / len(usages):.3g} USD"
     if usage.unpriced:
         price = "its price is unknown"
     return f"a row takes {usage.all_tokens / len(usages):,.0f} tokens; {price}"
 
 
-def _error_kinds(rows: Iterable[Mapping[str, Any]], status: str) -> str:
+def _error_kinds(rows: Iterable[_Line], status: str) -> str:
     """Return why rows have no verdict, in brackets with their counts; empty where lines do not say it."""
     kinds: Counter[str] = Counter()
     for row in rows:
         if row["status"] == status and row.get("error_kind"):
             kinds[str(row["error_kind"])] += 1
-    words = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
-    return f" ({words})" if words else ""
+    words = []
+    for kind, count in kinds.most_common():
+        words.append(f"{kind} {count}")
+    return f" ({', '.join(words)})" if words else ""
 
 
-def _inputs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def _inputs_by_source(rows: Sequence[_Line]) -> dict[str, _Line]:
     """Return the rows of the input by the source that lines name, of files that are still there."""
-    inputs: dict[str, Mapping[str, Any]] = {}
+    inputs: dict[str, _Line] = {}
     names = {str(row.get("source") or "").rpartition(":")[0] for row in rows}
     for name in names:
         if not name or not Path(name).is_file():
@@ -237,41 +296,60 @@ def _inputs_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]
     return inputs
 
 
-def _judged_case(row: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a line of a run as JSON values for :class:`Cases`."""
+def _judged_case(row: _Line, inputs: Mapping[str, _Line]) -> CaseEntry:
+    """Return a line of a run as a case."""
     status, source = row["status"], str(row.get("source") or "")
-    texts = [[name, text_of(value)] for name, value in inputs.get(source, {}).items()]
-    # A file that was changed meanwhile is not shown as what was judged.
-    is_same = all(any(unit["text"] in text for _, text in texts) for unit in row["units"])
-    # The text of a single unit is one of the inputs.
-    is_shown_above = bool(texts) and is_same and len(row["units"]) == 1
-    has_samples = row.get("drawn", 1) > 1
-    units = []
+    texts = _readable_inputs(inputs.get(source, {}))
+    if not all(_is_in_inputs(unit, texts) for unit in row["units"]):
+        texts = []  # a file that was changed meanwhile is not shown as what was judged
+    units: list[UnitEntry] = []
     least_agreement = 1.0
     for unit in row["units"]:
-        value, agreement = unit.get("label", unit.get("value")), unit.get("agreement")
+        agreement = unit.get("agreement")
         if agreement is not None:
             least_agreement = min(least_agreement, agreement)
-        units.append(
-            {
-                "text": "" if is_shown_above else unit["text"],
-                "gold": "",
-                "said": ["" if value is None else text_of(value)],
-                "sure": [agreement if has_samples else None],
-                "became": "judged" if status == "verdict" else status,
-            }
-        )
+        entry = _judged_unit(unit, status)
+        if row.get("drawn", 1) <= 1:
+            entry["sure"] = [None]
+        if texts and len(row["units"]) == 1:
+            entry["text"] = ""  # it is one of the inputs
+        units.append(entry)
     kind = status
     if status not in ("abstained", "failed"):
         kind = "wavering" if least_agreement < 1 else "judged"
-    note = {"system": row["judge"], "status": status}
-    note |= {name: row.get(name) or "" for name in ("reasoning", "error")}
     return {
         "id": str(row["id"]),
         "group": str(row.get("group") or ""),
         "source": source,
         "kinds": [kind],
-        "inputs": texts if is_same else [],
+        "inputs": texts,
         "units": units,
-        "notes": [note],
+        "notes": [
+            {
+                "system": row["judge"],
+                "status": status,
+                "reasoning": row.get("reasoning") or "",
+                "error": row.get("error") or "",
+            }
+        ],
+    }
+
+
+def _is_in_inputs(unit: _Line, inputs: Iterable[Sequence[str]]) -> bool:
+    """Say whether the text of a unit stands in one of the inputs."""
+    return any(unit["text"] in text for _, text in inputs)
+
+
+def _judged_unit(unit: _Line, status: str) -> UnitEntry:
+    """Return a unit of a line of a run, with its text, and with the share of the samples that agree on its value."""
+    value = unit.get("label", unit.get("value"))
+    verdict = ""
+    if value is not None:
+        verdict = readable_text(value)
+    return {
+        "text": unit["text"],
+        "gold": "",
+        "said": [verdict],
+        "sure": [unit.get("agreement")],
+        "became": "judged" if status == "verdict" else status,
     }

@@ -12,33 +12,51 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
-from .document import Cases, Document, Part
+from .document import Cases, Document, Part, Section
 from .table import Table
+
+_MacroParts: TypeAlias = tuple[str, Part | list[Part]]
+"""The name of a macro of the page, and what it shows: a part, or the texts or links that follow each other."""
 
 
 def as_page(document: Document) -> str:
     """Return a report as a page."""
-    front, sections = ([part for part in some if part.parts] for some in (document.front, document.sections))
-    values = {"document": document, "front": front, "sections": sections}
-    return rendered("page", ("page.css",), **values, shown=_shown, pack=pack)
+    return render_page(
+        "page",
+        ("page.css",),
+        document=document,
+        front=_filled_sections(document.front),
+        sections=_filled_sections(document.sections),
+        shown=_macro_parts,
+        pack=pack,
+    )
 
 
-def _shown(parts: Sequence[Part]) -> Iterator[tuple[str, Part | list[Part]]]:
+def _filled_sections(sections: Sequence[Section]) -> list[Section]:
+    return [section for section in sections if section.parts]
+
+
+def _macro_parts(parts: Sequence[Part]) -> Iterator[_MacroParts]:
     """Yield the parts of a section with the names of their macros; texts, and links, that follow each other as one."""
-    for name, some in groupby(parts, key=_macro):
-        parts = list(some)
-        yield from [(name, parts)] if name in ("lines", "link") else ((name, part) for part in parts)
+    for macro, neighbours in groupby(parts, key=_macro_name):
+        if macro in ("lines", "link"):
+            yield macro, list(neighbours)
+            continue
+        for part in neighbours:
+            yield macro, part
 
 
-def _macro(part: Part) -> str:
+def _macro_name(part: Part) -> str:
     if isinstance(part, str):
         return "lines"
-    return part.layout if isinstance(part, Table) else type(part).__name__.lower()
+    if isinstance(part, Table):
+        return part.layout
+    return type(part).__name__.lower()
 
 
-def rendered(name: str, styles: Sequence[str], **values: Any) -> str:
+def render_page(name: str, styles: Sequence[str], **values: Any) -> str:
     """Return a page with its own styles and script, and a policy that lets no other script run."""
     # 0.1 s, and not needed by a command that prints tables
     from jinja2 import Environment, StrictUndefined
@@ -47,23 +65,25 @@ def rendered(name: str, styles: Sequence[str], **values: Any) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    script = _file(f"{name}.js")
-    return environment.from_string(_file(f"{name}.html")).render(
-        css=Markup("".join(map(_file, styles))),
-        script=Markup(script),
-        script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
-        **values,
+    css = ""
+    for style in styles:
+        css += _page_source(style)
+    script = _page_source(f"{name}.js")
+    script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return environment.from_string(_page_source(f"{name}.html")).render(
+        css=Markup(css), script=Markup(script), script_hash=f"sha256-{script_digest}", **values
     )
 
 
-def _file(name: str) -> str:
+def _page_source(name: str) -> str:
+    """Return a file of the folder ``data``."""
     return (resources.files(__package__ or "") / "data" / name).read_text(encoding="utf-8")
 
 
 LARGEST = 15_000_000
 """Letters of base64 that all cases of a page take at most."""
 _LIMITS = (2_000_000, 50_000, 8_000, 1_000, 300)
-"""Letters of one text that are kept: the first of these with which all cases fit."""
+"""Letters of one text that stay: the first of these with which all cases fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,34 +96,39 @@ class Packed:
 
 def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:
     """Return cases for a page, with texts as long as fit into ``largest`` letters of base64."""
-    known = {kind for case in cases.cases for kind in case["kinds"]}
-    known |= {unit["became"] for case in cases.cases for unit in case["units"]}
-    values = {
-        "systems": list(cases.systems),
-        "kinds": [list(kind) for kind in cases.kinds if kind[0] in known],
-        "cases": list(cases.cases),
-    }
+    occurring_kinds: set[str] = set()
+    for case in cases.cases:
+        occurring_kinds.update(case["kinds"])
+        for unit in case["units"]:
+            occurring_kinds.add(unit["became"])
+    kinds = []
+    for name, tone, meaning in cases.kinds:
+        if name in occurring_kinds:
+            kinds.append([name, tone, meaning])
+    values = {"systems": list(cases.systems), "kinds": kinds, "cases": list(cases.cases)}
     return pack_values(values, largest=largest)
 
 
-def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
+def pack_values(values: Mapping[str, object], *, largest: int = LARGEST) -> Packed:
     """Return JSON values for a page, with texts as long as fit."""
     for limit in _LIMITS:
-        kept = _cut(values, limit)
-        plain = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+        fitting_values = _shorten_texts(values, limit)
+        plain = json.dumps(fitting_values, ensure_ascii=False, separators=(",", ":"))
         packed = gzip.compress(plain.encode("utf-8", "replace"), compresslevel=6, mtime=0)
         data = base64.b64encode(packed).decode("ascii")
         if len(data) <= largest:
             break
-    return Packed(data=data, limit=0 if kept == values else limit)
+    if fitting_values == values:
+        limit = 0
+    return Packed(data=data, limit=limit)
 
 
-def _cut(value: Any, limit: int) -> Any:
-    """Return JSON values with long texts cut."""
+def _shorten_texts(value: object, limit: int) -> object:
+    """Return JSON values whose texts have at most ``limit`` letters, and a remark where more were cut off."""
     if isinstance(value, Mapping):
-        return {key: _cut(part, limit) for key, part in value.items()}
+        return {key: _shorten_texts(part, limit) for key, part in value.items()}
     if isinstance(value, list):
-        return [_cut(part, limit) for part in value]
+        return [_shorten_texts(part, limit) for part in value]
     if not isinstance(value, str) or len(value) <= limit:
         return value
     return f"{value[:limit]}\n[{len(value) - limit} more letters: see the gold]"

@@ -7,6 +7,7 @@ becomes a record with a line ``column: cell`` for each cell.
 import re
 from collections.abc import Sequence
 from html import escape
+from itertools import zip_longest
 
 from rich.cells import cell_len
 
@@ -23,12 +24,16 @@ _WORD = re.compile(r"\[[^\[\]\s]+, [^\[\]\s]+\]\S*|\S+")
 _MARKUP = re.compile(r"([\\|`*<&]|\](?=\())")
 
 
-def as_text(table: Table, width: int | None = None) -> str:
+def render_text(table: Table, width: int | None = None) -> str:
     """Return a table as lines of at most ``width`` columns, with a line feed at the end."""
     lines: list[str] = []
     if table.title:
-        lines.extend(line for line in folded(table.title, width) if line)
-    widths = None if table.layout == "records" else _column_widths(table, width)
+        for line in fold_text(table.title, width):
+            if line:
+                lines.append(line)
+    widths = None
+    if table.layout != "records":
+        widths = _column_widths(table, width)
     if widths is None:
         lines.extend(_record_lines(table, width))
     else:
@@ -36,13 +41,17 @@ def as_text(table: Table, width: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_markdown(table: Table) -> str:
+def render_markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown, its title in bold above it; markup in cells is escaped."""
     lines: list[str] = []
     if table.title:
         lines.extend([f"**{escape_markdown(table.title)}**", ""])
-    lines.append(_markdown_row([escape_markdown(column.name) for column in table.columns]))
-    lines.append(_markdown_row(["---:" if column.kind == "number" else "---" for column in table.columns]))
+    names: list[str] = []
+    alignments: list[str] = []
+    for column in table.columns:
+        names.append(escape_markdown(column.name))
+        alignments.append("---:" if column.kind == "number" else "---")
+    lines.extend([_markdown_row(names), _markdown_row(alignments)])
     for row in table.rows:
         lines.append(_markdown_row([escape_markdown(cell) for cell in row]))
     return "\n".join(lines) + "\n"
@@ -53,19 +62,25 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def as_html(table: Table) -> str:
+def render_html(table: Table) -> str:
     """Return a table as an HTML element; cells of numbers have the class ``number``."""
-    title = f"<caption>{escape(table.title)}</caption>" if table.title else ""
-    header = "".join(_html_cell("th", column, column.name) for column in table.columns)
+    title = ""
+    if table.title:
+        title = f"<caption>{escape(table.title)}</caption>"
+    header = ""
+    for column in table.columns:
+        header += _html_cell("th", column, column.name)
     rows: list[str] = []
     for row in table.rows:
-        cells = [_html_cell("td", column, cell) for column, cell in zip(table.columns, row, strict=True)]
-        rows.append(f"<tr>{''.join(cells)}</tr>")
+        cells = ""
+        for column, cell in zip(table.columns, row, strict=True):
+            cells += _html_cell("td", column, cell)
+        rows.append(f"<tr>{cells}</tr>")
     body = "\n".join(rows)
     return f"<table>{title}\n<thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n"
 
 
-def folded(text: str, width: int | None, indent: str = "") -> list[str]:
+def fold_text(text: str, width: int | None, indent: str = "") -> list[str]:
     """Return a text as lines of at most ``width`` columns, broken at spaces; a longer word has its own line.
 
     Args:
@@ -77,7 +92,8 @@ def folded(text: str, width: int | None, indent: str = "") -> list[str]:
     line = ""
     for word in _WORD.findall(text):
         is_first_word = not line.strip()
-        longer_line = line + word if is_first_word else f"{line} {word}"
+        space = "" if is_first_word else " "
+        longer_line = line + space + word
         if width is not None and not is_first_word and cell_len(longer_line) > width:
             lines.append(line)
             line = indent + word
@@ -95,8 +111,11 @@ def _column_widths(table: Table, width: int | None) -> list[int] | None:
         cells = table.column(position)
         full_width = max(cell_len(cell) for cell in cells)
         widths.append(full_width)
-        longest_word = max((cell_len(word) for cell in cells for word in _WORD.findall(cell)), default=0)
-        least_widths.append(max(longest_word, min(_MIN_WIDTH, full_width)))
+        least_width = min(_MIN_WIDTH, full_width)
+        for cell in cells:
+            for word in _WORD.findall(cell):
+                least_width = max(least_width, cell_len(word))
+        least_widths.append(least_width)
     if width is None:
         return widths
     room = width - len(_GAP) * (len(widths) - 1)
@@ -106,7 +125,7 @@ def _column_widths(table: Table, width: int | None) -> list[int] | None:
         _narrow_widest(widths, least_widths)
     for position, column_width in enumerate(widths):
         for cell in table.column(position):
-            if len(folded(cell, column_width)) > _MAX_LINES:
+            if len(fold_text(cell, column_width)) > _MAX_LINES:
                 return None
     return widths
 
@@ -120,36 +139,47 @@ def _narrow_widest(widths: list[int], least_widths: Sequence[int]) -> None:
 
 def _table_lines(table: Table, widths: Sequence[int]) -> list[str]:
     """Return the header and the rows of a table, with cells folded to the width of their column."""
-    lines: list[str] = []
     header = [column.name for column in table.columns]
-    for row in (header, *table.rows):
-        folded_cells = [folded(cell, width) for cell, width in zip(row, widths, strict=True)]
-        height = max(len(cell_lines) for cell_lines in folded_cells)
-        for number in range(height):
-            parts: list[str] = []
-            for cell_lines, column, width in zip(folded_cells, table.columns, widths, strict=True):
-                part = cell_lines[number] if number < len(cell_lines) else ""
-                parts.append(_aligned(part, column, width))
-            lines.append(_GAP.join(parts).rstrip())
+    lines = _row_lines(header, table.columns, widths)
+    for row in table.rows:
+        lines.extend(_row_lines(row, table.columns, widths))
     return lines
 
 
-def _aligned(text: str, column: Column, width: int) -> str:
+def _row_lines(row: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
+    """Return a row as lines, as many as its cell with the most lines has."""
+    folded_cells: list[list[str]] = []
+    for cell, width in zip(row, widths, strict=True):
+        folded_cells.append(fold_text(cell, width))
+    lines: list[str] = []
+    for cell_parts in zip_longest(*folded_cells, fillvalue=""):
+        aligned_parts: list[str] = []
+        for part, column, width in zip(cell_parts, columns, widths, strict=True):
+            aligned_parts.append(_align(part, column, width))
+        lines.append(_GAP.join(aligned_parts).rstrip())
+    return lines
+
+
+def _align(text: str, column: Column, width: int) -> str:
     """Return a text with spaces to the width of its column: numbers at the right, text at the left."""
     space = " " * (width - cell_len(text))
-    return space + text if column.kind == "number" else text + space
+    if column.kind == "number":
+        return space + text
+    return text + space
 
 
 def _record_lines(table: Table, width: int | None) -> list[str]:
     """Return each row as a record: a line ``column: cell`` for each cell, all but the first indented."""
     if not table.rows:
-        return folded(", ".join(column.name for column in table.columns), width)
+        return fold_text(", ".join([column.name for column in table.columns]), width)
     lines: list[str] = []
     for row in table.rows:
         for position, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
-            margin = _GAP if position else ""
-            text_width = None if width is None else width - len(margin)
-            for line in folded(f"{column.name}: {cell}", text_width, _INDENT):
+            margin = "" if position == 0 else _GAP
+            text_width = None
+            if width is not None:
+                text_width = width - len(margin)
+            for line in fold_text(f"{column.name}: {cell}", text_width, _INDENT):
                 lines.append(margin + line)
     return lines
 

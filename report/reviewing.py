@@ -20,8 +20,8 @@ from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
 from ..gold.sheets import RATER_NAME, SheetLine, sheet_row
-from .document import text_of
-from .page import pack_values, rendered
+from .document import readable_text
+from .page import pack_values, render_page
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -79,15 +79,15 @@ class Review:
                 "unit": name,
                 "text": "" if pair else texts[line.unit],
                 "of": [line.unit + 1, len(texts)],
-                "inputs": [[key, text_of(value)] for key, value in inputs.items() if key not in pair],
+                "inputs": [[key, readable_text(value)] for key, value in inputs.items() if key not in pair],
             }
             if pair:
                 sides = zip(self._names(line, rater).values(), pair, strict=True)
-                unit["pair"] = [text_of(inputs[key]) for _, key in sorted(sides)]
+                unit["pair"] = [readable_text(inputs[key]) for _, key in sorted(sides)]
             if answer.criteria:
                 criterion = list(answer.criteria)[line.unit]
                 unit |= {
-                    "text": text_of(inputs[answer.unit]),
+                    "text": readable_text(inputs[answer.unit]),
                     "criterion": criterion,
                     "row": line.case.id,
                     "choices": list(answer.scale_of(line.unit).choices),
@@ -178,7 +178,7 @@ def application(review: Review) -> Starlette:
         from starlette.middleware.trustedhost import TrustedHostMiddleware
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
-    page, fresh = rendered("review", ("page.css", "review.css")), {"Cache-Control": "no-store"}
+    page, fresh = render_page("review", ("page.css", "review.css")), {"Cache-Control": "no-store"}
 
     def home(request: Request) -> Response:
         return HTMLResponse(page, headers=fresh)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "number"]
 Layout: TypeAlias = Literal["columns", "records", "counts", "facts", "commands"]
@@ -34,26 +34,32 @@ class Table:
 
     def column(self, position: int) -> list[str]:
         """Return the name of a column, and its cells."""
-        return [self.columns[position].name] + [row[position] for row in self.rows]
+        cells = [self.columns[position].name]
+        for row in self.rows:
+            cells.append(row[position])
+        return cells
 
 
 def table(
     title: str,
     columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[object]],
     layout: Layout = "columns",
     opens: str = "",
 ) -> Table:
     """Return a table of any values; a column whose cells are all numbers is a column of numbers."""
     cell_rows: list[tuple[str, ...]] = []
     for row in rows:
-        cell_rows.append(tuple(_cell(value) for value in row))
+        cells: list[str] = []
+        for value in row:
+            cells.append(_cell_text(value))
+        cell_rows.append(tuple(cells))
     table_columns: list[Column] = []
     for position, name in enumerate(columns):
         kind = _kind([row[position] for row in cell_rows])
-        table_columns.append(Column(_cell(name), kind))
+        table_columns.append(Column(_cell_text(name), kind))
     return Table(
-        title=_cell(title),
+        title=_cell_text(title),
         columns=tuple(table_columns),
         rows=tuple(cell_rows),
         layout=layout,
@@ -61,17 +67,22 @@ def table(
     )
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: object) -> str:
     """Return a value on one line, without characters that steer a terminal: cells hold text from files."""
     text = str(value)
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else " " for char in text)
+    for character in set(text):
+        if not character.isprintable():
+            text = text.replace(character, " ")
     return " ".join(text.split())
 
 
 def _kind(cells: Sequence[str]) -> Kind:
     """Return the kind of a column: of numbers if every cell that is not empty is a number."""
-    filled = [cell for cell in cells if cell not in _EMPTY]
-    if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
-        return "number"
-    return "text"
+    kind: Kind = "text"
+    for cell in cells:
+        if cell in _EMPTY:
+            continue
+        if not _NUMBER.fullmatch(cell):
+            return "text"
+        kind = "number"
+    return kind

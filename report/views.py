@@ -8,8 +8,8 @@ from ..errors import plural
 from ..keeping.artifact_card import Artifact
 from ..keeping.card_parts import CascadeFound, CountsCard, ScoreCard
 from ..text.terms import shorten
-from .document import text_of
-from .render import as_html
+from .document import readable_text
+from .render import render_html
 from .scores import (
     OFFLINE,
     class_table,
@@ -60,11 +60,11 @@ def _disagreement_table(disagreements: Sequence[Mapping[str, Any]]) -> Table:
     for case in disagreements[:_WORST]:
         inputs = []
         for name, value in case["inputs"].items():
-            inputs.append(f"{name}: {shorten(text_of(value, None), _LETTERS)}")
+            inputs.append(f"{name}: {shorten(readable_text(value, None), _LETTERS)}")
         rows.append(
             [
                 case["source"] or case["id"],
-                shorten(text_of(case["wrong"], None), _LETTERS),
+                shorten(readable_text(case["wrong"], None), _LETTERS),
                 shorten(case["reasoning"] or case["error"], _LETTERS) or "-",
                 "; ".join(inputs),
             ]
@@ -250,5 +250,5 @@ def html_of(parts: Iterable[Table | str]) -> str:
     """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
     elements = []
     for part in parts:
-        elements.append(as_html(part) if isinstance(part, Table) else f"<p>{escape(part)}</p>")
+        elements.append(render_html(part) if isinstance(part, Table) else f"<p>{escape(part)}</p>")
     return f"<div>{''.join(elements)}</div>"

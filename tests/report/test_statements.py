@@ -21,7 +21,7 @@ from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
 from jurist.report.artifact import ArtifactReport
-from jurist.report.document import Document, text_of
+from jurist.report.document import Document, readable_text
 from jurist.report.table import Table
 from jurist.report.verdict import criteria_words
 
@@ -181,7 +181,7 @@ def all_text(document: Document) -> str:
             if isinstance(part, Table):
                 texts += [cell for row in part.rows for cell in row]
             else:
-                texts.append(part if isinstance(part, str) else text_of(repr(part)))
+                texts.append(part if isinstance(part, str) else readable_text(repr(part)))
     return "\n".join(texts)
 
 
