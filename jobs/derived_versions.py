@@ -30,12 +30,12 @@ from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
 from ..optimizers.fewshot import Nearest, remembering, with_cases
 from ..optimizers.guidelines import rules_in, with_rules
-from ..programs.settings import FOR_SEARCHES
+from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.templates import CHAT
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
-from .estimate import Estimate
+from .estimate import Ask, Estimate
 from .measuring import make_ask, make_embedding_asks
 from .plan import Plan, check_showable
 from .surface import Surface
@@ -44,10 +44,11 @@ _INHERITED = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifi
 """Names of a card that a version has from the one that it is made of."""
 _ASKED = ("model", "adapter", "structure", "setting", "thresholds")
 """Names of a card that say how the judge is asked."""
+_GOLD_HINT = "name the gold set it was compiled on, as it was then, with --gold"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Again(Plan):
+class _RenewedPlan(Plan):
     """The compilation of an artifact, planned again to prove its prompt with more rows."""
 
     artifact: Artifact
@@ -78,14 +79,16 @@ class _Again(Plan):
     def remarks(self) -> tuple[str, ...]:
         look = self._foreseen.look
         rows = f"{len(look.cases)} sealed cases, opening {look.opening} of this test"
-        return f"proving {self.candidate.id} on {rows}", *look.limits(look.cases, self.judge.comparison)
+        plan = (f"proving {self.candidate.id} on {rows}",)
+        return plan + look.limits(look.cases, self.judge.comparison)
 
     def foresee(self) -> Estimate:
-        contest, test = self._foreseen, self._foreseen.look.cases
-        asks = []
+        contest = self._foreseen
+        test = contest.look.cases
+        asks: list[Ask] = []
         for role, asker in (("judge", contest.basic), ("chosen", contest.chosen)):
             sampling = asker.settings.sampling
-            number = len(test) * sampling.fewest, len(test) * sampling.samples
+            number = (len(test) * sampling.fewest, len(test) * sampling.samples)
             asks.append(make_ask(role, asker, [self.model], test, number))
             asks += make_embedding_asks(role, asker, len(test), test)
         return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
@@ -103,20 +106,33 @@ def remember(
     force: bool = False,
     margin: float | None = None,
 ) -> tuple[Concluded, int, int]:
-    """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test."""
-    # Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
-    # Returns the version, and how many rows it remembers and how many are left out.
+    """Add labelled rows to those that a version remembers, as the next version, proven on the same sealed test.
+
+    Rows of the test, of its groups, or near one of them, are left out. A row that is remembered takes its new label.
+
+    Returns:
+        The version, how many rows were added, and how many are left out.
+    """
     artifact = surface.store.load(ref)
-    plan = _plan(artifact, surface.store, budget, gold, answering, concurrency)
+    plan = _renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
     split = plan.split
     new_gold = Gold.again(artifact.about.gold, plan.judge, labels, labelled=False)
-    labelled_cases = [case for case in new_gold.cases if case.known]
-    fit = _outside_the_test(split, labelled_cases)
-    if not fit:
+    labelled_cases: list[Case] = []
+    for case in new_gold.cases:
+        if case.known:
+            labelled_cases.append(case)
+    added_cases = _select_outside_test(split, labelled_cases)
+    if not added_cases:
         hint = "name a file with labels of other rows"
         raise GoldError(f"{labels} has no labelled row that is not in the sealed test of {ref}", hint=hint)
-    candidate = replace(plan.candidate, state=_reminded(plan, fit), source=f"{ref} and {len(fit)} more rows")
+    candidate = replace(
+        plan.candidate,
+        state=_remember_cases(plan, added_cases),
+        source=f"{ref} and {len(added_cases)} more rows",
+    )
     plan = replace(plan, candidate=candidate)
+    history = list(artifact.history)
+    history.append(_history_line(candidate.state, candidate.source, candidate.setting))
     check_leaks(split, [candidate.state])
     if not force:
         hint = f"compile {plan.judge.name} again on more groups; --force goes on"
@@ -127,69 +143,78 @@ def remember(
             work,
             surface.store,
             f"artifacts remember {ref}",
-            _remembering_content(artifact, candidate, fit),
-            (*artifact.history, _history_line(candidate.state, candidate.source, candidate.setting)),
-            seen=fit,
+            _remembering_content(artifact, candidate, added_cases),
+            history,
+            seen=added_cases,
             force=force,
             margin=margin,
             tick=tick,
         )
-    return concluded, len(fit), len(labelled_cases) - len(fit)
+    return concluded, len(added_cases), len(labelled_cases) - len(added_cases)
 
 
-def _outside_the_test(split: Split, cases: Sequence[Case]) -> list[Case]:
+def _select_outside_test(split: Split, cases: Sequence[Case]) -> list[Case]:
     """Return the cases that are not in the sealed test, of none of its groups, and near none of its rows."""
     judge = split.judge
     basic = PromptState.of(judge.basic())
     near_ids = near_rows(judge, cases, sketched_rows(judge, split.test))
-    prompts = {case.id: with_cases(judge, basic, [case]) for case in cases}
-    leaks = leaks_of(split, prompts.values())
+    prompts = [with_cases(judge, basic, [case]) for case in cases]
+    leaks = leaks_of(split, prompts)
     test_groups = {case.group for case in split.test}
-    outside = []
-    for case in cases:
-        leaked = case.id in near_ids or prompts[case.id].id in leaks
-        if case.group not in test_groups and not leaked:
+    outside: list[Case] = []
+    for case, prompt in zip(cases, prompts, strict=True):
+        is_near = case.id in near_ids or prompt.id in leaks
+        if case.group not in test_groups and not is_near:
             outside.append(case)
     return outside
 
 
 def _remembering_content(artifact: Artifact, candidate: Candidate, cases: Sequence[Case]) -> CardContent:
     """Return the content of the card of a version that remembers further cases."""
-    about = artifact.about
+    card = artifact.about
     optimizer = OptimizerCard.model_validate(
-        {**about.optimizer.to_json(), "candidate": candidate.id, "chosen_from": artifact.ref}
+        {**card.optimizer.to_json(), "candidate": candidate.id, "chosen_from": artifact.ref}
     )
-    seen = sorted({*about.gold.seen, *(case.id for case in cases)})
+    ids = set(card.gold.seen)
+    ids.update(case.id for case in cases)
     content = CardContent(
         parent=artifact.version,
         optimizer=optimizer,
-        gold=GoldCard.model_validate({**about.gold.to_json(), "seen": seen}),
+        gold=GoldCard.model_validate({**card.gold.to_json(), "seen": sorted(ids)}),
     )
-    rules = rules_in(candidate.state, [{"rules": [rule.to_json() for rule in about.guidelines]}])
+    rules = rules_in(candidate.state, [{"rules": [rule.to_json() for rule in card.guidelines]}])
     if rules:
         content = content.joined(CardContent(guidelines=list(map(Guideline.model_validate, rules))))
-    return about.only(*_INHERITED, "job").joined(content)
+    return card.only("job", *_INHERITED).joined(content)
 
 
-def _reminded(plan: _Again, cases: Sequence[Case]) -> PromptState:
-    """Return the version's prompt with these rows among those that it remembers."""
-    old, usual = plan.candidate.state, Nearest()
-    new = remembering(plan.judge, cases, old, usual.sizes[0], usual.tokens)
-    for name, prompt in old.predictors.items():
-        added, kept = new.predictors[name].remembered, prompt.remembered
+def _remember_cases(plan: _RenewedPlan, cases: Sequence[Case]) -> PromptState:
+    """Return the version's prompt with these cases among those that it remembers."""
+    earlier_state = plan.candidate.state
+    defaults = Nearest()
+    state = remembering(plan.judge, cases, earlier_state, defaults.sizes[0], defaults.tokens)
+    for name, prompt in earlier_state.predictors.items():
+        remembered = prompt.remembered
+        added = state.predictors[name].remembered
         rows: Mapping[str, Demo] = added.rows if added else {}
-        demos = list(prompt.demos)
-        for place, demo in enumerate(demos):
-            row = rows.get(_case_of(demo, plan.judge.input_fields), demo)
-            if not row.items() <= demo.items():  # people now say otherwise
-                demos[place] = row
-        if added and kept:
-            added = replace(kept, rows={**kept.rows, **rows})
-        new = new.with_demos(name, tuple(demos), added or kept)
-    if new == old:
+        demos = _correct_demos(prompt.demos, rows, plan.judge.input_fields)
+        if added and remembered:
+            added = replace(remembered, rows={**remembered.rows, **rows})
+        state = state.with_demos(name, tuple(demos), added or remembered)
+    if state == earlier_state:
         hint = f"jurist compile {plan.judge.name} on all rows"
         raise ArtifactError(f"{plan.judge.name} has no step that can show labelled rows", hint=hint)
-    return new
+    return state
+
+
+def _correct_demos(demos: Sequence[Demo], rows: Mapping[str, Demo], inputs: Sequence[str]) -> list[Demo]:
+    """Return demonstrations with the labels that people give now; ``rows`` are by the ids of cases."""
+    corrected: list[Demo] = []
+    for demo in demos:
+        row = rows.get(_case_id_of(demo, inputs), demo)
+        has_the_same_labels = row.items() <= demo.items()
+        corrected.append(demo if has_the_same_labels else row)
+    return corrected
 
 
 def _history_line(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
@@ -203,71 +228,96 @@ def _history_line(state: PromptState, source: str, setting: Setting) -> dict[str
     }
 
 
-def _plan(
+def _renew_plan(
     artifact: Artifact,
     store: Store,
     budget: Budget,
     gold: str | None,
     answering: Callable[[ModelCard], Model],
     concurrency: int,
-) -> _Again:
+) -> _RenewedPlan:
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
     artifact.check_single()
-    about = artifact.about
+    card = artifact.about
+    origin = card.gold
     judge = artifact.as_compiled(judge_of(artifact, store))
     artifact.check(judge)
-    judge = judge.with_options(about.option_values)
-    origin, job = about.gold, about.job
-    if not about.decision.model_fields_set or not origin.place:
+    judge = judge.with_options(card.option_values)
+    if not card.decision.model_fields_set or not origin.place:
         raise ArtifactError(
             f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
             hint="compile it again",
         )
-    source = gold or origin.place
-    hint = "name the gold set it was compiled on, as it was then, with --gold"
-    setting = Setting(
-        threshold=about.setting.threshold, weights=about.setting.weights, form=about.setting.form
-    )
-    candidate = Candidate(
-        state=artifact.state, setting=setting, parent=None, source=artifact.ref, step=0, calls=0
-    )
+    model_card = card.job.model if card.job.model.name else card.model
     try:
         compiled_gold = Gold.load(gold, judge) if gold else Gold.again(origin, judge)
-        holdout = None if origin.holdout is None else Gold.again(origin.holdout, compiled_gold.settled)
-        plan = _Again(
+        holdout = None
+        if origin.holdout is not None:
+            holdout = Gold.again(origin.holdout, compiled_gold.settled)
+        plan = _RenewedPlan(
             artifact=artifact,
-            candidate=candidate,
+            candidate=_candidate_of(artifact),
             judge=judge,
             gold=compiled_gold,
             holdout=holdout,
-            model=answering(job.model if job.model.name else about.model),
-            seed=about.optimizer.seed or 0,
+            model=answering(model_card),
+            seed=card.optimizer.seed or 0,
             shares=origin.three_shares,
-            earlier=about.parts,
-            settings=replace(
-                FOR_SEARCHES,
-                sampling=Sampling(samples=job.samples or about.thresholds.samples, threshold=job.threshold),
-                adapter=job.adapter or about.adapter or CHAT,
-                verifier=answering(about.verifier) if about.verifier else None,
-                concurrency=concurrency,
-            ),
+            earlier=card.parts,
+            settings=_settings_of_proof(card, answering, concurrency),
             budget=budget,
         )
         split = plan.split
     except GoldError as error:
         if gold is not None:
             raise
-        raise GoldError(f"the gold set of {artifact.ref} cannot be read: {error}", hint=hint) from error
+        raise GoldError(f"the gold set of {artifact.ref} cannot be read: {error}", hint=_GOLD_HINT) from error
+    _check_gold(plan, split, gold or origin.place)
+    return plan
+
+
+def _candidate_of(artifact: Artifact) -> Candidate:
+    """Return the prompt of a version with its setting, as a candidate."""
+    setting = artifact.about.setting
+    return Candidate(
+        state=artifact.state,
+        setting=Setting(threshold=setting.threshold, weights=setting.weights, form=setting.form),
+        parent=None,
+        source=artifact.ref,
+        step=0,
+        calls=0,
+    )
+
+
+def _settings_of_proof(card: Card, answering: Callable[[ModelCard], Model], concurrency: int) -> AskSettings:
+    """Return how the basic prompt was asked in the proof of a version."""
+    job = card.job
+    return replace(
+        FOR_SEARCHES,
+        sampling=Sampling(samples=job.samples or card.thresholds.samples, threshold=job.threshold),
+        adapter=job.adapter or card.adapter or CHAT,
+        verifier=answering(card.verifier) if card.verifier else None,
+        concurrency=concurrency,
+    )
+
+
+def _check_gold(plan: _RenewedPlan, split: Split, source: str) -> None:
+    """Refuse gold that is not the gold of the card.
+
+    Raises:
+        GoldError: it gives another test, or other labels or rows.
+    """
+    ref = plan.artifact.ref
+    origin = plan.artifact.about.gold
     if split.test_hash != origin.test_ids_sha256:
-        raise GoldError(f"{source!r} does not give the sealed test of {artifact.ref}", hint=hint)
-    is_same = compiled_gold.sha256 == origin.sha256
-    if holdout and origin.holdout:
-        is_same = is_same and holdout.sha256 == origin.holdout.sha256
+        raise GoldError(f"{source!r} does not give the sealed test of {ref}", hint=_GOLD_HINT)
+    is_same = plan.gold.sha256 == origin.sha256
+    if plan.holdout and origin.holdout:
+        is_same = is_same and plan.holdout.sha256 == origin.holdout.sha256
     if not is_same:
         raise GoldError(
-            f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it", hint=hint
+            f"{source!r} has other labels or rows than when {ref} was compiled on it", hint=_GOLD_HINT
         )
-    return plan
 
 
 def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
@@ -276,23 +326,24 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     Where the same rows were forgotten of the same version before, as by a command that was killed after it had saved,
     this is the version of then.
     """
-    artifact, ids = store.load(ref), set(rows)
+    artifact = store.load(ref)
+    ids = set(rows)
     artifact.check_single()
-    about = artifact.about
-    unknown_ids = sorted(ids.difference(about.gold.seen))
+    unknown_ids = sorted(ids.difference(artifact.about.gold.seen))
     if unknown_ids:
         hint = "name rows of train or dev by the id that jurist run gives them"
         raise ArtifactError(f"{artifact.ref} was not compiled on {', '.join(unknown_ids)}", hint=hint)
-    rules = [rule for rule in about.guidelines if ids.isdisjoint(rule.cases)]
+    rules: list[Guideline] = []
+    for rule in artifact.about.guidelines:
+        if ids.isdisjoint(rule.cases):
+            rules.append(rule)
     forgotten = _demonstrations_of(artifact, ids)
     state = _prompt_without(artifact, ids, forgotten, rules)
     content = _forgetting_content(artifact, state, ids, rules)
     line = _history_line(state, "forget", Setting())
-    if (
-        _demonstrated_ids(artifact) & ids - forgotten.keys()
-        or _holds_text_of(state, forgotten.values())
-        or _holds_an_id([content.to_json(), line], ids)
-    ):
+    hidden_ids = _demonstrated_ids(artifact) & ids - forgotten.keys()
+    holds_text = _holds_text_of(state, forgotten.values())
+    if hidden_ids or holds_text or _holds_an_id([content.to_json(), line], ids):
         raise ArtifactError(
             f"{artifact.ref} holds a row in a form in which it cannot be taken out",
             hint="compile the judge again without the row",
@@ -300,10 +351,12 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     earlier = _same_version(store, artifact, content)
     if earlier is not None:
         return earlier
-    seen = [row for row in artifact.seen() if row["case"] not in ids]
-    return store.save(
-        judge_of(artifact, store), state, content, [line], make_latest=False, records={SEEN: seen}
-    )
+    remaining_rows: list[Mapping[str, Any]] = []
+    for row in artifact.seen():
+        if row["case"] not in ids:
+            remaining_rows.append(row)
+    judge = judge_of(artifact, store)
+    return store.save(judge, state, content, [line], make_latest=False, records={SEEN: remaining_rows})
 
 
 def _same_version(store: Store, artifact: Artifact, content: CardContent) -> Artifact | None:
@@ -321,11 +374,13 @@ def _demonstrations_of(artifact: Artifact, ids: Set[str]) -> dict[str, Demo]:
     """Return the demonstrations of rows, by the rows' ids; what several steps show of a row is one."""
     demonstrations: dict[str, Demo] = {}
     for prompt in artifact.state.predictors.values():
-        shown = dict(prompt.remembered.rows) if prompt.remembered else {}
+        demo_of_case: dict[str, Demo] = {}
+        if prompt.remembered:
+            demo_of_case.update(prompt.remembered.rows)
         for demo in prompt.demos:
-            shown[_case_of(demo, artifact.about.inputs)] = demo
-        for id_ in ids & shown.keys():
-            demonstrations[id_] = {**shown[id_], **demonstrations.get(id_, {})}
+            demo_of_case[_case_id_of(demo, artifact.about.inputs)] = demo
+        for id_ in ids & demo_of_case.keys():
+            demonstrations[id_] = {**demo_of_case[id_], **demonstrations.get(id_, {})}
     return demonstrations
 
 
@@ -333,18 +388,20 @@ def _prompt_without(
     artifact: Artifact, ids: Set[str], forgotten: Mapping[str, Demo], rules: Sequence[Guideline]
 ) -> PromptState:
     """Return the version's prompt without the demonstrations of rows, and with these rules alone."""
-    about = artifact.about
+    card = artifact.about
     prompts: dict[str, PredictorPrompt] = {}
     for name, prompt in artifact.state.predictors.items():
         instructions = prompt.instructions
-        if any(rule.rule in instructions for rule in about.guidelines):
+        if any(rule.rule in instructions for rule in card.guidelines):
             instructions = with_rules(instructions, [rule.rule for rule in rules])
-        prompts[name] = replace(
-            prompt,
-            instructions=instructions,
-            demos=tuple(demo for demo in prompt.demos if not _of_rows(demo, ids, forgotten.values(), about)),
-            remembered=prompt.remembered.without(ids) if prompt.remembered else None,
-        )
+        demos: list[Demo] = []
+        for demo in prompt.demos:
+            if not _is_of_rows(demo, ids, forgotten.values(), card):
+                demos.append(demo)
+        remembered = prompt.remembered
+        if remembered:
+            remembered = remembered.without(ids)
+        prompts[name] = replace(prompt, instructions=instructions, demos=tuple(demos), remembered=remembered)
     return PromptState(prompts)
 
 
@@ -352,23 +409,26 @@ def _forgetting_content(
     artifact: Artifact, state: PromptState, ids: Set[str], rules: Sequence[Guideline]
 ) -> CardContent:
     """Return the content of the card of a version that forgets rows."""
-    about = artifact.about
+    card = artifact.about
     optimizer = OptimizerCard(
-        name=about.optimizer.name,
-        seed=about.optimizer.seed,
-        settings=about.optimizer.settings,
+        name=card.optimizer.name,
+        seed=card.optimizer.seed,
+        settings=card.optimizer.settings,
         reason=f"{plural(len(ids), 'row')} forgotten",
         candidate=state.id,
         chosen_from=artifact.ref,
     )
-    seen = [id_ for id_ in about.gold.seen if id_ not in ids]
+    remaining_ids: list[str] = []
+    for id_ in card.gold.seen:
+        if id_ not in ids:
+            remaining_ids.append(id_)
     content = CardContent(
         parent=artifact.version,
         optimizer=optimizer,
-        gold=GoldCard.model_validate({**about.gold.to_json(), "seen": seen}),
+        gold=GoldCard.model_validate({**card.gold.to_json(), "seen": remaining_ids}),
         guidelines=list(rules),
     )
-    return about.only(*_INHERITED, *_ASKED).joined(content)
+    return card.only(*_INHERITED, *_ASKED).joined(content)
 
 
 def _demonstrated_ids(artifact: Artifact) -> Set[str]:
@@ -382,29 +442,42 @@ def _demonstrated_ids(artifact: Artifact) -> Set[str]:
 def _holds_text_of(state: PromptState, demonstrations: Iterable[Demo]) -> bool:
     """Say whether an instruction holds a text of a demonstration."""
     instructions = normalised("\n".join(prompt.instructions for prompt in state.predictors.values()))
-    return any(text in instructions for demo in demonstrations for text in texts_of(demo))
+    for demo in demonstrations:
+        for text in texts_of(demo):
+            if text in instructions:
+                return True
+    return False
 
 
 def _holds_an_id(content: object, ids: Set[str]) -> bool:
     """Say whether JSON values hold the id of a row."""
-    written = json.dumps(content)
-    return any(id_ in written for id_ in ids)
+    text = json.dumps(content)
+    return any(id_ in text for id_ in ids)
 
 
-def _case_of(demo: Demo, inputs: Sequence[str]) -> str:
+def _case_id_of(demo: Demo, inputs: Sequence[str]) -> str:
     """Return the id of the case of a demonstration that shows all of its inputs."""
-    return case_id({name: demo[name] for name in inputs if name in demo})
+    return case_id(_select_fields(demo, inputs))
 
 
-def _of_rows(demo: Demo, ids: Set[str], forgotten: Iterable[Demo], about: Card) -> bool:
+def _select_fields(demo: Demo, names: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a demonstration that have one of these names."""
+    fields: dict[str, Any] = {}
+    for name in names:
+        if name in demo:
+            fields[name] = demo[name]
+    return fields
+
+
+def _is_of_rows(demo: Demo, ids: Set[str], forgotten: Iterable[Demo], card: Card) -> bool:
     """Say whether a demonstration is of one of some rows: a later step may show fewer inputs, or lengthen them."""
-    id_ = _case_of(demo, about.inputs)
-    if id_ in about.gold.seen:
+    id_ = _case_id_of(demo, card.inputs)
+    if id_ in card.gold.seen:
         return id_ in ids
-    inputs = [name for name in about.inputs if name in demo]
-    return any(_is_shown(row, demo, inputs) for row in forgotten)
+    inputs = _select_fields(demo, card.inputs)
+    return any(_holds_inputs(inputs, row) for row in forgotten)
 
 
-def _is_shown(row: Demo, demo: Demo, inputs: Sequence[str]) -> bool:
-    """Say whether each of these inputs of a demonstration holds that of a row."""
-    return all(str(row.get(name, "")) in str(demo[name]) for name in inputs)
+def _holds_inputs(inputs: Mapping[str, object], row: Demo) -> bool:
+    """Say whether each of the inputs of a demonstration holds that of a row."""
+    return all(str(row.get(name, "")) in str(text) for name, text in inputs.items())
