@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
@@ -21,7 +21,7 @@ from .records import (
     ProofRecord,
     RobustnessRecord,
 )
-from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, read_artifact_file
+from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, JsonObject, read_artifact_file
 
 RESTORE = "restore the folder from a copy, or compile the judge again"
 
@@ -56,10 +56,10 @@ class Artifact:
     judge: str
     version: int
     path: Path
-    card: dict[str, Any]
-    program_state: dict[str, Any]
-    history: tuple[dict[str, Any], ...] = ()
-    added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    card: JsonObject
+    program_state: JsonObject
+    history: tuple[JsonObject, ...] = ()
+    added: Mapping[str, JsonObject] = field(default_factory=dict)
     latest: bool = False
     tags: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
@@ -77,12 +77,13 @@ class Artifact:
     @property
     def names(self) -> tuple[str, ...]:
         """Its names beside its number: ``latest`` and its tags."""
-        return (*["latest"] * self.latest, *self.tags)
+        return ("latest",) + self.tags if self.latest else self.tags
 
     @property
     def problem(self) -> str:
         """A line about the first fault of the artifact or of a file beside it; empty without one."""
-        return next(iter((*self.extras, *self.faults)), "")
+        problems = self.extras + self.faults
+        return problems[0] if problems else ""
 
     @property
     def model(self) -> str:
@@ -107,12 +108,12 @@ class Artifact:
         return state_of(self.program_state)
 
     @property
-    def robustness(self) -> tuple[Mapping[str, Any], ...]:
+    def robustness(self) -> tuple[JsonObject, ...]:
         """How it stood attacks, one entry a model and gold: see :class:`~jurist.jobs.hardening.Robustness`."""
         return tuple(self.added.get(ROBUSTNESS, {}).get("measured", ()))
 
     @property
-    def disagreements(self) -> tuple[Mapping[str, Any], ...]:
+    def disagreements(self) -> tuple[JsonObject, ...]:
         """The decisions of labels where it differs from basic: see :func:`~jurist.jobs.label_plan.decide`."""
         return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
@@ -133,7 +134,7 @@ class Artifact:
         content = self.added.get(DISAGREEMENTS)
         return MeasuredByLabels.model_validate(content).measured if content else []
 
-    def proof(self) -> tuple[dict[str, Any], ...]:
+    def proof(self) -> tuple[JsonObject, ...]:
         """Return the answers of both programs on the sealed test, for people to read; nothing is chosen by them.
 
         Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled`` each
@@ -162,11 +163,12 @@ class Artifact:
             records.append(ProofRecord.model_validate(line))
         return records
 
-    def seen(self) -> tuple[dict[str, Any], ...]:
+    def seen(self) -> tuple[JsonObject, ...]:
         """Return the rows it was compiled on, train and dev, as sketches that near copies are known by: no text."""
         return self._lines_of(SEEN)
 
-    def _lines_of(self, name: str) -> tuple[dict[str, Any], ...]:
+    def _lines_of(self, name: str) -> tuple[JsonObject, ...]:
+        """Return the lines of a sealed file; none where the card names no such file."""
         sealed = self.about.files.get(name)
         if sealed is None:
             return ()
@@ -178,7 +180,8 @@ class Artifact:
             raise ArtifactError(
                 f"{self.ref}: {name} was changed after it was saved", hint="restore it from a copy"
             )
-        return tuple(json.loads(line) for line in data.decode("utf-8").split("\n") if line)
+        texts = filter(None, data.decode("utf-8").split("\n"))
+        return tuple(json.loads(text) for text in texts)
 
     def as_compiled(self, judge: Judge) -> Judge:
         """Return a judge with the metric that it was compiled for here, and the inputs shared by design."""
@@ -186,21 +189,26 @@ class Artifact:
 
     def check(self, judge: Judge) -> None:
         """Refuse a judge of another name, or with other labels, positive labels, input fields or types of fields."""
-        about = self.about
+        card = self.about
         task = task_of(judge)
         types = task.pop("types")
-        recorded = {name: getattr(about, name) for name in about.model_fields_set}
+        recorded = {name: getattr(card, name) for name in card.model_fields_set}
         identity = {"judge": judge.name, **judge.identity_under(recorded), **task}
-        pairs = [(name, recorded[name], value) for name, value in identity.items() if name in recorded]
+        for name, value in identity.items():
+            if name in recorded:
+                self._check_part(name, recorded[name], value)
         # The cards of older versions have no types.
-        compiled_types = about.types or types
-        pairs += [(f"{name} of type", compiled_types.get(name), value) for name, value in types.items()]
-        for name, compiled, value in pairs:
-            if compiled != value:
-                raise ArtifactError(
-                    f"{self.ref} was compiled for {name} {compiled!r}, the judge has {value!r}",
-                    hint="compile it again with this judge, or use the judge it was made for",
-                )
+        compiled_types = card.types or types
+        for name, value in types.items():
+            self._check_part(f"{name} of type", compiled_types.get(name), value)
+
+    def _check_part(self, name: str, compiled_value: object, value: object) -> None:
+        """Refuse a judge that is not as it was compiled here."""
+        if compiled_value != value:
+            raise ArtifactError(
+                f"{self.ref} was compiled for {name} {compiled_value!r}, the judge has {value!r}",
+                hint="compile it again with this judge, or use the judge it was made for",
+            )
 
     def check_single(self) -> None:
         """Refuse a cascade, where one prompt is meant."""
@@ -220,15 +228,21 @@ class Artifact:
             raise ArtifactError(f"{self.ref}: {error.message}", hint=error.hint) from error
 
 
-def rows_of(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[Row]:
+def proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[Row]:
     """Return the answers of ``basic`` or ``compiled`` on the sealed test as rows of the evaluation.
 
     Raises:
         ArtifactError: the proof holds a value that the judge does not give.
     """
 
-    def values_of(values: Sequence[Any]) -> tuple[Value | None, ...]:
-        return tuple(None if value is None else answer.scale.of_json(value) for value in values)
+    def values_of(json_values: Sequence[object]) -> tuple[Value | None, ...]:
+        values: list[Value | None] = []
+        for json_value in json_values:
+            if json_value is None:
+                values.append(None)
+            else:
+                values.append(answer.scale.of_json(json_value))
+        return tuple(values)
 
     rows = []
     for record in proof:
@@ -249,7 +263,7 @@ def rows_of(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[R
     return rows
 
 
-def prompt_from_json(prompt: Mapping[str, Any], place: str) -> PromptState:
+def prompt_from_json(prompt: Mapping[str, object], place: str) -> PromptState:
     """Return a prompt from JSON values that stand in a file of an artifact.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..cases import text_hash
 from ..errors import ArtifactError, checked
@@ -23,6 +23,7 @@ from .sealing import (
     HISTORY,
     PROGRAM,
     ROBUSTNESS,
+    JsonObject,
     Sealed,
     added,
     canonical,
@@ -100,11 +101,11 @@ class Store:
         self,
         judge: Judge,
         state: PromptState,
-        card: CardContent | Mapping[str, Any],
-        history: Iterable[Mapping[str, Any]],
+        card: CardContent | Mapping[str, object],
+        history: Iterable[Mapping[str, object]],
         *,
         make_latest: bool,
-        records: Mapping[str, Iterable[Mapping[str, Any]]] = MappingProxyType({}),
+        records: Mapping[str, Iterable[Mapping[str, object]]] = MappingProxyType({}),
     ) -> Artifact:
         """Write the next version, whole or not at all, and return it.
 
@@ -126,7 +127,7 @@ class Store:
         from ..programs.plugins import executed_hashes
         from .dspy_state import dump
 
-        content = card if isinstance(card, CardContent) else _content_of(judge, card)
+        content = _content_of(judge, card)
         path, _ = file_of(content.judge_ref)
         if path is not None:
             hashes = executed_hashes(self.file(path))
@@ -156,15 +157,22 @@ class Store:
             ArtifactError: there is none, or it is damaged.
             UsageError: ``ref`` is not a reference.
         """
-        return self._usable(*self._find(ref))
+        shelf, version = self._find(ref)
+        return self._usable(shelf, version)
 
     def promoted(self, judge: str) -> list[Artifact]:
         """Return the versions of a judge that were made its latest, for whichever model, the last one first."""
-        return [self._read(shelf, version) for shelf in self._shelves(judge) for version in shelf.promoted()]
+        artifacts: list[Artifact] = []
+        for shelf in self._shelves(judge):
+            artifacts += [self._read(shelf, version) for version in shelf.promoted()]
+        return artifacts
 
     def list(self, judge: str | None = None) -> list[Artifact]:
         """Return all artifacts (of one judge), damaged ones too, by judge and version."""
-        return [self._read(shelf, version) for shelf in self._shelves(judge) for version in shelf.versions()]
+        artifacts: list[Artifact] = []
+        for shelf in self._shelves(judge):
+            artifacts += [self._read(shelf, version) for version in shelf.versions()]
+        return artifacts
 
     @checked
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
@@ -172,21 +180,23 @@ class Store:
         and foreign files, and pointers that lead nowhere.
         """
         if ref is not None and "@" in ref:
-            return _problems_of(self._read(*self._find(ref)))
-        name = None if ref is None else parse_ref(ref)[0]
+            shelf, version = self._find(ref)
+            return _problems_of(self._read(shelf, version))
+        name = None
+        if ref is not None:
+            name, _ = parse_ref(ref)
         shelves = self._shelves(name)
         if name is not None and not shelves:
             raise self._missing(name, LATEST)
-        problems = [
-            Problem(ref=shelf.judge, path=shelf.path, message=text)
-            for shelf in shelves
-            for text in shelf.faults()
-        ]
+        problems: list[Problem] = []
+        for shelf in shelves:
+            for fault in shelf.faults():
+                problems.append(Problem(ref=shelf.judge, path=shelf.path, message=fault))
         for artifact in self.list(name):
             problems += _problems_of(artifact)
         return problems
 
-    def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> None:
+    def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, object]) -> None:
         """Write what was measured later beside an artifact's card."""
         additions, _ = _checked_additions(inspect(artifact.path))
         names = ADDED[file]
@@ -194,7 +204,11 @@ class Store:
         for earlier in additions.get(file, {}).get("measured", ()):
             if any(earlier[name] != entry[name] for name in names):
                 entries.append(earlier)
-        entries.sort(key=lambda measured: [str(measured[name]) for name in names])
+
+        def sort_key(measured: Mapping[str, object]) -> list[str]:
+            return [str(measured[name]) for name in names]
+
+        entries.sort(key=sort_key)
         program = read_artifact_file(artifact.path / PROGRAM)
         shelf = Shelf(artifact.path.parent.parent, artifact.judge)  # it may be of another store
         shelf.put(artifact.version, file, added({"measured": entries}, program))
@@ -218,17 +232,20 @@ class Store:
 
     def _missing(self, judge: str, selector: str) -> ArtifactError:
         shelf = Shelf(self.root, judge)
-        have, tags = shelf.versions(), sorted(shelf.names().keys() - {LATEST})
-        if not have:
+        versions = shelf.versions()
+        tags = sorted(shelf.names().keys() - {LATEST})
+        if not versions:
             from ..programs.catalogue import first_steps
 
             hint = first_steps(judge, [shelf.judge for shelf in self._shelves()])
             return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
-        exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
+        existing = f"versions {', '.join(map(str, versions))} exist"
+        if tags:
+            existing += f", tags {', '.join(tags)}"
         if selector != LATEST:
-            return ArtifactError(f"there is no {judge}@{selector}; {exist}", hint="name one of these")
-        hint = f"name one, as {judge}@{have[-1]}, or make one the latest with the tag 'latest'"
-        return ArtifactError(f"no version of {judge} is the latest; {exist}", hint=hint)
+            return ArtifactError(f"there is no {judge}@{selector}; {existing}", hint="name one of these")
+        hint = f"name one, as {judge}@{versions[-1]}, or make one the latest with the tag 'latest'"
+        return ArtifactError(f"no version of {judge} is the latest; {existing}", hint=hint)
 
     def _usable(self, shelf: Shelf, version: int) -> Artifact:
         """Return a version whose seal holds; files that are no part of it do no harm."""
@@ -242,22 +259,26 @@ class Store:
 
     def _read(self, shelf: Shelf, version: int) -> Artifact:
         """Return a version with all that is wrong with it."""
-        path, names = shelf.path / str(version), shelf.names()
+        path = shelf.path / str(version)
+        names = [name for name, number in shelf.names().items() if number == version]
         sealed = inspect(path)
         faults = _faults_of(sealed, shelf.judge, version)
         additions, addition_faults = _checked_additions(sealed)
+        card = sealed.card
+        if Card.fault(card):
+            card = {}
         return Artifact(
             judge=shelf.judge,
             version=version,
             path=path,
-            card=sealed.card if not Card.fault(sealed.card) else {},
+            card=card,
             program_state=sealed.program,
             history=sealed.history,
             added=additions,
-            latest=names.pop(LATEST, None) == version,
-            tags=tuple(sorted(tag for tag, number in names.items() if number == version)),
+            latest=LATEST in names,
+            tags=tuple(sorted(set(names) - {LATEST})),
             faults=faults,
-            extras=(*sealed.extras, *addition_faults),
+            extras=sealed.extras + addition_faults,
         )
 
 
@@ -278,21 +299,23 @@ def _faults_of(sealed: Sealed, judge: str, version: int) -> tuple[str, ...]:
     return ()
 
 
-def _checked_additions(sealed: Sealed) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
+def _checked_additions(sealed: Sealed) -> tuple[dict[str, JsonObject], tuple[str, ...]]:
     """Return the files that were added later and have their types, and the faults of the others."""
-    additions: dict[str, Mapping[str, Any]] = {}
-    faults = []
+    additions: dict[str, JsonObject] = {}
+    faults: list[str] = []
     for name, content in sealed.added.items():
         fault = _ADDED_PARTS[name].fault(content)
         if fault:
             faults.append(f"{name}: {fault}")
         else:
             additions[name] = content
-    return additions, faults
+    return additions, tuple(faults)
 
 
-def _content_of(judge: Judge, card: Mapping[str, Any]) -> CardContent:
-    """Return the content of a card from JSON values, which are checked."""
+def _content_of(judge: Judge, card: CardContent | Mapping[str, object]) -> CardContent:
+    """Return the content of a card; JSON values are checked."""
+    if isinstance(card, CardContent):
+        return card
     try:
         plain_card = publishable(dict(card))
     except (TypeError, ValueError) as error:
@@ -312,10 +335,11 @@ def _unwritable(judge: Judge, fault: str) -> ArtifactError:
 
 
 def _problems_of(artifact: Artifact) -> list[Problem]:
-    texts = [*artifact.extras, *artifact.faults]
-    if not texts:
+    """Return all that is wrong with an artifact and the files beside it."""
+    faults = artifact.extras + artifact.faults
+    if not faults:
         try:
             _ = artifact.state
         except ArtifactError as error:
-            texts.append(error.message)
-    return [Problem(ref=artifact.ref, path=artifact.path, message=text) for text in texts]
+            faults = (error.message,)
+    return [Problem(ref=artifact.ref, path=artifact.path, message=fault) for fault in faults]

@@ -21,7 +21,7 @@ from ..programs.options import JUDGE_OPTIONS
 from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
 from ..text.templates import CHAT
-from .artifact_card import rows_of
+from .artifact_card import proof_rows
 from .contenders import Contender
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 
@@ -381,7 +381,7 @@ class JudgeModule(dspy.Module):
 def proven_rows(judge: LoadedJudge) -> list[Row]:
     """Return the answers of a judge's version on its sealed test, without failed rows."""
     proof = judge.artifact.proof_records() if judge.artifact else []
-    return [row for row in rows_of(judge.judge.answer, proof, "compiled") if not row.failed]
+    return [row for row in proof_rows(judge.judge.answer, proof, "compiled") if not row.failed]
 
 
 def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:

@@ -66,16 +66,18 @@ class Work(Protocol):
 _LOCK = "lock"
 
 
-def checkpoint_folder(root: Path, fingerprint: Mapping[str, Any]) -> Path:
+def checkpoint_folder(root: Path, fingerprint: Mapping[str, object]) -> Path:
     """Return where the checkpoint of some work is or would be."""
-    return root / hashlib.sha256(_text(fingerprint).encode()).hexdigest()[:16]
+    return root / hashlib.sha256(_checkpoint_json(fingerprint).encode()).hexdigest()[:16]
 
 
 class Checkpoint:
     """The folder of unfinished work, named by its fingerprint without the budget, and held until it is released."""
 
-    def __init__(self, root: Path, work: Mapping[str, Any], *, resume: bool, fresh: bool = False) -> None:
-        self.folder = checkpoint_folder(root, work)
+    def __init__(
+        self, root: Path, fingerprint: Mapping[str, object], *, resume: bool, fresh: bool = False
+    ) -> None:
+        self.folder = checkpoint_folder(root, fingerprint)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             free, self._lock = taken(self.folder / _LOCK)
@@ -84,30 +86,37 @@ class Checkpoint:
                     f"another process is working on this job in {self.folder}",
                     hint="wait until it has ended, or end it first",
                 )
-            for entry in [path for path in self.folder.iterdir() if fresh and path.name != _LOCK]:
-                if entry.is_dir():
-                    shutil.rmtree(entry)
-                else:
-                    entry.unlink()
-            if not resume and any(map(_begun, self.folder.rglob("journal-*.sqlite"))):
+            if fresh:
+                self._forget()
+            if not resume and any(map(_has_begun, self.folder.rglob("journal-*.sqlite"))):
                 self.release()
                 raise CheckpointError(
                     f"an unfinished run of this job is kept in {self.folder}",
                     hint="add --resume to continue it without paying again, or --fresh to forget it",
                 )
-            (self.folder / "job.json").write_text(_text(work) + "\n", encoding="utf-8")
+            self.keep("job.json", fingerprint)
         except OSError as error:
             raise CheckpointError(
                 f"{root}: cannot be written: {error.strerror}", hint="name another folder with --store"
             ) from error
 
+    def _forget(self) -> None:
+        """Remove all that an unfinished run left, but for the lock, which this process holds."""
+        for entry in list(self.folder.iterdir()):
+            if entry.name == _LOCK:
+                continue
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+
     def journal(self, number: int = 0) -> Path:
         """Return the file of the paid answers of one role of the job."""
         return self.folder / f"journal-{number}.sqlite"
 
-    def keep(self, name: str, data: Any) -> None:
+    def keep(self, name: str, content: object) -> None:
         """Write a JSON file into the checkpoint."""
-        (self.folder / name).write_text(_text(data) + "\n", encoding="utf-8")
+        (self.folder / name).write_text(_checkpoint_json(content) + "\n", encoding="utf-8")
 
     def release(self) -> None:
         """Let other processes continue the job; one that ends lets them anyway."""
@@ -122,15 +131,16 @@ class Checkpoint:
             self.folder.parent.rmdir()
 
 
-def _begun(path: Path) -> bool:
+def _has_begun(path: Path) -> bool:
     """Say whether something was sent by the journal of that file."""
     journal = Journal(path)
-    begun = journal.begun
+    has_begun = journal.begun
     journal.close()
-    return begun
+    return has_begun
 
 
-def _text(value: Any) -> str:
+def _checkpoint_json(value: object) -> str:
+    """Return a value as the JSON of a checkpoint's files, by which a fingerprint is hashed too."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=2)
 
 
@@ -138,27 +148,36 @@ class PaidJob:
     """Open work. Made by :func:`paying`."""
 
     def __init__(self, work: Work, checkpoint: Checkpoint | None, start: Start | None = None) -> None:
-        self.checkpoint, self.meter = checkpoint, Meter(work.budget)
-        told = start.on_first_replies if start else None
-        first = None
-        if start and told:
-            first = FirstReplies(start.first_replies, lambda: told(self.ledger.spend()))
+        self.checkpoint = checkpoint
+        self.meter = Meter(work.budget)
+        first_replies = self._first_replies(start)
         paces: dict[str, Pace] = {}  # one for each endpoint, whoever asks it
-        learnt = {place: terms for place, (terms, _) in _learnt().items()}
-        self.contexts = {
-            role: CallContext(
+        learnt = {place: terms for place, (terms, _) in _learnt_terms().items()}
+        self.contexts: dict[str, CallContext] = {}
+        self.paid: dict[str, int] = {}  # role -> the answers that an earlier start paid for
+        for number, role in enumerate(work.roles):
+            path = None
+            if checkpoint is not None:
+                path = checkpoint.journal(number)
+            journal = Journal(path)
+            self.contexts[role] = CallContext(
                 ledger=Ledger(),
                 meter=self.meter,
-                journal=Journal(checkpoint.journal(number) if checkpoint else None),
+                journal=journal,
                 paces=paces,
                 learnt=learnt,
-                first_replies=first,
+                first_replies=first_replies,
             )
-            for number, role in enumerate(work.roles)
-        }
-        self.paid = {role: len(context.journal) for role, context in self.contexts.items()}
+            self.paid[role] = len(journal)
         self.unfinished = False
         self.on_stop: Callable[[], str] = lambda: ""
+
+    def _first_replies(self, start: Start | None) -> FirstReplies | None:
+        """Return what counts the first replies and tells when they have come; ``None`` if nobody wants to hear it."""
+        if start is None or start.on_first_replies is None:
+            return None
+        on_first_replies = start.on_first_replies
+        return FirstReplies(start.first_replies, lambda: on_first_replies(self.ledger.spend()))
 
     @property
     def ledger(self) -> Ledger:
@@ -183,37 +202,46 @@ class PaidJob:
     @property
     def silence(self) -> str:
         """The failure of the last call, if a limit came before any answer; else empty."""
-        last = next((context.breaker.last for context in self.contexts.values() if context.breaker.last), "")
-        return f"no call was answered: {last}" if last and not (self.kept or self.meter.signal) else ""
+        if self.kept or self.meter.signal:
+            return ""
+        for context in self.contexts.values():
+            if context.breaker.last:
+                return f"no call was answered: {context.breaker.last}"
+        return ""
 
-    def _stopped(self, why: str, signal: int | None = None) -> StoppedError:
+    def _stopped(self, reason: str, signal: int | None = None) -> StoppedError:
         """Return the error that says what is kept, and how to go on."""
-        limit = "" if signal else "raise the limit and "
+        reasons = [reason]
+        first_step = "" if signal else "raise the limit and "
         if self.silence:
-            why = f"{why}; {self.silence}"
-            limit = "check the model's address and its server, raise the limit and "
-        if self.checkpoint and self._begun:
-            why = "; ".join(part for part in (why, self.on_stop()) if part)
-            kept = f"{self.kept} paid answers are kept in {self.checkpoint.folder}"
-            hint = f"{limit}add --resume to go on without paying again"
+            reasons.append(self.silence)
+            first_step = "check the model's address and its server, raise the limit and "
+        if self.checkpoint and self._has_begun:
+            reasons += [self.on_stop(), f"{self.kept} paid answers are kept in {self.checkpoint.folder}"]
+            hint = f"{first_step}add --resume to go on without paying again"
         else:
-            kept, hint = f"nothing {'was paid' if self.checkpoint else 'is kept'}", f"{limit}start again"
-        return StoppedError(f"{why}; {kept}", hint=hint, signal=signal)
+            reasons.append("nothing was paid" if self.checkpoint else "nothing is kept")
+            hint = f"{first_step}start again"
+        return StoppedError("; ".join(filter(None, reasons)), hint=hint, signal=signal)
 
     @property
-    def _begun(self) -> bool:
+    def _has_begun(self) -> bool:
+        """Whether anything was sent."""
         return any(context.journal.begun for context in self.contexts.values())
 
     def _close(self, *, ended: bool, stopped: bool) -> None:
+        """Close the journals, and remove or release the checkpoint."""
         for context in self.contexts.values():
             context.journal.close()
-            _remember({place: terms.learnt for place, terms in context.terms.items() if terms.learnt})
+            _keep_terms({place: terms.learnt for place, terms in context.terms.items() if terms.learnt})
+        if self.checkpoint is None:
+            return
         # A job that never got an answer, as its key is wrong, leaves nothing to go on with. One that was stopped has
         # sent what may be paid for.
-        if self.checkpoint and (ended or not (self.kept or (stopped and self._begun))):
+        can_go_on = self.kept or (stopped and self._has_begun)
+        if ended or not can_go_on:
             self.checkpoint.remove()
-        if self.checkpoint:
-            self.checkpoint.release()
+        self.checkpoint.release()
 
 
 _ENDPOINTS = "endpoints.json"
@@ -221,24 +249,33 @@ _REMEMBERED = 7 * 86400
 """Seconds for which an endpoint is not asked again for what it refused: a server may be made to take more."""
 
 
-def _learnt() -> dict[str, tuple[str, float]]:
-    """Return the terms of endpoints that jobs found recently, and when; nothing where the file cannot be read."""
+def _learnt_terms() -> dict[str, tuple[str, float]]:
+    """Return address -> the terms of an endpoint that a job found recently, and when; none without a usable file."""
+    learnt: dict[str, tuple[str, float]] = {}
     with suppress(AttributeError, OSError, TypeError, ValueError):
-        kept = orjson.loads(data_file(_ENDPOINTS).read_bytes()).items()
-        since = time.time() - _REMEMBERED
-        return {address: (terms, then) for address, (terms, then) in kept if then > since}
+        entries = orjson.loads(data_file(_ENDPOINTS).read_bytes()).items()
+        oldest = time.time() - _REMEMBERED
+        for address, (terms, found_at) in entries:
+            if found_at > oldest:
+                learnt[address] = (terms, found_at)
+        return learnt
     return {}
 
 
-def _remember(learnt: Mapping[str, str]) -> None:
-    """Keep what a job has learnt, for the next; what was known before keeps its time."""
-    kept, now = _learnt(), time.time()
-    new = {address: (terms, now) for address, terms in learnt.items() if kept.get(address, ("",))[0] != terms}
-    if new:
+def _keep_terms(terms_by_address: Mapping[str, str]) -> None:
+    """Keep the terms that a job has learnt, for the next one; those that are kept already keep their time."""
+    learnt = _learnt_terms()
+    found_at = time.time()
+    is_new = False
+    for address, terms in terms_by_address.items():
+        if address not in learnt or learnt[address][0] != terms:
+            learnt[address] = (terms, found_at)
+            is_new = True
+    if is_new:
         with suppress(OSError):  # without it the next job learns it again
             file = data_file(_ENDPOINTS)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(orjson.dumps({**kept, **new}))
+            file.write_bytes(orjson.dumps(learnt))
 
 
 GRACE = 25.0
@@ -252,8 +289,9 @@ class Stopping:
     def __init__(self, meter: Meter) -> None:
         self.signal: int | None = None
         self._meter = meter
-        self._asked, self._over = threading.Event(), threading.Event()
-        self._before: dict[int, Any] = {}
+        self._asked = threading.Event()
+        self._over = threading.Event()
+        self._earlier_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
         """Install the handlers, where this thread may."""
@@ -262,8 +300,8 @@ class Stopping:
         for number in _SIGNALS:
             # None is a handler that was not installed from Python: whose it is, nobody knows.
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                self._before[number] = signal.signal(number, self._handle)
-        if self._before:
+                self._earlier_handlers[number] = signal.signal(number, self._handle)
+        if self._earlier_handlers:
             # Begun now, as a handler may interrupt whoever holds the locks that beginning a thread takes.
             threading.Thread(target=self._wait, name="jurist-stopping", daemon=True).start()
         return self
@@ -272,15 +310,16 @@ class Stopping:
         """Put the handlers of before back."""
         self._over.set()
         self._asked.set()
-        for number, handler in self._before.items():
+        for number, handler in self._earlier_handlers.items():
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         """Stop the work; at once, if it was asked to stop before, or if nothing is in flight that could be lost."""
-        again, self.signal = self.signal is not None, self.signal or number
+        is_second = self.signal is not None
+        self.signal = self.signal or number
         self._meter.stop(self.signal)
         self._asked.set()
-        if again or not self._meter.in_flight:
+        if is_second or not self._meter.in_flight:
             raise KeyboardInterrupt
 
     def _wait(self) -> None:
