@@ -94,7 +94,8 @@ def loaded_of(
 ) -> LoadedJudge:
     """Return a judge as :func:`jurist.load` does."""
     if isinstance(reference, str) and version:
-        reference, version = f"{reference}:basic" if version == "basic" else f"{reference}@{version}", ""
+        separator = ":" if version == "basic" else "@"
+        reference, version = f"{reference}{separator}{version}", ""
     loaded = load_judge(
         reference,
         version=str(version or ""),

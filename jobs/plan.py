@@ -31,7 +31,7 @@ from ..programs.judge import Judge
 from ..programs.plugins import split_file_name
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
-from .estimate import Ask, Estimate, Span
+from .estimate import Ask, Estimate, Size, Span
 from .measuring import mean_input_tokens, measure_question
 
 CALLS = 4000
@@ -78,12 +78,17 @@ class Plan:
             return False
         return self.configured_optimizer.shows_nearest_rows
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that identify this job when it is started again, as JSON values."""
+        metric, verifier = "custom", None
+        if isinstance(self.judge.metric, str):
+            metric = self.judge.metric
+        if self.frozen_model:
+            verifier = described(self.frozen_model)
         return {
             "judge": f"{self.judge.name}:{self.judge.variant}",
             "prompt": PromptState.of(self.judge.basic()).id,
-            "metric": self.judge.metric if isinstance(self.judge.metric, str) else "custom",
+            "metric": metric,
             "gold": self.gold.sha256,
             "optimizer": self.optimizer_name,
             "options": self.params,
@@ -101,14 +106,15 @@ class Plan:
             **self.judge.option_values,
             "most_groups": list(self.judge.most_groups or ()),
             "frozen": self.judge.frozen,
-            "verifier": self.frozen_model and described(self.frozen_model),
+            "verifier": verifier,
         }
 
     @property
     def optimizer_name(self) -> str:
         """The name of the optimizer."""
-        is_registered = isinstance(self.optimizer, str) and split_file_name(self.optimizer)[0] is None
-        return str(self.optimizer) if is_registered else self.configured_optimizer.name
+        if isinstance(self.optimizer, str) and split_file_name(self.optimizer)[0] is None:
+            return self.optimizer
+        return self.configured_optimizer.name
 
     @cached_property
     def configured_optimizer(self) -> Optimizer:
@@ -138,19 +144,23 @@ class Plan:
     @cached_property
     def people(self) -> Ceiling | None:
         """How good people are on the rows of the proof; ``None`` unless several rated them."""
-        test, gold = {case.id for case in self.split.test}, self.holdout or self.gold
-        return ceiling_of(gold, only=rated_in_test(gold, test))
+        test_ids = {case.id for case in self.split.test}
+        gold = self.holdout or self.gold
+        return ceiling_of(gold, only=rated_in_test(gold, test_ids))
 
     @property
     def proof_calls(self) -> int:
         """The calls that are kept back for the proof: both programs on the sealed test."""
-        judged = 2 * room_for(self.judge, len(self.split.test), self.settings.sampling.samples)
-        rows = len(self.split.test) * self.judge.answer.presentations
-        return judged + (requests_for(rows) if self.settings.embedder else 0)
+        calls = 2 * room_for(self.judge, len(self.split.test), self.settings.sampling.samples)
+        if self.settings.embedder:
+            calls += requests_for(len(self.split.test) * self.judge.answer.presentations)
+        return calls
 
     def spare_calls(self, answers: int) -> int:
         """Return the calls to allow beside so many answers for requests that fail; none where nothing is sent."""
-        return 0 if self.model.offline else spare_requests(answers)
+        if self.model.offline:
+            return 0
+        return spare_requests(answers)
 
     @property
     def proposer(self) -> Model:
@@ -159,15 +169,17 @@ class Plan:
 
     def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
         """Return the job of an optimizer: its cases, and the askers of its candidates."""
-        role = self.judge.role
+        frozen_lm = None
+        if self.frozen_model:
+            frozen_lm = connect(self.frozen_model, context, "judge")
         return Job(
             judge=self.judge,
             settings=self.settings,
             seed=self.seed,
             train=self.split.train,
             dev=self.split.dev,
-            judge_lm=connect(self.model, context, role),
-            frozen_lm=connect(self.frozen_model, context, "judge") if self.frozen_model else None,
+            judge_lm=connect(self.model, context, self.judge.role),
+            frozen_lm=frozen_lm,
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
             finds_adapter=not self.model.offline,
@@ -179,31 +191,42 @@ def earlier_parts(
     store: Store, judge: Judge, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
 ) -> dict[str, str]:
     """Return the part of each group (by a hash) in earlier versions of the same seed, shares and kind of test."""
-    parts, wanted = dict[str, str](), shares and [round(share, 6) for share in checked_shares(shares)]
+    rounded_shares = None
+    if shares is not None:
+        rounded_shares = _rounded(checked_shares(shares))
+    parts: dict[str, str] = {}
     for version in reversed(store.list(judge.name)):
-        kept = version.about.gold
-        same = wanted in (None, [round(share, 6) for share in kept.shares]) and holdout == bool(kept.holdout)
-        if same and version.about.optimizer.seed == seed:
-            parts = {**version.about.parts, **parts}
+        card = version.about
+        if card.optimizer.seed != seed or bool(card.gold.holdout) != holdout:
+            continue
+        if rounded_shares is None or rounded_shares == _rounded(card.gold.shares):
+            parts = {**card.parts, **parts}
     return parts
+
+
+def _rounded(shares: Sequence[float]) -> list[float]:
+    """Return shares as they are compared: to six digits."""
+    return [round(share, 6) for share in shares]
 
 
 def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> None:
     """Refuse a test on which nothing can be shown, before anything is spent, with what would do."""
-    groups, needed = len({case.group for case in split.test}), fewest_groups(level)
-    if groups >= needed:
+    test_groups = {case.group for case in split.test}
+    all_groups = {case.group for case in split.train + split.dev + split.test}
+    needed = fewest_groups(level)
+    if len(test_groups) >= needed:
         return
-    total = len({case.group for part in (split.train, split.dev, split.test) for case in part})
-    more = f"label rows of {needed} groups or more in {split.holdout}"
+    advice = f"label rows of {needed} groups or more in {split.holdout}"
     if not split.holdout:
-        lacking = max(1, math.ceil(needed / split.shares[2]) - total)
-        more = f"label rows of about {plural(lacking, 'more group')}"
+        lacking = max(1, math.ceil(needed / split.shares[2]) - len(all_groups))
+        advice = f"label rows of about {plural(lacking, 'more group')}"
         if split.shares[2] < 0.6:
-            more += ", or give the test more of them (--split 20/20/60)"
+            advice += ", or give the test more of them (--split 20/20/60)"
+    hints = [advice, shared_hint(gold), "--anyway goes on"]
     raise TooFewGroupsError(
-        f"the sealed test has {groups} groups ({len(split.test)} cases), and nothing can be shown on fewer than "
-        f"{needed} at the level {level:.3g}: nothing was asked and nothing was spent",
-        hint=hint or "; ".join(filter(None, (more, shared_hint(gold), "--anyway goes on"))),
+        f"the sealed test has {len(test_groups)} groups ({len(split.test)} cases), and nothing can be shown on fewer "
+        f"than {needed} at the level {level:.3g}: nothing was asked and nothing was spent",
+        hint=hint or "; ".join(filter(None, hints)),
     )
 
 
@@ -212,55 +235,72 @@ _SHORTER = 0.95  # train and dev together may be shorter than all cases are on a
 
 def foresee_compilation(plan: Plan) -> Estimate:
     """Estimate a compilation: from what the optimizer starts with to what the limit leaves beside the proof."""
-    split, optimizer = plan.split, plan.configured_optimizer
-    context, offline = CallContext.fresh(), Model(temperature=0.0)
-    job = Job(
-        judge=plan.judge,
-        settings=plan.settings,
-        seed=plan.seed,
-        train=split.train,
-        dev=split.dev,
-        judge_lm=connect(offline, context, "judge"),
-        proposer_lm=connect(offline, context, "proposer"),
-        context=context,
-    )
-    held, limit = plan.proof_calls, plan.budget.calls
-    asker, cases = job.asker(plan.judge.basic()), (*split.train, *split.dev, *split.test)
-    basic = measure_question(asker, cases)
-    # Votes end when they are settled: by more than half of the samples at the earliest.
-    settled = (plan.settings.sampling.samples // 2 + 1) * basic.calls
+    split, optimizer, job = plan.split, plan.configured_optimizer, _offline_job(plan)
+    question = measure_question(job.asker(plan.judge.basic()), split.train + split.dev + split.test)
+    proof_calls = plan.proof_calls
+    search_calls = optimizer.minimum(job)
+    least_calls = search_calls
     # It may be done as soon as the basic prompt has made no error.
-    once = optimizer.least_cases(job)
-    least = optimizer.minimum(job)
-    if once >= ENOUGH:
-        least = min(least, round(_SHORTER * once * settled))
-    most = math.inf if limit is None else max(least, limit)
-    if not optimizer.searches:
-        most = optimizer.minimum(job)
-    frozen = () if plan.frozen_model is None else (plan.frozen_model,)
-    longest = basic
-    for adapter in optimizer.other_adapters(job):
-        size_with_adapter = measure_question(job.asker(plan.judge.basic(), Setting(form=adapter)), cases)
-        longest = max(longest, size_with_adapter, key=lambda size: size.input)
-    shown = min(optimizer.most_demonstrations, len(split.train))
+    least_cases = optimizer.least_cases(job)
+    if least_cases >= ENOUGH:
+        # Votes end when they are settled: by more than half of the samples at the earliest.
+        settled_samples = plan.settings.sampling.samples // 2 + 1
+        least_calls = min(least_calls, round(_SHORTER * least_cases * (settled_samples * question.calls)))
+    most_calls: float = search_calls
+    if optimizer.searches:
+        most_calls = math.inf
+        if plan.budget.calls is not None:
+            most_calls = max(least_calls, plan.budget.calls)
+    models = [plan.model]
+    if plan.frozen_model is not None:
+        models.append(plan.frozen_model)
+    models.append(plan.proposer)
     common: dict[str, Any] = {
-        "models": tuple(dict.fromkeys((plan.model, *frozen, plan.proposer))),
-        "size": basic,
-        "longest": longest._replace(
-            input=longest.input + shown * (mean_input_tokens(split.train) + longest.output)
-        ),
+        "models": tuple(dict.fromkeys(models)),
+        "size": question,
+        "longest": _measure_longest(plan, job, question),
     }
-    fewest = optimizer.minimum(job) + held
-    spare = 0 if plan.model.offline else spare_in_turn(optimizer.minimum(job), held)
     asks = (
-        Ask(role="optimizing", calls=Span(least, most), who="to optimize", **common),
+        Ask(role="optimizing", calls=Span(least_calls, most_calls), who="to optimize", **common),
         # Nothing is asked where the search finds nothing better than the basic prompt.
-        Ask(role="proving", calls=Span(0, held), who="for the proof", **common),
+        Ask(role="proving", calls=Span(0, proof_calls), who="for the proof", **common),
     )
+    spare = 0
+    if not plan.model.offline:
+        spare = spare_in_turn(search_calls, proof_calls)
     return Estimate(
         what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",
         asks=asks,
         budget=plan.budget,
-        needed=fewest + spare,
+        needed=search_calls + proof_calls + spare,
         spare=spare,
     )
+
+
+def _offline_job(plan: Plan) -> Job:
+    """Return the job of an optimizer, in which the offline engine answers."""
+    context, offline = CallContext.fresh(), Model(temperature=0.0)
+    return Job(
+        judge=plan.judge,
+        settings=plan.settings,
+        seed=plan.seed,
+        train=plan.split.train,
+        dev=plan.split.dev,
+        judge_lm=connect(offline, context, "judge"),
+        proposer_lm=connect(offline, context, "proposer"),
+        context=context,
+    )
+
+
+def _measure_longest(plan: Plan, job: Job, basic: Size) -> Size:
+    """Return the size of a question with the longest prompt that the search may make of the basic one."""
+    split, optimizer = plan.split, plan.configured_optimizer
+    longest = basic
+    for adapter in optimizer.other_adapters(job):
+        asker = job.asker(plan.judge.basic(), Setting(form=adapter))
+        size = measure_question(asker, split.train + split.dev + split.test)
+        if size.input > longest.input:
+            longest = size
+    demonstrations = min(optimizer.most_demonstrations, len(split.train))
+    demonstration_tokens = mean_input_tokens(split.train) + longest.output
+    return longest._replace(input=longest.input + demonstrations * demonstration_tokens)
