@@ -23,7 +23,7 @@ from ..keeping.dspy_state import settle_prompt
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .judges import JudgeLike, judge_of_new_rows
+from .judges import JudgeLike, load_for_new_rows
 from .surface import open_store, warn
 
 
@@ -48,7 +48,7 @@ def export(
         UsageError: there is no such target, or it cannot hold this judge. JudgeError, ArtifactError: as
         :func:`jurist.load`.
     """
-    loaded = judge_of_new_rows(judge, None, open_store(store), {})
+    loaded = load_for_new_rows(judge, None, open_store(store), {})
     text, _ = exported(loaded, target, output)
     if output is not None:
         write_whole(text, Path(output))

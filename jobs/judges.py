@@ -76,12 +76,14 @@ def load(
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
     """
-    loaded = loaded_of(reference, open_store(store, trust=trust), version=version, model=model, **options)
+    loaded = load_reference(
+        reference, open_store(store, trust=trust), version=version, model=model, **options
+    )
     warn(loaded.note)
     return loaded
 
 
-def loaded_of(
+def load_reference(
     reference: str | Judge,
     store: Store,
     *,
@@ -96,12 +98,15 @@ def loaded_of(
     if isinstance(reference, str) and version:
         separator = ":" if version == "basic" else "@"
         reference, version = f"{reference}{separator}{version}", ""
+    frozen_model = None
+    if verifier is not None:
+        frozen_model = make_model(verifier)
     loaded = load_judge(
         reference,
         version=str(version or ""),
         store=store,
         model=make_model(model),
-        verifier=None if verifier is None else make_model(verifier),
+        verifier=frozen_model,
         **options,
     ).with_adapter(adapter)
     if redraws is None:
@@ -111,7 +116,7 @@ def loaded_of(
     return replace(loaded, settings=replace(loaded.settings, redraws=redraws))
 
 
-def contenders_of(
+def load_contenders(
     judges: JudgeLike | Sequence[JudgeLike],
     models: ModelLike | Sequence[ModelLike] | None,
     store: Store,
@@ -120,38 +125,47 @@ def contenders_of(
 ) -> tuple[LoadedJudge | LogReference, ...]:
     """Return each judge with each of the models (default: ``offline``), and each log once."""
     # A judge that was loaded keeps its own model and settings.
-    listed = [item.judge if isinstance(item, Compiled) else item for item in _listed(judges)]
-    ready = [item for item in listed if isinstance(item, LoadedJudge | LogReference)]
-    changed = [name for name, value in options.items() if value is not None]
-    if models is not None and len(ready) == len(listed):
-        changed.append("model")
-    if ready and changed:
-        problem = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
-        raise UsageError(problem, hint="give that to jurist.load, or name the judge here")
-    asked_models = [make_model(model) for model in _listed(models) or [OFFLINE]]
+    items = []
+    for item in _as_items(judges):
+        if isinstance(item, Compiled):
+            item = item.judge
+        items.append(item)
+    _check_nothing_to_change(items, models, options)
+    answering_models = list(map(make_model, _as_items(models) or [OFFLINE]))
     contenders: list[LoadedJudge | LogReference] = []
-    for item in listed:
+    for item in items:
         if isinstance(item, LoadedJudge | LogReference):
             contenders.append(item)
         elif is_log(item):
             contenders.append(LogReference.of(item, options.get("threshold")))
         else:
-            loaded = loaded_of(item, store, model=asked_models[0], **options)
-            contenders += loaded.on(asked_models, draws=draws)
+            loaded = load_reference(item, store, model=answering_models[0], **options)
+            contenders += loaded.on(answering_models, draws=draws)
     return tuple(contenders)
 
 
-def judge_of_new_rows(
+def _check_nothing_to_change(items: Sequence[object], models: object, options: Mapping[str, object]) -> None:
+    """Refuse settings beside a judge that was loaded, and models where every judge was."""
+    ready = [item for item in items if isinstance(item, LoadedJudge | LogReference)]
+    settings = [name for name, value in options.items() if value is not None]
+    if models is not None and len(ready) == len(items):
+        settings.append("model")
+    if ready and settings:
+        problem = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(settings)}"
+        raise UsageError(problem, hint="give that to jurist.load, or name the judge here")
+
+
+def load_for_new_rows(
     judge: JudgeLike, model: ModelLike | None, store: Store, options: Mapping[str, Any]
 ) -> LoadedJudge:
     """Return a judge with its model, as new rows are judged by it."""
-    (contender,) = contenders_of([judge], model, store, options)
+    (contender,) = load_contenders([judge], model, store, options)
     if isinstance(contender, LogReference):
         raise no_new_rows(contender.name)
     return contender
 
 
-def in_order(
+def load_cascade(
     judges: JudgeLike | Sequence[JudgeLike],
     models: ModelLike | Sequence[ModelLike] | None,
     store: Store,
@@ -159,15 +173,16 @@ def in_order(
     draws: int = 1,
 ) -> tuple[LoadedJudge | LogReference, ...]:
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
-    keep = [isinstance(judge, LoadedJudge | Compiled) for judge in _listed(judges)]
-    ready = contenders_of(judges, None, store, options, draws)
-    return with_models(ready, [make_model(judge) for judge in _listed(models)], keep=keep)
+    keep = [isinstance(judge, LoadedJudge | Compiled) for judge in _as_items(judges)]
+    ready = load_contenders(judges, None, store, options, draws)
+    return with_models(ready, list(map(make_model, _as_items(models))), keep=keep)
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_items(values: Any) -> list[Any]:
     """Return several judges or models as a list; a name alone, which Python takes for letters, is one of them."""
-    alone = isinstance(values, str | Judge | LoadedJudge | LogReference | Compiled | Model | dspy.LM)
-    return [values] if alone else list(values or ())
+    if isinstance(values, str | Judge | LoadedJudge | LogReference | Compiled | Model | dspy.LM):
+        return [values]
+    return list(values or ())
 
 
 @checked
@@ -208,20 +223,17 @@ def run(
         be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
         JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
     """
-    loaded = judge_of_new_rows(judge, model, open_store(store), options)
+    loaded = load_for_new_rows(judge, model, open_store(store), options)
     warn(loaded.note)
     columns = make_mapping(mapping)
     columns.check(loaded.judge)
-    named = isinstance(rows, str | os.PathLike)
-    source = Source(
-        name=os.fspath(rows) if named else "<rows>",
-        judge=loaded.judge,
-        mapping=columns,
-        given=None if named else rows,
-    )
-    settings = RunSettings(
-        budget=budget or Budget(), keep=(keep,) if isinstance(keep, str) else keep, resume=resume, fresh=fresh
-    )
+    if isinstance(rows, str | os.PathLike):
+        source = Source(name=os.fspath(rows), judge=loaded.judge, mapping=columns)
+    else:
+        source = Source(name="<rows>", judge=loaded.judge, mapping=columns, given=rows)
+    if isinstance(keep, str):
+        keep = (keep,)
+    settings = RunSettings(budget=budget or Budget(), keep=keep, resume=resume, fresh=fresh)
     with count_rows(loaded.name, None) as step:
         summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)
     if summary.stopped:

@@ -13,7 +13,7 @@ from .cascading import Cascade, Cascading
 from .comparing import Comparing, Comparison, Evaluating, Evaluation
 from .gating import Criteria, Gate, Gating, Limits, limits_of
 from .hardening import Hardening, Robustness
-from .judges import JudgeLike, contenders_of, in_order
+from .judges import JudgeLike, load_cascade, load_contenders
 from .surface import Asking, GoldLike, ModelLike, resolve_asking
 
 
@@ -42,14 +42,14 @@ def _measured(
     asking: Asking,
     *,
     title: str = "",
-    load: Callable[..., Any] = contenders_of,
-    **more: Any,
+    load: Callable[..., Any] = load_contenders,
+    **settings: Any,
 ) -> Any:
     """Load judges and gold, ask, and return what that shows."""
     surface, limits, options = resolve_asking(asking)
-    contenders = load(judges, models, surface.store, options, more.get("repeats", 1))
+    contenders = load(judges, models, surface.store, options, settings.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)
-    done = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **more)
+    done = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **settings)
     return surface.measured(done, title or contenders[0].name)
 
 
@@ -145,7 +145,7 @@ def cascade(
     Raises:
         What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
     """
-    how: dict[str, Any] = {"load": in_order, "agree": agree, "risk": risk, "seed": seed}
+    how: dict[str, Any] = {"load": load_cascade, "agree": agree, "risk": risk, "seed": seed}
     chosen: Cascade = _measured(Cascading, judges, models, gold, asking, title="asking", **how)
     return chosen
 

@@ -26,7 +26,7 @@ from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, other_conditions
 from ..keeping.paying import Start
 from .experiment import Answers, Experiment
-from .judges import loaded_of
+from .judges import load_reference
 from .label_plan import Key, LabelPlan, PlannedUnit, decide_by_labels, draw_units, load_unit_gains
 from .sealed_rows import ALPHA, Look, Openings
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
@@ -179,7 +179,7 @@ def prove(
     artifacts = open_store(store, trust=trust)
     surface = Surface(artifacts, Start(root=artifacts.checkpoints, resume=resume, fresh=fresh))
     artifact = artifacts.load(reference)
-    judge = loaded_of(artifact.ref, artifacts).judge
+    judge = load_reference(artifact.ref, artifacts).judge
     work = None
     if rows is not None:
         answering = ModelCard.model if model is None else lambda card: make_model(model)

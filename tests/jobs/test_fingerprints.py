@@ -20,7 +20,7 @@ from small import claims, write_jsonl
 import jurist
 from jurist.engines.models import Model
 from jurist.evaluation.votes import Sampling
-from jurist.jobs.judges import loaded_of
+from jurist.jobs.judges import load_reference
 from jurist.jobs.surface import Surface
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import LoadedJudge
@@ -83,7 +83,7 @@ def loaded_judges(store: Store) -> dict[str, LoadedJudge]:
     }
     judges = {}
     for title, (reference, options) in named.items():
-        judges[title] = loaded_of(reference, store, **options)
+        judges[title] = load_reference(reference, store, **options)
     judges["asked twice"] = judges["version of a name"].with_model(Model(name="openai/o3"), draws=2)
     return judges
 
