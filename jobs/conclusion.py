@@ -1,4 +1,4 @@
-"""From a candidate to a version: held against basic on the sealed test, and kept with what that has shown."""
+"""From a candidate to a version: held against basic on the sealed test, and kept with the evidence of that."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,16 +85,19 @@ class Contest:
     @cached_property
     def look(self) -> Proving:
         """The opening of the test that this is."""
-        plan, judge = self.plan, self.plan.judge
-        tried = (
-            prompt_of(
-                judge, PromptState.of(judge.basic()), plan.model, self.basic.adapter, plan.settings.sampling
-            ),
-            prompt_of(
-                judge, self.candidate.state, plan.model, self.chosen.adapter, self.chosen.settings.sampling
-            ),
+        plan = self.plan
+        basic_state = PromptState.of(plan.judge.basic())
+        basic_prompt = prompt_of(
+            plan.judge, basic_state, plan.model, self.basic.adapter, plan.settings.sampling
         )
-        return proof_of(plan.split, tried, self.earlier_openings)
+        candidate_prompt = prompt_of(
+            plan.judge,
+            self.candidate.state,
+            plan.model,
+            self.chosen.adapter,
+            self.chosen.settings.sampling,
+        )
+        return proof_of(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
 
     def against(self, records: Sequence[ProofRecord]) -> Contrast | None:
         """Hold the candidate's answers to the test against those of the version that it is made of, which are kept."""
@@ -162,7 +165,7 @@ def conclude(
     origin: CardContent,
     history: Iterable[Mapping[str, Any]],
     *,
-    seen: Sequence[Case] = (),
+    added_cases: Sequence[Case] = (),
     force: bool = False,
     margin: float | None = None,
     tick: Callable[[], None] = lambda: None,
@@ -170,18 +173,32 @@ def conclude(
     """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force.
 
     A candidate that is made of a version must be shown to be worse than that by no more than ``margin``, too.
+
+    Args:
+        contest: the candidate and the basic prompt.
+        work: the job that pays for the proof.
+        store: where the version is kept.
+        what: the command, for the ledger of openings.
+        origin: the part of the card that says where the candidate is from.
+        history: the candidates that were tried, as lines of the version's history.
+        added_cases: cases that the candidate learned from beside train and dev.
+        force: make it the latest even if it is not shown to be better.
+        margin: by how much it may be worse than the version that it is made of; default: the metric's usual one.
+        tick: called after each case that is asked about.
     """
     plan = contest.plan
-    sketches = sketched_rows(plan.split.judge, (*plan.split.train, *plan.split.dev, *seen))
+    cases = list(plan.split.train) + list(plan.split.dev) + list(added_cases)
+    sketches = sketched_rows(plan.split.judge, cases)
     records: dict[str, Iterable[Mapping[str, Any]]] = {SEEN: sketches}
     proof: Proof | None = None
     is_latest = force
     if contest.unchanged:
-        shown = _kept_basic(contest)
+        result = _content_of_basic(contest)
     else:
-        evidence = proven(contest, tick)
+        evidence = prove_candidate(contest, tick)
         contest.look.done(what)
-        proof, shown = evidence.proof, evidence.content
+        proof = evidence.proof
+        result = evidence.content
         records[PROOF] = [record.to_json() for record in evidence.records]
         is_better = proof.decision.verdict == "better"
         against = contest.against(evidence.records)
@@ -189,13 +206,13 @@ def conclude(
             beside_parent = contest.not_worse(against, margin)
             is_better = is_better and beside_parent.outcome == "holds"
             content = {**against.to_json(), "not_worse": plain(beside_parent)}
-            shown = shown.joined(CardContent(against=AgainstCard.model_validate(content)))
-        shown = shown.joined(CardContent.model_validate(contest.look.to_card()))
+            result = result.joined(CardContent(against=AgainstCard.model_validate(content)))
+        result = result.joined(CardContent.model_validate(contest.look.to_card()))
         is_latest = force or is_better
     artifact = store.save(
         plan.judge,
         contest.candidate.state,
-        origin.joined(_asked_content(contest, work), shown),
+        origin.joined(_content_of_settings(contest, work), result),
         history,
         records=records,
         make_latest=is_latest,
@@ -203,9 +220,10 @@ def conclude(
     return Concluded(artifact=artifact, proof=proof, latest=is_latest)
 
 
-def _asked_content(contest: Contest, work: PaidJob) -> CardContent:
+def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
     """Return the part of the card with the candidate's settings and the spend of the job."""
-    model, chosen = contest.plan.model, contest.chosen
+    model = contest.plan.model
+    chosen = contest.chosen
     content = CardContent(
         model=ModelCard.of(model),
         adapter=chosen.adapter,
@@ -213,15 +231,18 @@ def _asked_content(contest: Contest, work: PaidJob) -> CardContent:
         thresholds=ThresholdCard.model_validate(chosen.settings.sampling.to_card()),
         spend=SpendCard.model_validate(work.spend()),
     )
-    structure = held_by(model, work.contexts["judge"]) if chosen.adapter == "json" else ""
-    if structure:
-        return content.joined(CardContent(structure=structure))
-    return content
+    if chosen.adapter != "json":
+        return content
+    structure = held_by(model, work.contexts["judge"])
+    if not structure:
+        return content
+    return content.joined(CardContent(structure=structure))
 
 
-def _kept_basic(contest: Contest) -> CardContent:
+def _content_of_basic(contest: Contest) -> CardContent:
     """Return the card's content where the basic prompt was kept: no score, and no opening of the sealed test."""
-    judge, look = contest.plan.split.judge, contest.look
+    judge = contest.plan.split.judge
+    look = contest.look
     metric = resolve(judge.metric, judge.comparison)
     decision = DecisionCard(
         verdict=NOTHING_BETTER,
@@ -234,15 +255,17 @@ def _kept_basic(contest: Contest) -> CardContent:
     return CardContent(decision=decision, test_openings=0, test_rows=rows)
 
 
-def proven(contest: Contest, tick: Callable[[], None] = lambda: None) -> Evidence:
-    """Ask both on the sealed test, and return what that shows."""
-    plan, split = contest.plan, contest.plan.split
-    judge, test = split.judge, split.test
+def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -> Evidence:
+    """Ask both on the sealed test, and return the evidence of their answers."""
+    plan = contest.plan
+    split = plan.split
+    judge = split.judge
+    test = split.test
     verdicts = _ask_both(contest, tick)
     rows: dict[str, list[Row]] = {}
-    for system, answered in verdicts.items():
-        rows[system] = list(map(row_of, test, answered))
-    beside = _references_beside(contest, rows["compiled"])
+    for system, system_verdicts in verdicts.items():
+        rows[system] = list(map(row_of, test, system_verdicts))
+    references = _references_beside(contest, rows["compiled"])
     proof = prove(
         rows["basic"],
         rows["compiled"],
@@ -251,48 +274,57 @@ def proven(contest: Contest, tick: Callable[[], None] = lambda: None) -> Evidenc
         seed=plan.seed,
         openings=contest.look.opening,
         remarks=(split.near_words,) if split.near_words else (),
-        constant=beside.constant,
+        constant=references.constant,
     )
     warnings: list[str] = []
     for system, system_rows in rows.items():
         warnings += lopsided(system, system_rows, judge.comparison, judge.answer.scale.text)
-    warnings += beside.words("compiled")
+    warnings += references.words("compiled")
     content = CardContent.model_validate(
         {
             **proof.to_card(),
-            "references": beside.to_card(),
+            "references": references.to_card(),
             "warnings": warnings,
-            **_counted_facts(judge, verdicts),
+            **_count_facts(judge, verdicts),
         }
     )
     content = content.joined(_price_content(contest, verdicts), _calibration_content(judge, test, verdicts))
-    records = [
-        ProofRecord(
+    return Evidence(proof=proof, content=content, records=_make_records(judge, test, verdicts))
+
+
+def _make_records(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> list[ProofRecord]:
+    """Return both answers to each case of the test, as the proof keeps them."""
+    records: list[ProofRecord] = []
+    for case, basic, compiled in zip(test, verdicts["basic"], verdicts["compiled"], strict=True):
+        gold = [judge.answer.scale.to_json(value) for value in case.gold or ()]
+        record = ProofRecord(
             case=case.id,
             group=case.group,
-            gold=[judge.answer.scale.to_json(value) for value in case.gold or ()],
+            gold=gold,
             basic=_answer_record(judge, basic),
             compiled=_answer_record(judge, compiled),
         )
-        for case, basic, compiled in zip(test, verdicts["basic"], verdicts["compiled"], strict=True)
-    ]
-    return Evidence(proof=proof, content=content, records=records)
+        records.append(record)
+    return records
 
 
 def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
     """Return the references on the sealed test, with paired tests of compiled against all but the constant answer."""
-    plan, split = contest.plan, contest.plan.split
-    found = score_references(
+    plan = contest.plan
+    split = plan.split
+    references = score_references(
         split.judge,
-        (*split.train, *split.dev),
+        list(split.train) + list(split.dev),
         split.test,
         seed=plan.seed,
         people=plan.people,
         logs=plan.beside,
     )
     # The proof itself tests the constant answer.
-    names = found.by_name.keys() - {"constant"}
-    return found.against(split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.look.level)
+    names = references.by_name.keys() - {"constant"}
+    return references.against(
+        split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.look.level
+    )
 
 
 def _price_content(contest: Contest, verdicts: _Verdicts) -> CardContent:
@@ -318,8 +350,8 @@ def _price_content(contest: Contest, verdicts: _Verdicts) -> CardContent:
 def _calibration_content(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> CardContent:
     """Return how right the probabilities of both are; nothing where one of them has none."""
     calibration: dict[str, CalibrationCard] = {}
-    for system, answered in verdicts.items():
-        figures = _calibrated(judge, test, answered)
+    for system, system_verdicts in verdicts.items():
+        figures = _calibrate_verdicts(judge, test, system_verdicts)
         if figures:
             calibration[system] = CalibrationCard.model_validate(figures)
     if len(calibration) < len(verdicts):
@@ -327,24 +359,28 @@ def _calibration_content(judge: Judge, test: Sequence[Case], verdicts: _Verdicts
     return CardContent(calibration=calibration)
 
 
-def _counted_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, Any]]:
+def _count_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, object]]:
     """Return further counts of both prompts by name: contradictions, and the counts of the kind of answer."""
-    counted: dict[str, dict[str, Any]] = {"inconsistent": {}}
-    for system, answered in verdicts.items():
-        counted["inconsistent"][system] = sum(verdict.inconsistent for verdict in answered)
+    scale = judge.answer.scale
+    facts: dict[str, dict[str, object]] = {"inconsistent": {}}
+    for system, system_verdicts in verdicts.items():
+        contradictions = 0
         sums: Counter[str] = Counter()
-        for verdict in answered:
-            sums.update(judge.answer.scale.tally(verdict.values, verdict.counts))
-        for fact, value in judge.answer.scale.proof_facts(sums).items():
-            counted.setdefault(fact, {})[system] = value
-    return counted
+        for verdict in system_verdicts:
+            if verdict.inconsistent:
+                contradictions += 1
+            sums.update(scale.tally(verdict.values, verdict.counts))
+        facts["inconsistent"][system] = contradictions
+        for fact, value in scale.proof_facts(sums).items():
+            facts.setdefault(fact, {})[system] = value
+    return facts
 
 
 def _ask_both(contest: Contest, tick: Callable[[], None]) -> _Verdicts:
     """Return the verdicts of both prompts; one prompt under two thresholds is asked once, and voted on twice."""
     test = contest.plan.split.test
-    rules = contest.basic.settings.sampling.rule, contest.chosen.settings.sampling.rule
-    votes_twice = contest.same and rules[0] != rules[1]
+    have_one_rule = contest.basic.settings.sampling.rule == contest.chosen.settings.sampling.rule
+    votes_twice = contest.same and not have_one_rule
     # Samples that cannot change an outcome are not drawn, except where both thresholds vote on them.
     stopping: Stopping = "all" if votes_twice else "settled"
     basic = replace(contest.basic, settings=replace(contest.basic.settings, stopping=stopping))
@@ -358,8 +394,8 @@ def _ask_both(contest: Contest, tick: Callable[[], None]) -> _Verdicts:
     return {"basic": basic_verdicts, "compiled": compiled_verdicts}
 
 
-def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return how right the probabilities of reply tokens are; nothing where no reply told them."""
+def _calibrate_verdicts(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return figures of how right the probabilities of reply tokens are; none where no reply gave probabilities."""
     probability_of = judge.answer.scale.probability
     probabilities: list[float] = []
     positive: list[bool] = []
@@ -373,13 +409,15 @@ def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict])
             if probability is not None:
                 probabilities.append(probability)
                 positive.append(bool(probability_of({gold: 1.0})))
-    return calibrate(probabilities, positive) if probabilities else {}
+    if not probabilities:
+        return {}
+    return calibrate(probabilities, positive)
 
 
 def _answer_record(judge: Judge, verdict: Verdict) -> AnswerRecord:
     """Return a verdict as a line of the proof keeps it."""
     scale = judge.answer.scale
-    votes = []
+    votes: list[dict[str, int]] = []
     for unit_votes in verdict.votes:
         votes.append({scale.text(value): count for value, count in unit_votes.items()})
     return AnswerRecord(

@@ -145,7 +145,7 @@ def remember(
             f"artifacts remember {ref}",
             _remembering_content(artifact, candidate, added_cases),
             history,
-            seen=added_cases,
+            added_cases=added_cases,
             force=force,
             margin=margin,
             tick=tick,

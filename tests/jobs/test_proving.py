@@ -10,7 +10,7 @@ from fakes import Scripted, context_with, lm_of, reply
 
 from jurist.evaluation.votes import Sampling
 from jurist.gold.splits import Split
-from jurist.jobs.conclusion import Evidence, proven
+from jurist.jobs.conclusion import Evidence, prove_candidate
 from jurist.keeping.card import Card
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
@@ -33,7 +33,7 @@ def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -
         SimpleNamespace(opening=1, level=0.025),
     )
     contest: Any = SimpleNamespace(plan=plan, basic=basic, chosen=chosen, same=same, look=look)
-    return proven(contest)
+    return prove_candidate(contest)
 
 
 @pytest.mark.parametrize(
