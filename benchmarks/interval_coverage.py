@@ -387,7 +387,7 @@ def foreseen(groups: int, size: int, opening: int, together: float, runs: int, s
     rng, level, counts = np.random.default_rng(seed), level_of(0.05, opening), Counter[str]()
     said = gains(np.full(groups, size), level)
     if said.likely is None:
-        return f"| {groups} | {size} | {level:.4f} | {together} | {said.least:.3f} | none | |"
+        return f"| {groups} | {size} | {level:.4f} | {together} | {said.smallest:.3f} | none | |"
     for run in range(runs):
         own, of_group = rng.random((groups, size)), rng.random((groups, 1))
         drawn = np.where(rng.random((groups, size)) < np.sqrt(together), of_group, own).ravel()
@@ -395,7 +395,7 @@ def foreseen(groups: int, size: int, opening: int, together: float, runs: int, s
         units = _paired(lost | (~won & (rng.random(len(drawn)) < 0.5)), lost, won, groups, size)
         metric = replace(LABELS.metrics["accuracy"], draws=DRAWS)
         counts["shown"] += permute(units, metric, seed=run).better < level
-    cells = f"{said.least:.3f} | {said.likely:.3f} | {counts['shown'] / runs:.3f}"
+    cells = f"{said.smallest:.3f} | {said.likely:.3f} | {counts['shown'] / runs:.3f}"
     return f"| {groups} | {size} | {level:.4f} | {together} | {cells} |"
 
 

@@ -32,7 +32,7 @@ def line(name: str, gold: str, seed: int) -> str:
     decision = made.proof.decision
     constant = decision.constant
     assert constant is not None
-    values = f"{constant.before:.3f} | {decision.before:.3f} | {decision.after:.3f}"
+    values = f"{constant.value_before:.3f} | {decision.value_before:.3f} | {decision.value_after:.3f}"
     odds = f"{decision.p:.2g} | {constant.permutation.better:.2g}"
     rows = f"{decision.groups}, {decision.counts.cases.labelled}"
     return f"| `{name}` | {decision.metric} | {seed} | {rows} | {values} | {odds} | {decision.verdict} |"

@@ -31,7 +31,7 @@ from .measured import Measured, measure
 from .metrics import Counted, Metric, Ratio, mean
 from .rows import Row
 from .scale import MetricLike, Scale, shown_metrics
-from .units import MISSING, Floats, Ints, Units, encode
+from .units import MISSING, Bools, Floats, Ints, Units, encode
 
 Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit
 
@@ -82,11 +82,11 @@ def rater_agreement(
     values, all_codes = _encoded(ratings, comparison)
     has_two_ratings = (all_codes != MISSING).sum(axis=1) >= 2
     codes = all_codes[has_two_ratings]  # (N, raters)
-    group_of_unit: Sequence[Any] = range(len(all_codes))  # each unit is a group of its own
+    group: Groups = np.arange(len(all_codes))  # each unit is a group of its own
     if groups is not None:
-        group_of_unit = groups
-    group = np.array(group_of_unit)[has_two_ratings]
-    counts = _counts(codes, len(values))
+        group = np.array(groups)
+    group = group[has_two_ratings]
+    counts = _count_ratings(codes, len(values))
     is_closed = comparison is None or bool(comparison.domain)
     similarity = np.eye(len(values))  # (K, K), of two values
     table = []
@@ -138,14 +138,14 @@ def _pairs(
                 first=raters[first],
                 second=raters[second],
                 units=len(pair_codes),
-                raw=_similarity(_counts(pair_codes, values), pair_group, similarity),
+                raw=_similarity(_count_ratings(pair_codes, values), pair_group, similarity),
                 kappa=kappa,
             )
         )
     return tuple(result)
 
 
-def _counts(codes: Ints, size: int) -> Ints:
+def _count_ratings(codes: Ints, size: int) -> Ints:
     """Return the table that coefficients are of, (N, K): how many raters gave each label to each unit."""
     return np.asarray((codes[:, :, np.newaxis] == np.arange(size)).sum(axis=1))
 
@@ -164,10 +164,9 @@ def _cohen(pair: Ints, size: int, group: Groups) -> Estimate | None:
     if len(np.unique(pair)) < 2:
         return None
     first, second = np.eye(size)[pair.T]
-    no_side = np.zeros(0, dtype=np.bool_)
-    return estimated(
-        first[:, :, np.newaxis] * second[:, np.newaxis, :], group, cohen_kappa.given(no_side), low=-1.0
-    )
+    confusion = first[:, :, np.newaxis] * second[:, np.newaxis, :]  # (N, K, K)
+    kappa = cohen_kappa.with_arguments(np.zeros(0, dtype=np.bool_))  # it takes no label as positive
+    return estimated(confusion, group, kappa, low=-1.0)
 
 
 def _specific_agreement(counts: Ints, code: int, group: Groups) -> Estimate | None:
@@ -211,9 +210,10 @@ def _encoded(
     if comparison is not None:
         values = comparison.domain
     if not values:
-        distinct_ratings: set[Value] = set()
+        distinct_ratings: set[Value | None] = set()
         for rater_values in ratings.values():
-            distinct_ratings.update(value for value in rater_values if value is not None)
+            distinct_ratings.update(rater_values)
+        distinct_ratings.discard(None)
         values = tuple(sorted(distinct_ratings, key=_by_size_or_letters))
     code_of: dict[Value | None, int] = {None: MISSING}
     for code, value in enumerate(values):
@@ -229,6 +229,7 @@ def _encoded(
 
 
 def _by_size_or_letters(value: Value) -> Any:
+    """Return the key by which a value is sorted: a number itself, any other value as text."""
     if isinstance(value, int | float):
         return value
     return str(value)
@@ -268,27 +269,33 @@ def human_ceiling(
         if rows:  # Some unit has two ratings or more, so some rater has rows.
             rows_by_rater[rater] = rows
     scores = []
-    group_names: set[str] = set()
     for rater, rows in rows_by_rater.items():
-        group_names.update(row.group for row in rows)
-        labelled = sum(value is not None for value in ratings[rater])
+        labelled = len(ratings[rater]) - list(ratings[rater]).count(None)
         units = len({row.id.rpartition("/")[0] for row in rows})
         measured = measure(rows, metric, comparison)
         scores.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
+    units_by_rater = _encode_by_rater(list(rows_by_rater.values()), comparison)
+    means: dict[str, Estimate] = {}
+    for table_metric in shown_metrics(comparison, metric):
+        means[table_metric.name] = _mean_over_raters(units_by_rater, table_metric)
+    return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=means)
+
+
+def _encode_by_rater(rows_by_rater: Sequence[Sequence[Row]], comparison: Scale) -> list[Units]:
+    """Return the units of each rater, with one numbering of groups for all raters."""
+    group_names: set[str] = set()
+    for rows in rows_by_rater:
+        for row in rows:
+            group_names.add(row.group)
     all_groups = sorted(group_names)
     units_by_rater = []
-    for rows in rows_by_rater.values():
-        units_of_rater = encode(comparison, rows)
-        # The groups of a rater get the numbers that they have among the groups of all raters.
+    for rows in rows_by_rater:
+        units = encode(comparison, rows)
+        # Encoded units have the numbers of the rater's own groups, which are sorted, too.
         rater_groups = sorted({row.group for row in rows})
         group_number = np.searchsorted(all_groups, rater_groups)
-        units_by_rater.append(
-            replace(units_of_rater, group=group_number[units_of_rater.group], groups=len(all_groups))
-        )
-    mean = {
-        shown.name: _mean_over_raters(units_by_rater, shown) for shown in shown_metrics(comparison, metric)
-    }
-    return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=mean)
+        units_by_rater.append(replace(units, group=group_number[units.group], groups=len(all_groups)))
+    return units_by_rater
 
 
 def _rows_against_rest(
@@ -320,12 +327,19 @@ def _rows_against_rest(
 
 def _mean_over_raters(raters: Sequence[Units], metric: Metric) -> Estimate:
     """Return the mean of a metric over raters, each group left out for all of them together."""
-    weights = leaving_out(raters[0].groups)
-    value = float(np.mean([metric.of(units) for units in raters]))
-    # Both tables are of shape (raters, blocks): of a rater who labelled nothing beside a block there is no value.
-    has_units = np.array([weights @ units.sizes > 0 for units in raters], dtype=np.float64)
-    values = np.array([metric.resampled(units, weights) for units in raters])
-    without_each = (values * has_units).sum(axis=0) / np.maximum(has_units.sum(axis=0), 1.0)
-    counted = Counted.added([metric.counted(units) for units in raters])
-    jackknife = Jackknife.of(value, without_each, counted)
-    return Estimate(value=value, interval=jackknife.within(metric.low, metric.high))
+    weights = leaving_out(raters[0].groups)  # (blocks, groups)
+    values: list[float] = []
+    values_without_block: list[Floats] = []
+    units_left: list[Bools] = []  # of a rater who labelled nothing beside a block there is no value
+    counted: list[Counted] = []
+    for units in raters:
+        values.append(metric.of(units))
+        values_without_block.append(metric.resampled(units, weights))
+        units_left.append(weights @ units.sizes > 0)
+        counted.append(metric.counted(units))
+    has_value = np.array(units_left, dtype=np.float64)  # (raters, blocks)
+    total_without_block = (np.array(values_without_block) * has_value).sum(axis=0)
+    mean_without_block = total_without_block / np.maximum(has_value.sum(axis=0), 1.0)
+    mean_value = float(np.mean(values))
+    jackknife = Jackknife.of(mean_value, mean_without_block, Counted.added(counted))
+    return Estimate(value=mean_value, interval=jackknife.within(metric.low, metric.high))

@@ -44,10 +44,10 @@ def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
             agrees.append(is_right)
     labels = sorted(set(label_of_row))
     sureness = scipy.special.logit(np.clip(share_of_row, SURENESS_MARGIN, 1 - SURENESS_MARGIN))
-    is_label = np.array([[float(name == label) for label in labels] for name in label_of_row])
     columns = np.zeros((0, 1 + len(labels)))  # (rows, 1 + labels)
     mean_sureness = 0.0
     if label_of_row:
+        is_label = np.array(label_of_row)[:, np.newaxis] == np.array(labels)  # (rows, labels)
         columns = np.column_stack([sureness, is_label])
         mean_sureness = float(np.mean(sureness))
     # One row more that agrees and one that does not: neither is ever impossible.
@@ -73,13 +73,18 @@ def crossed(
     fold_of_group = dict(zip(group_names, folds.tolist(), strict=True))
     probabilities = [0.0] * len(answers)
     for fold in range(FOLDS):
-        learning_rows = [place for place, group in enumerate(groups) if fold_of_group[group] != fold]
-        trust = trust_in(
-            [answers[place] for place in learning_rows], [right[place] for place in learning_rows]
-        )
-        for place, group in enumerate(groups):
+        fold_rows: list[int] = []
+        learning_answers: list[SureAnswer] = []
+        learning_right: list[bool] = []
+        for row, group in enumerate(groups):
             if fold_of_group[group] == fold:
-                probabilities[place] = trust.of(answers[place])
+                fold_rows.append(row)
+            else:
+                learning_answers.append(answers[row])
+                learning_right.append(right[row])
+        trust = trust_in(learning_answers, learning_right)
+        for row in fold_rows:
+            probabilities[row] = trust.of(answers[row])
     return probabilities
 
 
@@ -104,8 +109,8 @@ class Step:
             return 0.0
         return sum(self.right) / self.answered
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON types."""
+    def to_json(self) -> dict[str, object]:
+        """Return the step as plain JSON types, with the rows answered and the share of them that is right."""
         return {**asdict(self), "answered": self.answered, "agreement": self.agreement}
 
 
@@ -153,11 +158,11 @@ def steps(
             continue
         answering_judge = judge_of_row[is_answered]
         is_right = agrees[answering_judge, np.flatnonzero(is_answered)]
-        judges = range(len(probability))
+        judges = len(probability)
         step = Step(
             level=level,
-            by=tuple(int((answering_judge == judge).sum()) for judge in judges),
-            right=tuple(int(is_right[answering_judge == judge].sum()) for judge in judges),
+            by=tuple(np.bincount(answering_judge, minlength=judges).tolist()),
+            right=tuple(np.bincount(answering_judge[is_right], minlength=judges).tolist()),
             bound=least_agreement(is_right, group_of_row[is_answered], risk),
         )
         yield step

@@ -20,11 +20,11 @@ from ..errors import UsageError
 from .metrics import Metric, Ratio, pair_sums
 from .scale import SHOWN, Lack, Scale
 from .units import Floats
-from .votes import Sampling
+from .votes import Sampling, Votes
 
 CheckWord: TypeAlias = Literal["yes", "no", "uncertain", "unusable"]
 """What a check says of an item; ``unusable`` is a verifier's reply that says none of the three."""
-_WORDS: Final[tuple[Any, ...]] = get_args(CheckWord)
+_WORDS: Final[frozenset[str]] = frozenset(get_args(CheckWord))
 
 
 class Check(pydantic.BaseModel, frozen=True):
@@ -39,19 +39,20 @@ class Check(pydantic.BaseModel, frozen=True):
     reason: str = ""
 
     @classmethod
-    def of(cls, written: Any) -> "Check":
+    def of(cls, outcome: Any) -> "Check":
         """Return a check from what it gave: a check, a bool, one of the words, or ``verdict`` and ``reason``."""
-        if isinstance(written, cls):
-            return written
-        verdict, reason = written, ""
-        if hasattr(written, "get"):  # a mapping or a prediction
-            verdict = written.get("verdict")
-            reason = str(written.get("reason") or "")[:SHOWN]
+        if isinstance(outcome, cls):
+            return outcome
+        verdict = outcome
+        reason = ""
+        if hasattr(outcome, "get"):  # a mapping or a prediction
+            verdict = outcome.get("verdict")
+            reason = str(outcome.get("reason") or "")[:SHOWN]
         word = str(verdict).strip().lower()
-        if isinstance(verdict, bool):
+        if verdict is True:
+            word = "yes"
+        elif verdict is False:
             word = "no"
-            if verdict:
-                word = "yes"
         if word in _WORDS:
             return cls.model_validate({"verdict": word, "reason": reason})
         return cls(verdict="unusable", reason=reason or f"the verdict was {verdict!r}"[:SHOWN])
@@ -72,7 +73,7 @@ class CheckedItem:
     @property
     def passed(self) -> bool:
         """True where all checks say yes."""
-        return all(verdict == "yes" for verdict in self.verdicts)
+        return all(check.verdict == "yes" for check in self.checks)
 
     @property
     def data(self) -> Any:
@@ -118,20 +119,27 @@ class CheckedItems(Scale):
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         names = ["validation_rate"]
-        names += [f"{name}_rate" for name in self.checks]
+        for check in self.checks:
+            names.append(f"{check}_rate")
         size = len(names) + 1
         metrics: dict[str, Metric] = {}
         for place, name in enumerate(names):
-            metrics[name] = Metric(name=name, statistics=pair_sums(self._sums, _share.given(place), size))
+            share = _column_share.with_arguments(place)
+            metrics[name] = Metric(name=name, statistics=pair_sums(self._sums, share, size))
         return MappingProxyType(metrics)
 
     def _sums(self, gold: Items, value: Items) -> list[float]:
         """Return the numbers of items that pass, that pass each check, and that there should be."""
-        sums = [float(sum(item.passed for item in value))]
-        for place in range(len(self.checks)):
-            sums.append(float(sum(item.verdicts[place] == "yes" for item in value)))
-        sums.append(float(max(len(gold), len(value))))
-        return sums
+        passing = 0.0
+        passing_by_check = [0.0] * len(self.checks)
+        for item in value:
+            if item.passed:
+                passing += 1
+            for place, verdict in enumerate(item.verdicts):
+                if verdict == "yes":
+                    passing_by_check[place] += 1
+        expected = float(max(len(gold), len(value)))
+        return [passing] + passing_by_check + [expected]
 
     def right(self, gold: Items, value: Items) -> bool:
         sums = self._sums(gold, value)
@@ -142,7 +150,10 @@ class CheckedItems(Scale):
         """The share of the verdicts that are the same, in [0, 1]."""
         gold_verdicts = _verdicts_of(gold)
         verdicts = _verdicts_of(value)
-        equal = sum(first == second for first, second in zip(gold_verdicts, verdicts, strict=False))
+        equal = 0
+        for gold_verdict, verdict in zip(gold_verdicts, verdicts, strict=False):
+            if gold_verdict == verdict:
+                equal += 1
         return equal / max(len(gold_verdicts), len(verdicts), 1)
 
     def wrong(self, gold: Items) -> Items:
@@ -151,35 +162,37 @@ class CheckedItems(Scale):
     @property
     def expected(self) -> Items:
         """The items of a document for which nothing is left to be desired: as many as there should be, and all pass."""
-        yes = tuple(Check(verdict="yes") for _ in self.checks)
-        return (CheckedItem(content="null", checks=yes),) * self.items
+        all_yes = (Check(verdict="yes"),) * len(self.checks)
+        return (CheckedItem(content="null", checks=all_yes),) * self.items
 
     def credit(self, gold: Value, value: Value | None) -> float:
         items = items_of(value)
         return sum(item.passed for item in items) / max(self.items, len(items))
 
-    def cell(self, written: str) -> Any:
+    def cell(self, written: str) -> None:
         return None
 
-    def item(self, data: Any, verdicts: Any) -> CheckedItem:
+    def item(self, data: object, verdicts: object) -> CheckedItem:
         """Make an item of JSON values and what each check says of it. Raises ``ValueError`` for other checks."""
         if not isinstance(verdicts, Mapping):
             raise ValueError(f"an item came with the checks {verdicts}, not {list(self.checks)}")
         if set(verdicts) != set(self.checks):
             raise ValueError(f"an item came with the checks {list(verdicts)}, not {list(self.checks)}")
-        content = json.dumps(data, ensure_ascii=False)
-        return CheckedItem(content=content, checks=tuple(Check.of(verdicts[name]) for name in self.checks))
+        checks = []
+        for name in self.checks:
+            checks.append(Check.of(verdicts[name]))
+        return CheckedItem(content=json.dumps(data, ensure_ascii=False), checks=tuple(checks))
 
-    def of_json(self, data: Any) -> Value:
+    def of_json(self, data: Any) -> Items:
         try:
             return tuple(self.item(entry["item"], entry["checks"]) for entry in data)
         except (TypeError, KeyError, ValueError) as error:
             raise ValueError(f"these are no checked items: {error}") from error
 
-    def to_json(self, value: Value | None) -> Any:
+    def to_json(self, value: Items | None) -> list[dict[str, object]] | None:
         if value is None:
             return None
-        entries = []
+        entries: list[dict[str, object]] = []
         for item in items_of(value):
             checks = {}
             for name, check in zip(self.checks, item.checks, strict=True):
@@ -187,11 +200,11 @@ class CheckedItems(Scale):
             entries.append({"item": item.data, "checks": checks, "passed": item.passed})
         return entries
 
-    def text(self, value: Value) -> str:
+    def text(self, value: Items) -> str:
         return json.dumps(self.to_json(value), ensure_ascii=False)
 
     def failures(self, value: Value | None) -> list[str]:
-        """Each check that does not say yes, with the item and the reason: ``supported: no: ...``."""
+        """Return a line for each check of an item that does not say yes: ``supported: no: the reason``."""
         lines = []
         for item in items_of(value):
             for name, check in zip(self.checks, item.checks, strict=True):
@@ -203,16 +216,19 @@ class CheckedItems(Scale):
                 lines.append(line)
         return lines
 
-    def category(self, value: Value) -> str:
-        """The checks that failed: what causes are grouped by."""
-        failed = {line.split(":", 1)[0] for line in self.failures(value)}
-        return " and ".join(name for name in self.checks if name in failed) or "passed"
+    def category(self, value: Items) -> str:
+        """The checks that failed on some item, by which causes are grouped; ``passed`` without any."""
+        failed_checks = []
+        for place, name in enumerate(self.checks):
+            if any(item.verdicts[place] != "yes" for item in items_of(value)):
+                failed_checks.append(name)
+        return " and ".join(failed_checks) or "passed"
 
-    def truth(self, text: str, gold: Value) -> str:
+    def truth(self, text: str, gold: Items) -> str:
         return f'what is written from "{text[:SHOWN]}" must pass {", ".join(self.checks)}'
 
-    def feedback(self, text: str, gold: Value, value: Value | None) -> str:
-        """The items that were written, with the checks that failed and why."""
+    def feedback(self, text: str, gold: Items, value: Items | None) -> str:
+        """The items that did not pass, with the checks that failed and why."""
         items = items_of(value)
         if not items:
             return "no usable item was written"
@@ -234,22 +250,22 @@ class CheckedItems(Scale):
             f"it writes {number} from each input, checked for: {checks}; only what passes all of them counts"
         )
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         return {"labels": [], "answer": "checked items", "checks": list(self.checks), "items": self.items}
 
     def listing(self) -> tuple[tuple[str, str], ...]:
         return tuple((name, "") for name in self.checks)
 
-    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+    def combine(self, votes: Votes, sampling: Sampling) -> Items | None:
         return max(votes, key=lambda value: self.credit(self.expected, value), default=None)
 
-    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+    def is_decided(self, votes: Votes, remaining: int, sampling: Sampling) -> bool:
         return any(self.credit(self.expected, value) == 1 for value in votes)
 
-    def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
+    def agreement(self, votes: Votes, value: Items | None) -> None:
         return None
 
-    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
+    def describe(self, values: Sequence[Items]) -> dict[str, object]:
         return {"checks": list(self.checks), "items": self.items}
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
@@ -258,24 +274,25 @@ class CheckedItems(Scale):
     def check_part(self, cases: Sequence[Case]) -> Lack | None:
         return None
 
-    def usual(self, golds: Sequence[Any]) -> Sequence[Value]:
+    def usual(self, golds: Sequence[Items]) -> Sequence[Items]:
         return ()
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         items = items_of(values[0])
-        passes_by_check: Counter[str] = Counter()
+        tally = {"items": len(items), "passed": 0, "uncertain_items": 0}
+        passes_by_check = Counter[str]()
         for item in items:
+            if item.passed:
+                tally["passed"] += 1
+            if "uncertain" in item.verdicts:
+                tally["uncertain_items"] += 1
             for name, verdict in zip(self.checks, item.verdicts, strict=True):
                 if verdict == "yes":
                     passes_by_check[f"{name}_yes"] += 1
-        return {
-            "items": len(items),
-            "passed": sum(item.passed for item in items),
-            "uncertain_items": sum("uncertain" in item.verdicts for item in items),
-            **passes_by_check,
-        }
+        tally.update(passes_by_check)
+        return tally
 
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+    def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
         items = int(sums.get("items", 0))
         rates: dict[str, float | None] = dict.fromkeys(self.checks)
         if items:
@@ -298,6 +315,6 @@ def _verdicts_of(items: Items) -> list[CheckWord]:
 
 
 @Ratio
-def _share(sums: Floats, place: int) -> tuple[Floats, Floats]:
+def _column_share(sums: Floats, place: int) -> tuple[Floats, Floats]:
     """The share of the wanted items that one column of the sums counts."""
     return sums[..., place], sums[..., -1]

@@ -369,8 +369,7 @@ class Preferences(ClosedLabels):
         return "no usable answer"
 
     def describe(self, values: Sequence[Label]) -> dict[str, object]:
-        counts = Counter(values)
-        return {"labels": {label: counts[label] for label in self.labels}}
+        return {"labels": super().describe(values)["labels"]}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         return [FIRST in case.known for case in cases]
@@ -392,7 +391,9 @@ class Preferences(ClosedLabels):
         return tally
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
-        totals: dict[str, object] = {name: int(sums.get(name, 0)) for name in self.labels}
+        totals: dict[str, object] = {}
+        for label in self.labels:
+            totals[label] = int(sums.get(label, 0))
         totals.update(self.proof_facts(sums))
         return totals
 

@@ -14,7 +14,7 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from ..errors import plural
 from .criteria import labelled_criteria
@@ -32,7 +32,7 @@ TEST = "the two-sided permutation of whole groups"
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast(Paired):
-    """One contender (whose answers come ``after``) against another (``before``), with all their repeats."""
+    """One contender (its metric is ``value_after``) against another (``value_before``), with all their repeats."""
 
     first: str
     second: str
@@ -42,7 +42,7 @@ class Contrast(Paired):
     @property
     def values(self) -> tuple[float, float]:
         """The metric of the first and of the second, mean over repeats, missing answers counted as wrong."""
-        return self.after, self.before
+        return self.value_after, self.value_before
 
     @property
     def verdict(self) -> Shown:
@@ -64,19 +64,15 @@ class Contrast(Paired):
             f"two-sided p = {self.p:.3g}{corrected} (level {self.alpha:.3g})"
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything as plain JSON types."""
-        return {
-            **plain_parts(self, "first", "second", "verdict", "words", "warnings", "metric", "values"),
-            **plain_parts(self, "difference", "level", "p", "p_holm", "alpha", "groups", "mcnemar"),
-            "low": self.interval.low,
-            "high": self.interval.high,
-            "missing": "counted as wrong",
-            "test": TEST,
-            "permutation": plain_parts(
-                self.permutation, "difference", "better", "worse", "swaps", "exact", "groups", "p"
-            ),
-        }
+        permutation = plain_parts(
+            self.permutation, "difference", "better", "worse", "swaps", "exact", "groups", "p"
+        )
+        parts = plain_parts(self, "first", "second", "verdict", "words", "warnings", "metric", "values")
+        parts |= plain_parts(self, "difference", "level", "p", "p_holm", "alpha", "groups", "mcnemar")
+        parts |= {"low": self.interval.low, "high": self.interval.high}
+        return parts | {"missing": "counted as wrong", "test": TEST, "permutation": permutation}
 
 
 def contrast(
@@ -89,9 +85,12 @@ def contrast(
     alpha: float = 0.05,
 ) -> Contrast:
     """Compare two contenders, each a name and its rows of every repeat. Not corrected; see :func:`corrected`."""
-    units = encode(comparison, *second[1], *first[1])
+    first_name, first_repeats = first
+    second_name, second_repeats = second
+    answer_sets = list(second_repeats) + list(first_repeats)
+    units = encode(comparison, *answer_sets)
     paired = compare_pair(units, resolve(metric, comparison), seed=seed, tested=alpha / 2.0)
-    return Contrast(**vars(paired), first=first[0], second=second[0], p_holm=paired.p, alpha=alpha)
+    return Contrast(**vars(paired), first=first_name, second=second_name, p_holm=paired.p, alpha=alpha)
 
 
 MARGIN = 0.05
@@ -117,22 +116,26 @@ def usual_margin(metric: Metric) -> float:
 
 def not_worse(test: Contrast, margin: float, rows: int) -> NotWorse:
     """Say whether the first contender is shown to be worse by no more than a margin, on so many rows."""
-    sign = 1.0 if test.higher_is_better else -1.0
-    ends = test.interval
-    lowest = min(sign * ends.low, sign * ends.high)
+    difference = test.difference
+    lowest = test.interval.low
+    if not test.higher_is_better:
+        difference = -test.difference
+        lowest = -test.interval.high
     words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
     if lowest >= -margin:
         return NotWorse(outcome="holds", margin=margin, words=words)
     if test.verdict == "worse":
         return NotWorse(outcome="fails", margin=margin, words=f"{words}; shown to be worse")
-    least_groups = fewest_groups(test.tested)
-    if test.groups < least_groups:
-        needed = f"at least {least_groups} groups are needed, and there are {test.groups}"
+    groups_needed = fewest_groups(test.tested)
+    if test.groups < groups_needed:
+        needed = f"at least {groups_needed} groups are needed, and there are {test.groups}"
     else:
-        needed = _rows_that_could_tell(sign * test.difference, lowest, margin, rows)
-        enough = rows_to_pass(rows, sign * test.difference - lowest, margin, test.tested)
-        if enough is not None:
-            needed += f"; a judge that is as good passes {PASSING:.0%} of gates with about {enough:,} rows"
+        needed = _rows_that_could_tell(difference, lowest, margin, rows)
+        enough_rows = rows_to_pass(rows, difference - lowest, margin, test.tested)
+        if enough_rows is not None:
+            needed += (
+                f"; a judge that is as good passes {PASSING:.0%} of gates with about {enough_rows:,} rows"
+            )
     return NotWorse(outcome="cannot be told", margin=margin, words=f"{words}; cannot be told: {needed}")
 
 
@@ -183,11 +186,14 @@ def contrasts_by_criterion(
     alpha: float = 0.05,
 ) -> list[Contrast]:
     """Compare two contenders by the default metric of each criterion that people labelled; none without criteria."""
-    repeats = len(first[1])
+    first_name, first_repeats = first
+    second_name, second_repeats = second
+    repeats = len(first_repeats)
+    answer_sets = list(first_repeats) + list(second_repeats)
     contrasts = []
-    for criterion, scale, rows in labelled_criteria(comparison, *first[1], *second[1]):
-        first_side = first[0], rows[:repeats]
-        second_side = second[0], rows[repeats:]
+    for criterion, scale, criterion_sets in labelled_criteria(comparison, *answer_sets):
+        first_side = first_name, criterion_sets[:repeats]
+        second_side = second_name, criterion_sets[repeats:]
         criterion_contrast = contrast(first_side, second_side, scale.default, scale, seed=seed, alpha=alpha)
         contrasts.append(replace(criterion_contrast, metric=f"{criterion}.{criterion_contrast.metric}"))
     return contrasts
@@ -218,15 +224,16 @@ class Spread:
     high: float | None = None
 
 
-def spread(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Spread:
-    """Return mean, sd and t-interval of one value a repeat, within what the values can be."""
+def spread(values: Sequence[float], lowest: float = -math.inf, highest: float = math.inf) -> Spread:
+    """Return mean, sd and t-interval of one value for each repeat; the interval stays within the values' range."""
     mean = statistics.fmean(values)
     if len(values) == 1:
         return Spread(values=tuple(values), mean=mean)
     sd = statistics.stdev(values)
     half = t_quantile(0.5 + LEVEL / 2, len(values) - 1) * sd / math.sqrt(len(values))
-    low, high = max(least, mean - half), min(most, mean + half)
-    return Spread(values=tuple(values), mean=mean, sd=sd, low=low, high=high)
+    return Spread(
+        values=tuple(values), mean=mean, sd=sd, low=max(lowest, mean - half), high=min(highest, mean + half)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +249,9 @@ class Consistency:
 def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
     """Compare the answers of several repeats, each a sequence of rows of the same cases in any order."""
     # No gold is needed. No usable answer agrees with nothing, so abstaining never looks consistent.
-    answers_by_repeat = [{row.id: row.predicted for row in rows} for rows in repeats]
+    answers_by_repeat = []
+    for rows in repeats:
+        answers_by_repeat.append({row.id: row.predicted for row in rows})
     count = len(repeats)
     agreement: list[float] = []  # of each case: the mean share of the most frequent answer
     pairwise: list[float] = []  # of each case: the mean share of pairs of repeats that agree
@@ -250,8 +259,10 @@ def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
     for id_ in answers_by_repeat[0]:
         largest_votes: list[int] = []  # of each unit
         agreeing_pairs: list[int] = []  # of each unit, counted in both orders
-        for unit_answers in zip(*(answers[id_] for answers in answers_by_repeat), strict=True):
-            votes = Counter(answer for answer in unit_answers if answer is not None)
+        case_answers = [answers[id_] for answers in answers_by_repeat]
+        for unit_answers in zip(*case_answers, strict=True):
+            votes = Counter(unit_answers)
+            del votes[None]
             largest_votes.append(max(votes.values(), default=0))
             agreeing_pairs.append(sum(number * (number - 1) for number in votes.values()))
         agreement.append(statistics.fmean(largest_votes) / count)

@@ -4,7 +4,7 @@ A value says which criterion it is of, so that pooled values of all criteria are
 (``grounded.f1``); ``mean`` is the mean of their default ones.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -54,7 +54,9 @@ class CriteriaScale(Scale):
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """``mean``, and those of each criterion as ``criterion.metric``."""
-        defaults = {criterion: scale.metrics[scale.default] for criterion, scale in self.scales.items()}
+        defaults: dict[str, Metric] = {}
+        for criterion, scale in self.scales.items():
+            defaults[criterion] = scale.metrics[scale.default]
         metrics = {MEAN: joint_metric(MEAN, self, defaults)}
         for criterion, scale in self.scales.items():
             for key, metric in scale.metrics.items():
@@ -64,7 +66,10 @@ class CriteriaScale(Scale):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        return tuple(f"{name}.{scale.default}" for name, scale in self.scales.items())
+        names = []
+        for criterion, scale in self.scales.items():
+            names.append(f"{criterion}.{scale.default}")
+        return tuple(names)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -79,7 +84,7 @@ class CriteriaScale(Scale):
         for criterion, scale in self.scales.items():
             if not scale.domain:
                 return ()
-            values.extend(Rated(criterion, value) for value in scale.domain)
+            values.extend(_rate(criterion, scale.domain))
         return tuple(values)
 
     @property
@@ -147,7 +152,10 @@ class CriteriaScale(Scale):
         return "\n".join(lines)
 
     def identity(self) -> dict[str, object]:
-        return {"criteria": {name: scale.identity() for name, scale in self.scales.items()}}
+        identities = {}
+        for criterion, scale in self.scales.items():
+            identities[criterion] = scale.identity()
+        return {"criteria": identities}
 
     def listing(self) -> tuple[tuple[str, str], ...]:
         return tuple((name, scale.expects) for name, scale in self.scales.items())
@@ -181,7 +189,7 @@ class CriteriaScale(Scale):
         weighted_sets = []
         for criterion, scale in self.scales.items():
             if scale.has_probabilities:
-                weighted_sets.append(tuple(Rated(criterion, label) for label in scale.domain))
+                weighted_sets.append(tuple(_rate(criterion, scale.domain)))
         return tuple(weighted_sets)
 
     def probability(self, shares: RatedVotes) -> float | None:
@@ -238,8 +246,7 @@ class CriteriaScale(Scale):
     def usual(self, golds: Sequence[Rated]) -> Sequence[Rated]:
         constants: list[Rated] = []
         for criterion, scale in self.scales.items():
-            for value in scale.usual(_plain_values(criterion, golds)):
-                constants.append(Rated(criterion, value))
+            constants.extend(_rate(criterion, scale.usual(_plain_values(criterion, golds))))
         return constants
 
     def feedback(self, text: str, gold: Rated, value: Rated | None) -> str:
@@ -282,6 +289,11 @@ def _criterion_weights(name: str, sampling: Sampling) -> Sampling:
     return replace(sampling, weights=weights)
 
 
+def _rate(criterion: str, values: Iterable[Value]) -> list[Rated]:
+    """Return values of one criterion with its name."""
+    return [Rated(criterion, value) for value in values]
+
+
 def _plain_values(name: str, values: Sequence[Rated]) -> list[Value]:
     """Return the values of one criterion, without its name."""
     plain_values = []
@@ -317,8 +329,8 @@ class Criterion(Paired):
         """Plain types, ready for JSON."""
         return {
             "metric": self.metric,
-            "basic": self.before,
-            "compiled": self.after,
+            "basic": self.value_before,
+            "compiled": self.value_after,
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
@@ -334,9 +346,11 @@ def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str,
     if not isinstance(scale, CriteriaScale):
         return
     for criterion, criterion_scale in scale.scales.items():
-        criterion_rows: list[Sequence[Row]] = [scale.rows(criterion, rows) for rows in sets]
-        if any(row.labelled for row in criterion_rows[0]):
-            yield criterion, criterion_scale, criterion_rows
+        criterion_sets: list[Sequence[Row]] = []
+        for rows in sets:
+            criterion_sets.append(scale.rows(criterion, rows))
+        if any(row.labelled for row in criterion_sets[0]):
+            yield criterion, criterion_scale, criterion_sets
 
 
 def by_criterion(
@@ -345,13 +359,16 @@ def by_criterion(
     """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""
     pairs: dict[str, Paired] = {}
     units_labelled: dict[str, int] = {}
+    p_better: dict[str, float] = {}
+    p_worse: dict[str, float] = {}
     for name, criterion_scale, (first_rows, second_rows) in labelled_criteria(scale, first, second):
         units = encode(criterion_scale, first_rows, second_rows)
         metric = criterion_scale.metrics[criterion_scale.default]
-        pairs[name] = compare_pair(units, metric, seed=seed, tested=tested)
+        pair = compare_pair(units, metric, seed=seed, tested=tested)
+        pairs[name] = pair
         units_labelled[name] = len(units.gold)
-    p_better = {name: pair.permutation.better for name, pair in pairs.items()}
-    p_worse = {name: pair.permutation.worse for name, pair in pairs.items()}
+        p_better[name] = pair.permutation.better
+        p_worse[name] = pair.permutation.worse
     corrected_better = holm(p_better)
     corrected_worse = holm(p_worse)
     levels_better = holm_levels(p_better, tested)

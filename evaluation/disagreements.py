@@ -17,9 +17,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from statistics import fmean
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -27,7 +26,7 @@ import scipy
 from ..cases import Value
 from ..errors import JuristError
 from .intervals import Estimate, Ranged, estimated, leaving_out, t_quantile
-from .metrics import Metric, mean
+from .metrics import Metric, dense, mean
 from .paired import POWER, OneSidedTest, Verdict, fewest_groups, sign_test, swap_gains
 from .plain import plain_fields
 from .rows import Row, tally
@@ -89,10 +88,9 @@ class UnitGains:
         cls, first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale
     ) -> "UnitGains":
         """Return the worth of answers between two prompts, by their answers to the same labelled rows."""
-        rows: list[Row] = []
-        for name, side in ((1, first), (2, second)):
-            rows.extend(replace(row, id=f"{name} {row.id}") for row in side)
-        return cls(metric=metric, comparison=comparison, rows=tuple(rows))
+        first_rows = tuple(replace(row, id=f"1 {row.id}") for row in first)
+        second_rows = tuple(replace(row, id=f"2 {row.id}") for row in second)
+        return cls(metric=metric, comparison=comparison, rows=first_rows + second_rows)
 
     def gain(self, gold: Value, first: Value | None, second: Value | None) -> float:
         """Return the gain of the second answer over the first, as a share of one unit."""
@@ -106,24 +104,28 @@ class UnitGains:
 
     def estimates(self, units: Sequence[LabelledUnit], level: float) -> GainEstimates:
         """Return the gains by labelled units, and how a sealed test of other luck would weigh them at a level."""
+        answers = _answers_to(units)
         golds = set(self.comparison.domain)
         if not golds:
-            golds = {unit.gold for unit in units if unit.gold is not None}
-        answers = _answers_to(units)
+            golds = {gold for gold, _ in answers}
         if not golds or not answers:  # people could tell nothing of any unit
             return GainEstimates.certain([0.0] * len(units), 1.0)
         table = _WorthTable.of(self, answers)
-        extremes = [_WorthTable.of(self, [(gold, None), (gold, gold)]) for gold in golds]
+        extremes = []
+        for gold in golds:
+            extremes.append(_WorthTable.of(self, [(gold, None), (gold, gold)]))
 
-        def gains_by(group_weights: Floats) -> LabelGains:
+        def gains_by(group_weights: Floats | Ints) -> LabelGains:
             largest = max(extreme.range(group_weights) for extreme in extremes)
             return LabelGains(by_unit=_gains(units, table.worth(group_weights)), largest=largest)
 
         estimate = gains_by(np.ones(table.groups, dtype=np.int64))
-        without_each = leaving_out(table.groups)  # (blocks, groups)
-        blocks = len(without_each)
-        means = np.array([_gains(units, table.worth(weights)).mean() for weights in without_each])
-        pulls = means.mean() - means  # (blocks,): how far each pulls the mean gain up
+        without_block = leaving_out(table.groups)  # (blocks, groups)
+        blocks = len(without_block)
+        means = np.zeros(blocks)
+        for block, weights in enumerate(without_block):
+            means[block] = _gains(units, table.worth(weights)).mean()
+        pulls = means.mean() - means  # (blocks,): how far each block pulls the mean gain up
         weights_error = math.sqrt((blocks - 1) / blocks * float((pulls**2).sum()))
         if weights_error <= _ROUNDING:
             return GainEstimates(estimate=estimate, low=estimate, high=estimate)
@@ -134,9 +136,10 @@ class UnitGains:
         errors = quantile * (math.hypot(labels_error, weights_error) - labels_error) / weights_error
         errors = max(1.0, errors)
         # Each group counts for less, or more, by how far it pulls: the least favourable family (Efron 1981).
-        pull_of_group = pulls @ (1 - without_each)
+        pull_of_group = pulls @ (1 - without_block)
         tilt = errors * pull_of_group * (blocks - 1) / (blocks * weights_error)
-        against, in_favour = np.exp(-tilt), np.exp(tilt)
+        against = np.exp(-tilt)
+        in_favour = np.exp(tilt)
         return GainEstimates(
             estimate=estimate,
             low=gains_by(against / against.mean()),
@@ -169,8 +172,7 @@ class _WorthTable:
             rows.append(Row(id=name, group=name, gold=(gold,), predicted=(answer,)))
         units = encode(gains.comparison, rows).worst
         statistics = gains.metric.statistics(units)
-        sums = statistics.sums[0]
-        table = np.asarray(sums.toarray() if scipy.sparse.issparse(sums) else sums, dtype=np.float64)
+        table = dense(statistics.sums[0])
         groups = units.groups - len(answers)
         return cls(
             metric=gains.metric,
@@ -200,10 +202,10 @@ class _WorthTable:
         total = group_weights @ self.by_group
         values = self.value_of(total + parts * self.by_answer)
         units = float(group_weights @ self.units) / parts + 1.0
-        return {
-            answer: self.metric.oriented(float(value)) * units
-            for answer, value in zip(self.answers, values, strict=True)
-        }
+        worth: dict[Answered, float] = {}
+        for answer, value in zip(self.answers, values.tolist(), strict=True):
+            worth[answer] = self.metric.oriented(value) * units
+        return worth
 
 
 def _answers_to(units: Sequence[LabelledUnit]) -> list[Answered]:
@@ -247,12 +249,15 @@ def weigh(gains: Sequence[float], largest: float, rate: Ends, level: float, *, s
 def weigh_estimates(gains: GainEstimates, rate: Ends, level: float, *, seed: int = 0) -> Weighed:
     """Return the result for gains of labelled units, which must also hold with weights that speak against it."""
     by_unit = gains.estimate.by_unit
-    better, worse = _both_sides(gains.estimate, seed)
+    better, worse = _test_both_sides(gains.estimate, seed)
     if gains.low is not gains.estimate:
-        better = better.joined(_both_sides(gains.low, seed)[0])
-        worse = worse.joined(_both_sides(gains.high, seed)[1])
+        low_better, _ = _test_both_sides(gains.low, seed)
+        _, high_worse = _test_both_sides(gains.high, seed)
+        better = better.joined(low_better)
+        worse = worse.joined(high_worse)
     largest = gains.estimate.largest
-    low, high = max(-largest, better.bound(level)), min(largest, -worse.bound(level))
+    low = max(-largest, better.bound(level))
+    high = min(largest, -worse.bound(level))
     verdict: Verdict = "not shown to be better"
     if low > 0.0:
         verdict = "better"
@@ -270,7 +275,7 @@ def weigh_estimates(gains: GainEstimates, rate: Ends, level: float, *, seed: int
     )
 
 
-def _both_sides(gains: LabelGains, seed: int) -> tuple[OneSidedTest, OneSidedTest]:
+def _test_both_sides(gains: LabelGains, seed: int) -> tuple[OneSidedTest, OneSidedTest]:
     """Return the tests that the second prompt is better and worse; two units of the largest weight flip along."""
     swaps = swap_gains(gains.by_unit, seed=seed)
     shift = 2.0 * gains.largest / len(gains.by_unit)
@@ -279,10 +284,14 @@ def _both_sides(gains: LabelGains, seed: int) -> tuple[OneSidedTest, OneSidedTes
 
 def alike_test(wins: int, losses: int) -> float:
     """Return the p of :func:`weigh` for units that count alike: the sign test, with a pair of units flipped along."""
-    alone = sign_test(wins, losses)
-    one_less = sign_test(wins - 1, losses + 1) if wins else 1.0
-    one_more = sign_test(wins + 1, losses - 1) if losses else 0.0
-    return max(alone, (one_less + 2.0 * alone + one_more) / 4.0)
+    p = sign_test(wins, losses)
+    p_with_one_less = 1.0
+    if wins:
+        p_with_one_less = sign_test(wins - 1, losses + 1)
+    p_with_one_more = 0.0
+    if losses:
+        p_with_one_more = sign_test(wins + 1, losses - 1)
+    return max(p, (p_with_one_less + 2.0 * p + p_with_one_more) / 4.0)
 
 
 def fewest_labels(level: float) -> int:
@@ -297,8 +306,10 @@ def win_share_shown(labels: int, level: float) -> float | None:
     """Return the true share of wins that so many labels show with a power of .8; ``None`` where they show none."""
     if labels < fewest_labels(level):
         return None
-    needed = next(wins for wins in range(labels + 1) if alike_test(wins, labels - wins) < level)
-    return float(scipy.special.betaincinv(needed, labels - needed + 1, POWER))
+    wins = 0
+    while alike_test(wins, labels - wins) >= level:
+        wins += 1
+    return float(scipy.special.betaincinv(wins, labels - wins + 1, POWER))
 
 
 def credit(comparison: Scale, gold: Value, value: Value | None) -> float:
@@ -306,31 +317,36 @@ def credit(comparison: Scale, gold: Value, value: Value | None) -> float:
     if value is None:
         return 0.0
     right = comparison.right(gold, value)
-    return comparison.similarity(gold, value) if right is None else float(right)
+    if right is None:
+        return comparison.similarity(gold, value)
+    return float(right)
 
 
-def apart(comparison: Scale, first: Value | None, second: Value | None) -> bool:
+def label_could_decide(comparison: Scale, first: Value | None, second: Value | None) -> bool:
     """Say whether some label of people could make one of two answers better than the other."""
     if first == second:
         return False
-    golds = comparison.domain or [value for value in (first, second) if value is not None]
-    return any(credit(comparison, gold, first) != credit(comparison, gold, second) for gold in golds)
+    for gold in comparison.domain or (first, second):
+        if gold is not None and credit(comparison, gold, first) != credit(comparison, gold, second):
+            return True
+    return False
 
 
 def _product(share: Ends, signed: Ends) -> Ends:
     """Return the product of a share and a signed number, whose sign the interval keeps where it has one."""
-    value = share[0] * signed[0]
-
-    def reach(end: int) -> float:
-        # where the product is negative, a larger share makes it smaller
-        other = end if signed[0] >= 0 else 3 - end
-        return math.hypot(signed[0] * (share[other] - share[0]), share[0] * (signed[end] - signed[0]))
-
-    low, high = value - reach(1), value + reach(2)
-    if signed[1] > 0.0:
-        low = max(low, share[1] * signed[1])
-    if signed[2] < 0.0:
-        high = min(high, share[1] * signed[2])
+    share_value, share_low, share_high = share
+    number, number_low, number_high = signed
+    value = share_value * number
+    # Where the product is negative, a larger share makes it smaller.
+    share_below, share_above = share_low, share_high
+    if number < 0:
+        share_below, share_above = share_high, share_low
+    low = value - math.hypot(number * (share_below - share_value), share_value * (number_low - number))
+    high = value + math.hypot(number * (share_above - share_value), share_value * (number_high - number))
+    if number_low > 0.0:
+        low = max(low, share_low * number_low)
+    if number_high < 0.0:
+        high = min(high, share_low * number_high)
     return value, low, high
 
 
@@ -344,39 +360,58 @@ class Flips:
     failed: int  # cases that do not count, as the machinery failed
     rate: Estimate  # ``flipped`` as a share of ``cases``, with its 95 % interval clustered by group
     shift: float  # how far answers moved on average, 0 (the same) to 1
-    # what was said before -> how many units of it flipped, and how many there are: a judge that nearly
-    # always says the same hides behind ``rate``
+    # Answer to the text as it is -> how many units with it flipped, and how many there are: a judge that nearly always
+    # says the same hides behind ``rate``.
     answers: Mapping[str, tuple[int, int]]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the counts, and the rate with its interval."""
         ends = self.rate.interval
-        return {**plain_fields(self), "rate": self.rate.value, "low": ends.low, "high": ends.high}
+        return plain_fields(self) | {"rate": self.rate.value, "low": ends.low, "high": ends.high}
 
 
-def flips(rows: Sequence[Row], comparison: Scale, named: Callable[[Any], str] = str) -> Flips:
+def flips(rows: Sequence[Row], comparison: Scale, category_of: Callable[[Value], str] = str) -> Flips:
     """Count the answers that differ from gold, which is what the judge said of the text as it is."""
-    counted = [row for row in rows if row.labelled and not row.failed]
-    if not counted:
+    counted_rows = []
+    failed = 0
+    for row in rows:
+        if row.failed:
+            failed += 1
+        elif row.labelled:
+            counted_rows.append(row)
+    if not counted_rows:
         hint = "see with jurist evaluate why there are none"
         raise JuristError(f"none of {len(rows)} cases was answered, so that no answer can change", hint=hint)
-    changed_cases, shifts = list[bool](), list[float]()
-    every, flipped = Counter[str](), Counter[str]()
-    for row in counted:
-        pairs = [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
-        changed = [credit(comparison, before, after) < 1.0 for before, after in pairs]
-        names = [named(before) for before, _ in pairs]
-        every.update(names)
-        flipped.update(compress(names, changed))
-        changed_cases.append(any(changed))
-        shifts.append(fmean(1.0 - comparison.credit(before, after) for before, after in pairs))
-    table = np.column_stack([changed_cases, np.ones(len(counted))])
+    case_flipped: list[bool] = []
+    shifts: list[float] = []  # of each case
+    groups: list[str] = []
+    units_by_answer = Counter[str]()
+    flipped_by_answer = Counter[str]()
+    for row in counted_rows:
+        flipped_units = 0
+        unit_shifts: list[float] = []
+        for gold, answer in zip(row.gold, row.predicted, strict=True):
+            if gold is None:
+                continue
+            category = category_of(gold)
+            units_by_answer[category] += 1
+            if credit(comparison, gold, answer) < 1.0:
+                flipped_units += 1
+                flipped_by_answer[category] += 1
+            unit_shifts.append(1.0 - comparison.credit(gold, answer))
+        groups.append(row.group)
+        case_flipped.append(flipped_units > 0)
+        shifts.append(fmean(unit_shifts))
+    table = np.column_stack([case_flipped, np.ones(len(counted_rows))])
+    answers: dict[str, tuple[int, int]] = {}
+    for category in sorted(units_by_answer):
+        answers[category] = flipped_by_answer[category], units_by_answer[category]
     return Flips(
-        cases=len(counted),
-        flipped=sum(changed_cases),
-        silenced=tally(counted).cases.abstained,
-        failed=sum(row.failed for row in rows),
-        rate=estimated(table, np.array([row.group for row in counted]), mean),
+        cases=len(counted_rows),
+        flipped=sum(case_flipped),
+        silenced=tally(counted_rows).cases.abstained,
+        failed=failed,
+        rate=estimated(table, np.array(groups), mean),
         shift=fmean(shifts),
-        answers={name: (flipped[name], every[name]) for name in sorted(every)},
+        answers=answers,
     )

@@ -75,10 +75,12 @@ class Jackknife:
     value: float
     error: float
     groups: int
-    effective: float
+    effective: float  # the number of groups of equal weight that say as much
+    # The effective groups of each quotient in which no error, and in which nothing but errors, was seen: how far the
+    # value may fall, and rise, by groups that were not seen.
     fall: tuple[float, ...]
     rise: tuple[float, ...]
-    quotients: int
+    quotients: int  # that the value is the sum of, without those over nothing
 
     @classmethod
     def of(cls, value: float, without_each: Floats, counted: Counted) -> "Jackknife":
@@ -88,17 +90,18 @@ class Jackknife:
         error = math.sqrt((blocks - 1) / blocks * float((deviations**2).sum()))
         if error <= _ROUNDING:
             error = 0.0
-        fall, rise = counted.those(counted.top), counted.those(counted.bottom)
-        quotients = int(counted.each.any(axis=0).sum())
+        fall = counted.effective_by_quotient(counted.top)
+        rise = counted.effective_by_quotient(counted.bottom)
+        quotients = int(counted.weights.any(axis=0).sum())
         if error == 0.0 and len(fall) + len(rise) < quotients:
             fall = rise = (counted.effective,)
             quotients = 1
-        if np.count_nonzero(counted.each.any(axis=1)) <= 1:
+        if np.count_nonzero(counted.weights.any(axis=1)) <= 1:
             error = math.inf
         return cls(
             value=value,
             error=error,
-            groups=len(counted.each),
+            groups=len(counted.weights),
             effective=counted.effective,
             fall=fall,
             rise=rise,
@@ -107,7 +110,7 @@ class Jackknife:
 
     @property
     def degrees(self) -> float:
-        """Of freedom of the standard error, at least 1."""
+        """The degrees of freedom of the standard error, at least 1."""
         return max(1.0, min(self.effective, BLOCKS) - 1.0)
 
     def reach(self, level: float = LEVEL) -> float:
@@ -118,29 +121,31 @@ class Jackknife:
 
     def within(self, low: float, high: float, level: float = LEVEL) -> Interval:
         """Return the interval of a value that lies between ``low`` and ``high``; either may be infinite."""
-        reach, finite = self.reach(level), math.isfinite(high - low)
-        below = above = reach
-        if 0.0 < reach < math.inf and finite and low < self.value < high:
-            share = (self.value - low) / (high - low)
-            far = reach / (high - low) / (share * (1.0 - share))
-            ends = low + (high - low) * scipy.special.expit(
-                scipy.special.logit(share) + np.array([-far, far])
-            )
-            below, above = max(0.0, self.value - float(ends[0])), max(0.0, float(ends[1]) - self.value)
-        width = high - low if finite else 0.0
-        return self._ends(
-            max(low, self.value - math.hypot(below, width * self._unseen(self.fall, level))),
-            min(high, self.value + math.hypot(above, width * self._unseen(self.rise, level))),
+        below = above = self.reach(level)
+        width = high - low
+        if not math.isfinite(width):
+            width = 0.0
+        elif 0.0 < below < math.inf and low < self.value < high:
+            below, above = self._reaches_on_logit_scale(below, low, width)
+        below = math.hypot(below, width * self._unseen_move(self.fall, level))
+        above = math.hypot(above, width * self._unseen_move(self.rise, level))
+        return Interval(
+            low=max(low, self.value - below), high=min(high, self.value + above), groups=self.groups
         )
 
-    def _unseen(self, still: Sequence[float], level: float) -> float:
-        """Return the largest move by groups that were not seen, as a share of the range."""
-        # classes without an error may get theirs in the same groups, so these reaches are no squares
-        most = math.fsum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in still)
-        return most / max(1, self.quotients)
+    def _reaches_on_logit_scale(self, reach: float, low: float, width: float) -> tuple[float, float]:
+        """Return how far the interval reaches below and above the value, if it is made on the logit scale."""
+        share = (self.value - low) / width
+        logit_reach = reach / width / (share * (1.0 - share))
+        logits = scipy.special.logit(share) + np.array([-logit_reach, logit_reach])
+        lower, upper = (low + width * scipy.special.expit(logits)).tolist()
+        return max(0.0, self.value - lower), max(0.0, upper - self.value)
 
-    def _ends(self, low: float, high: float) -> Interval:
-        return Interval(low=low, high=high, groups=self.groups)
+    def _unseen_move(self, effective_groups: Sequence[float], level: float) -> float:
+        """Return the largest move by groups that were not seen, as a share of the range."""
+        # Classes without an error may get theirs in the same groups, so these reaches are not squared.
+        total = math.fsum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in effective_groups)
+        return total / max(1, self.quotients)
 
 
 def t_quantile(p: float, degrees: float) -> float:
@@ -170,11 +175,10 @@ def metric_interval(units: Units, metric: Metric) -> Interval:
 
 def difference_error(filled: Units, metric: Metric) -> float:
     """Return the standard error over groups of the second system's value less the first's."""
-    repeats = len(filled.predicted) // 2
     weights = leaving_out(filled.groups)
-    first = metric.resampled(filled.sets(slice(repeats)), weights)
-    second = metric.resampled(filled.sets(slice(repeats, None)), weights)
-    differences = second - first  # (blocks,), each without one of them
+    first, second = filled.halves
+    # (blocks,): without each block of groups
+    differences = metric.resampled(second, weights) - metric.resampled(first, weights)
     deviations = differences - differences.mean()
     blocks = len(differences)
     # This is how far groups vary: for a mean it is the spread of their swaps, but for the mean difference itself.
@@ -191,7 +195,7 @@ def over_groups(sums: Floats, of: Ratio) -> Jackknife:
 def estimated(per_unit: NDArray[Any], group: NDArray[Any], of: Ratio, *, low: float = 0.0) -> Estimate:
     """A ratio of sums of tables (N, ...), one a unit, with its interval by group; it lies in [``low``, 1]."""
     names, numbers = np.unique(group, return_inverse=True)
-    sums = np.zeros((len(names), *per_unit.shape[1:]))
+    sums = np.zeros((len(names),) + per_unit.shape[1:])
     np.add.at(sums, numbers, per_unit)
     ratio = over_groups(sums, of)
     return Estimate(value=ratio.value, interval=ratio.within(low, 1.0))
@@ -202,43 +206,59 @@ class Share(Ranged):
     """One ratio."""
 
     count: float  # the sum of the parts
-    of: float  # the sum of the wholes
-    groups: int  # groups with a whole above 0
+    of: float  # the sum of the totals
+    groups: int  # groups with a total above 0
 
     @classmethod
     def over(cls, items: Iterable[tuple[str, float, float]]) -> "Share":
-        """The sum of parts over that of wholes, from (group, part, whole) of every item; 1 at most."""
+        """The sum of parts over that of totals, from (group, part, total) of every item; 1 at most."""
         sums: dict[str, Floats] = {}
-        for group, part, whole in items:
-            if whole:
-                sums[group] = sums.get(group, np.zeros(2)) + (part, whole)
+        for group, part, total in items:
+            if total:
+                sums[group] = sums.get(group, np.zeros(2)) + (part, total)
         table = np.array([sums[group] for group in sorted(sums)]).reshape(-1, 2)
-        count, of = (float(total) for total in table.sum(axis=0))
+        count, of = table.sum(axis=0).tolist()
         if not of:
             return cls(count=count, of=of, groups=0)
         ratio = over_groups(table, mean)
-        ends = ratio.within(0.0, 1.0) if len(table) > 1 else None
-        low, high = (ends.low, ends.high) if ends else (None, None)
-        return cls(value=ratio.value, low=low, high=high, count=count, of=of, groups=len(table))
+        share = cls(value=ratio.value, count=count, of=of, groups=len(table))
+        if len(table) == 1:
+            return share
+        interval = ratio.within(0.0, 1.0)
+        return replace(share, low=interval.low, high=interval.high)
 
-    def of_scale(self, most: float) -> "Share":
-        """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
-        numbers = (self.value, self.low, self.high)
-        value, low, high = (None if number is None else number * most for number in numbers)
-        return replace(self, value=value, low=low, high=high, of=self.of / most)
+    def of_scale(self, highest: float) -> "Share":
+        """Return a ratio of points to all possible ones as the mean of points, on a scale from 0 to ``highest``."""
+        return replace(
+            self,
+            value=_times(self.value, highest),
+            low=_times(self.low, highest),
+            high=_times(self.high, highest),
+            of=self.of / highest,
+        )
+
+
+def _times(number: float | None, factor: float) -> float | None:
+    """Return a number times a factor; ``None`` for an unknown one."""
+    if number is None:
+        return None
+    return number * factor
 
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=Hashable)
 Cell: TypeAlias = tuple[str, R, K, float, float]
-"""(group, row, column, part, whole) of what is counted in a cell of a table."""
+"""(group, row, column, part, total) of what is counted in a cell of a table."""
 
 
 def breakdown(cells: Iterable[Cell[R, K]]) -> dict[R, dict[K, Share]]:
     """Return row -> column -> share; rows and columns in the order of their first cells."""
-    table: dict[R, dict[K, list[tuple[str, float, float]]]] = {}
-    for group, row, column, part, whole in cells:
-        table.setdefault(row, {}).setdefault(column, []).append((group, part, whole))
-    return {
-        row: {name: Share.over(items) for name, items in columns.items()} for row, columns in table.items()
-    }
+    items_by_row: dict[R, dict[K, list[tuple[str, float, float]]]] = {}
+    for group, row, column, part, total in cells:
+        items_by_row.setdefault(row, {}).setdefault(column, []).append((group, part, total))
+    table: dict[R, dict[K, Share]] = {}
+    for row, items_by_column in items_by_row.items():
+        table[row] = {}
+        for column, items in items_by_column.items():
+            table[row][column] = Share.over(items)
+    return table

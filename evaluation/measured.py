@@ -7,7 +7,6 @@ missing ones could move it, and the objective counts them as wrong.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -77,11 +76,10 @@ def measure(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Measu
 
 def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: Scale) -> Measured:
     """Score encoded rows, of several repeats if there are, on every metric that is shown, and on ``metric``."""
-    return Measured(
-        metric=resolve(metric, comparison).name,
-        scores={shown.name: score(units, shown) for shown in shown_metrics(comparison, metric)},
-        counts=counts,
-    )
+    scores: dict[str, Score] = {}
+    for table_metric in shown_metrics(comparison, metric):
+        scores[table_metric.name] = score(units, table_metric)
+    return Measured(metric=resolve(metric, comparison).name, scores=scores, counts=counts)
 
 
 def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> float:
@@ -116,10 +114,8 @@ def lopsided(
             f"people to {golds[value]}: hold its score against the constant's",
         )
     warnings = []
-    answers_by_class, golds_by_class = (
-        _units_by_class(answers, comparison),
-        _units_by_class(golds, comparison),
-    )
+    answers_by_class = _units_by_class(answers, comparison)
+    golds_by_class = _units_by_class(golds, comparison)
     for label in comparison.classes:
         if golds_by_class[label] and not answers_by_class[label]:
             warnings.append(
@@ -154,7 +150,7 @@ BINS = 10
 """Ranges of probability of equal width, as in Guo et al. 2017."""
 
 
-def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[str, Any]:
+def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[str, object]:
     """Hold probabilities of being positive against gold; what cards call ``calibration``."""
     # ``ece`` is the expected calibration error: how far probability and share are apart, mean over units by ranges.
     # ``bins`` are the ranges that hold a unit, lowest first: above ``low`` (the first: from it on) and at most

@@ -21,6 +21,7 @@ from typing import Any, Final, Self, TypeAlias
 import numpy as np
 import scipy
 
+from ..cases import Value
 from ..errors import JuristError
 from .units import MISSING, Bools, Floats, Ints, Units
 
@@ -34,7 +35,7 @@ DENSE = 1_000_000  # cells of a table up to which an array is faster than a spar
 
 Sums: TypeAlias = Any
 """Shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
-ValueFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], float]
+ValueFunction: TypeAlias = Callable[[Sequence[Value], Sequence[Value]], float]
 """(gold, predicted), one entry per unit -> a number in [0, 1]."""
 SumFunction: TypeAlias = Callable[[Floats], Floats]
 """(..., d) sums -> (...) values; a :class:`Ratio` also knows how much each group counts."""
@@ -52,30 +53,31 @@ def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
 class Counted:
     """The weight of each of G groups in each of the M quotients that a value is the sum of."""
 
-    each: Floats  # (G, M)
+    weights: Floats  # (G, M)
     top: Bools  # (M,): which quotients are as high as they can be
     bottom: Bools  # (M,): which are 0
 
     @classmethod
-    def added(cls, several: Sequence["Counted"]) -> Self:
+    def added(cls, parts: Sequence["Counted"]) -> Self:
         """Return the weights of groups in the mean of several values of the same quotients."""
         return cls(
-            each=np.sum([counted.each for counted in several], axis=0),
-            top=np.all([counted.top for counted in several], axis=0),
-            bottom=np.all([counted.bottom for counted in several], axis=0),
+            weights=np.sum([part.weights for part in parts], axis=0),
+            top=np.all([part.top for part in parts], axis=0),
+            bottom=np.all([part.bottom for part in parts], axis=0),
         )
 
     @property
     def effective(self) -> float:
-        """Groups of equal weight that say as much, up to G (Kish 1965, section 11.7)."""
-        return float(_effective(self.each.sum(axis=1)))
+        """The number of groups of equal weight that say as much, up to G (Kish 1965, section 11.7)."""
+        return float(_effective_groups(self.weights.sum(axis=1)))
 
-    def those(self, places: Bools) -> tuple[float, ...]:
-        """The groups of equal weight that say as much as those of each of some quotients do."""
-        return tuple(_effective(self.each[:, places]).tolist())
+    def effective_by_quotient(self, selected: Bools) -> tuple[float, ...]:
+        """Return, of each selected quotient (M,), the number of groups of equal weight that say as much."""
+        return tuple(_effective_groups(self.weights[:, selected]).tolist())
 
 
-def _effective(weights: Floats) -> Floats:
+def _effective_groups(weights: Floats) -> Floats:
+    """Return the number of groups of equal weight that say as much as weights (G, ...) do."""
     return quotient(weights.sum(axis=0) ** 2, (weights**2).sum(axis=0))
 
 
@@ -87,30 +89,30 @@ class Ratio:
     empty: float = 0.0
     several: bool = False
 
-    def __call__(self, sums: Floats, *more: Any) -> Floats:
+    def __call__(self, sums: Floats, *arguments: object) -> Floats:
         """Return the values (...) of the ratio."""
-        above, below = self.parts(sums, *more)
+        above, below = self.parts(sums, *arguments)
         values = quotient(above, below, self.empty)
         if self.several:
             return np.asarray(values.sum(axis=-1))
         return values
 
-    def given(self, *more: Any) -> Self:
+    def with_arguments(self, *arguments: object) -> Self:
         """Return the ratio of sums alone, with the further arguments of its parts fixed."""
-        return replace(self, parts=lambda sums: self.parts(sums, *more))
+        return replace(self, parts=lambda sums: self.parts(sums, *arguments))
 
-    def counted(self, each: Floats) -> Counted:
+    def counted(self, sums_by_group: Floats) -> Counted:
         """Return the weight of each group, from its sums (G, d): the share of the divisor that goes without it."""
         # A recall counts the groups with something to find: other units beside them make it no surer.
-        total = each.sum(axis=0)
+        total = sums_by_group.sum(axis=0)
         above, below = self.parts(total)
-        _, below_without_group = self.parts(total - each)
+        _, below_without_group = self.parts(total - sums_by_group)
         share_of_group = quotient(below - below_without_group, below)
         # Each of several quotients is divided by how many there are, so this is its own value, 0 to 1.
         values = np.atleast_1d(quotient(above, below) * np.count_nonzero(below))
         has_divisor = np.atleast_1d(below) > 0
         return Counted(
-            each=np.maximum(share_of_group, 0.0).reshape(len(each), -1),
+            weights=np.maximum(share_of_group, 0.0).reshape(len(sums_by_group), -1),
             top=(values > 1.0 - _ROUNDING) & self.several,
             bottom=has_divisor & (values < _ROUNDING) & self.several,
         )
@@ -164,7 +166,7 @@ class Metric:
     high: float = 1.0
     higher_is_better: bool | None = True
     draws: int = DRAWS
-    divisible: bool = True  # whether units may count in parts
+    divisible: bool = True  # True where units may count in parts
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""
@@ -172,14 +174,17 @@ class Metric:
             return value
         return -value
 
-    def each(self, units: Units) -> list[float]:
+    def values(self, units: Units) -> list[float]:
         """Return the value over the answered units of each answer set."""
         by_group = self.statistics(units)
-        return [float(by_group.of(_total(sums))) for sums in by_group.sums]
+        values = []
+        for sums in by_group.sums:
+            values.append(float(by_group.of(_total(sums))))
+        return values
 
     def of(self, units: Units) -> float:
-        """The mean of :meth:`each`."""
-        return statistics.fmean(self.each(units))
+        """The mean of :meth:`values`."""
+        return statistics.fmean(self.values(units))
 
     def bounds(self, units: Units) -> tuple[float, float]:
         """Return the values with every missing answer as wrong as it can be, and with every one as gold has it."""
@@ -189,18 +194,27 @@ class Metric:
         """Return the weight of each group: see :meth:`Ratio.counted`; else by its answered units."""
         by_group = self.statistics(units)
         if isinstance(by_group.of, Ratio):
-            return Counted.added([by_group.of.counted(sums) for sums in by_group.sums])
+            counted_by_set = []
+            for sums in by_group.sums:
+                counted_by_set.append(by_group.of.counted(sums))
+            return Counted.added(counted_by_set)
         answered = units.answered.mean(axis=0)
-        each = np.bincount(units.group, weights=answered, minlength=units.groups).astype(np.float64)
-        neither = np.zeros(1, dtype=np.bool_)
-        return Counted(each=each[:, np.newaxis], top=neither, bottom=neither)
+        answered_by_group = np.bincount(units.group, weights=answered, minlength=units.groups)
+        at_neither_end = np.zeros(1, dtype=np.bool_)
+        return Counted(
+            weights=answered_by_group.astype(np.float64)[:, np.newaxis],
+            top=at_neither_end,
+            bottom=at_neither_end,
+        )
 
     def resampled(self, units: Units, weights: Ints) -> Floats:
         """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
         by_group = self.statistics(units)
         values_by_set = []
         for sums in by_group.sums:
-            values = [by_group.of(weighted) for weighted in _slices(weights, sums)]
+            values = []
+            for weighted_sums in _slices(weights, sums):
+                values.append(by_group.of(weighted_sums))
             values_by_set.append(np.concatenate(values))
         return np.asarray(np.mean(values_by_set, axis=0))
 
@@ -211,11 +225,11 @@ class Metric:
         value_of = by_group.of
         differences_by_repeat = []
         for first, second in zip(by_group.sums[:repeats], by_group.sums[repeats:], strict=True):
-            first_total, second_total = _total(first), _total(second)
+            first_total = _total(first)
+            second_total = _total(second)
             differences = []
-            for exchanged in _slices(
-                swaps, second - first
-            ):  # by which the first grows and the second shrinks
+            # Of each swap: the sums by which the first grows and the second shrinks.
+            for exchanged in _slices(swaps, second - first):
                 differences.append(value_of(second_total - exchanged) - value_of(first_total + exchanged))
             differences_by_repeat.append(np.concatenate(differences))
         return np.asarray(np.mean(differences_by_repeat, axis=0))
@@ -227,6 +241,13 @@ def _slices(weights: Ints | Bools, sums: Sums) -> Iterator[Floats]:
         yield weights[start : start + SLICE].astype(np.float64) @ sums
 
 
+def dense(sums: Sums) -> Floats:
+    """Return sums as an array."""
+    if scipy.sparse.issparse(sums):
+        return np.asarray(sums.toarray(), dtype=np.float64)
+    return np.asarray(sums, dtype=np.float64)
+
+
 def _total(sums: Sums) -> Floats:
     return np.asarray(sums.sum(axis=0), dtype=np.float64)
 
@@ -234,10 +255,14 @@ def _total(sums: Sums) -> Floats:
 def _pair_tables(units: Units) -> list[Sums]:
     """Return the counts of each distinct pair of gold and answer in each group: (G, P) per answer set."""
     cells, pairs = units.pairs
-    return [_table(units.group, row, (units.groups, len(pairs))) for row in cells]
+    shape = units.groups, len(pairs)
+    tables = []
+    for cells_of_set in cells:
+        tables.append(_count_cells(units.group, cells_of_set, shape))
+    return tables
 
 
-def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
+def _count_cells(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
     """Return the counts of each cell in each group: (groups, cells), sparse where that is large."""
     answered = cells != MISSING
     groups, pairs = shape
@@ -249,44 +274,54 @@ def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
 
 
 def pair_sums(
-    vector: Callable[[Any, Any], Sequence[float]], of: SumFunction, size: int
+    vector: Callable[[Value, Value], Sequence[float]], of: SumFunction, size: int
 ) -> Callable[[Units], Statistics]:
     """Make statistics of numbers that follow from gold and answer."""
 
     def statistics_of(units: Units) -> Statistics:
-        pairs = units.pairs[1]
-        table = np.array([vector(*pair) for pair in pairs], dtype=np.float64).reshape(len(pairs), size)
-        return Statistics([np.asarray(counts @ table) for counts in _pair_tables(units)], of)
+        _, pairs = units.pairs
+        vectors = [vector(gold, answer) for gold, answer in pairs]
+        table = np.array(vectors, dtype=np.float64).reshape(len(pairs), size)
+        sums = []
+        for counts in _pair_tables(units):
+            sums.append(np.asarray(counts @ table))
+        return Statistics(sums, of)
 
     return statistics_of
 
 
-def pair_means(number: Callable[[Any, Any], float], of: Ratio = mean) -> Callable[[Units], Statistics]:
+def pair_means(number: Callable[[Value, Value], float], of: Ratio = mean) -> Callable[[Units], Statistics]:
     """Make statistics of the mean of a number that follows from gold and answer."""
     return pair_sums(lambda gold, value: (number(gold, value), 1.0), of, 2)
 
 
-def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callable[[Units], Statistics]:
-    """Make statistics of counts of the P distinct pairs."""
+def pair_counts(of: Callable[[Floats, list[Value], list[Value]], Floats]) -> Callable[[Units], Statistics]:
+    """Make statistics of counts of the P distinct pairs; ``of`` takes counts (B, P), the golds and the answers."""
 
     def statistics_of(units: Units) -> Statistics:
         _, pairs = units.pairs
-        gold = [pair[0] for pair in pairs]
-        answered = [pair[1] for pair in pairs]
+        golds: list[Value] = []
+        answers: list[Value] = []
+        for gold, answer in pairs:
+            golds.append(gold)
+            answers.append(answer)
 
         def value(sums: Floats) -> Floats:
-            return of(np.atleast_2d(sums), gold, answered).reshape(sums.shape[:-1])
+            return of(np.atleast_2d(sums), golds, answers).reshape(sums.shape[:-1])
 
         return Statistics(_pair_tables(units), value)
 
     return statistics_of
 
 
-def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
-    """Return the metric of a user's function, which must not depend on the order of the units."""
+def own_metric(function: ValueFunction, metrics: Mapping[str, Metric]) -> Metric:
+    """Return the metric of a user's function, which must not depend on the order of the units.
+
+    Where ``metrics`` has one of the function's name, it is called ``custom_NAME``.
+    """
     name = getattr(function, "__name__", type(function).__name__)
 
-    def value_of(gold: list[Any], answered: list[Any]) -> float:
+    def value_of(gold: list[Value], answered: list[Value]) -> float:
         try:
             value = function(gold, answered)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bug:
@@ -298,19 +333,21 @@ def own_metric(function: ValueFunction, taken: Mapping[str, Metric]) -> Metric:
             raise JuristError(f"the metric {name!r} returned {value!r} for {len(gold)} units", hint=hint)
         return float(value)
 
-    def values(counts: Floats, gold: list[Any], answered: list[Any]) -> Floats:
+    def values(counts: Floats, gold: list[Value], answered: list[Value]) -> Floats:
         values_by_row = []
-        for pair_counts_of_row in counts:
-            times = np.rint(pair_counts_of_row).astype(np.int64)
+        for counts_of_row in counts:
+            times = np.rint(counts_of_row).astype(np.int64)
             pairs = np.repeat(np.arange(len(gold)), times).tolist()
             value = 0.0
             if pairs:
-                value = value_of([gold[pair] for pair in pairs], [answered[pair] for pair in pairs])
+                unit_golds = [gold[pair] for pair in pairs]
+                unit_answers = [answered[pair] for pair in pairs]
+                value = value_of(unit_golds, unit_answers)
             values_by_row.append(value)
         return np.array(values_by_row)
 
     metric_name = name
-    if name in taken:
+    if name in metrics:
         metric_name = f"custom_{name}"
     return Metric(
         name=metric_name,

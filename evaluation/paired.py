@@ -17,14 +17,14 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy
 
 from ..errors import UsageError
 from .intervals import Interval, difference_error, t_quantile
-from .metrics import DRAWS, Metric
+from .metrics import DRAWS, Metric, dense
 from .units import Bools, Floats, Ints, Units
 
 EXACT_GROUPS = 14
@@ -43,8 +43,10 @@ MOVES = 64  # units that are moved at once
 
 def sign_test(wins: int, losses: int) -> float:
     """Return the exact probability of so many wins or more, if each unit were won or lost by the toss of a coin."""
-    # One too small for a float is given as the smallest normal one, so that it is never 0.
-    return max(float(scipy.special.betainc(wins, losses + 1, 0.5)), sys.float_info.min) if wins else 1.0
+    if not wins:
+        return 1.0
+    # A probability too small for a float is given as the smallest normal one, so that it is never 0.
+    return max(float(scipy.special.betainc(wins, losses + 1, 0.5)), sys.float_info.min)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,19 +80,23 @@ class OneSidedTest:
     @property
     def p(self) -> float:
         """The share of swaps that reach the observed difference: luck alone, if there is no true difference."""
-        return max(float(np.searchsorted(each, 0.0, side="right")) / len(each) for each in self.thresholds)
+        shares = []
+        for thresholds in self.thresholds:
+            reaching = float(np.searchsorted(thresholds, 0.0, side="right"))
+            shares.append(reaching / len(thresholds))
+        return max(shares)
 
     def bound(self, level: float) -> float:
         """Return the smallest true difference that is not rejected at a level: above 0 exactly where p is below it."""
         bounds = []
-        for each in self.thresholds:
-            reached = np.arange(1, len(each) + 1) / len(each)
-            bounds.append(float(each[np.searchsorted(reached, level)]))
+        for thresholds in self.thresholds:
+            shares_reaching = np.arange(1, len(thresholds) + 1) / len(thresholds)
+            bounds.append(float(thresholds[np.searchsorted(shares_reaching, level)]))
         return min(bounds)
 
-    def joined(self, other: "OneSidedTest") -> "OneSidedTest":
+    def joined(self, test: "OneSidedTest") -> "OneSidedTest":
         """Return the test in which the conditions of both must hold."""
-        return OneSidedTest((*self.thresholds, *other.thresholds))
+        return OneSidedTest(self.thresholds + test.thresholds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +130,12 @@ class Swaps:
     values: Floats  # (S,): the difference after each swap
     shares: Floats  # (S,): how much of what the metric is over each swap exchanges, 0 to 1
     count: int  # different swaps of the groups in which answers differ
-    exact: bool  # whether these are all that there are
+    exact: bool  # True where these are all that there are
     differing: int  # groups in which answers differ
 
     def widened(self, error: float) -> "Swaps":
         """Return swaps that vary as much as the difference does by its standard error, where they vary less."""
-        # Of a quotient, units on which both agree move each system's own score otherwise, which no swap shows.
+        # Of a quotient, units on which both agree move the score of each system otherwise, which no swap shows.
         spread = math.sqrt(float((self.values**2).mean()))
         if not (0.0 < spread < error < math.inf):
             return self
@@ -142,13 +148,15 @@ class Swaps:
     def test_with_a_pair(self, shift: float, *, side: float) -> OneSidedTest:
         """Return one side of the test with two more units swapped along, once each way; both move it by ``shift``."""
         behind = side * (self.observed - self.values)
-        alone = self._thresholds(behind)
-        # Of the two both, none or either one is swapped: each of the four ways is as likely.
-        ways = (self._thresholds(behind - shift), alone, alone, self._thresholds(behind + shift))
-        return OneSidedTest((np.sort(alone), np.sort(np.concatenate(ways))))
+        thresholds = self._thresholds(behind)
+        # Swapping both of the two, or none, changes nothing; swapping either one moves the difference by the shift.
+        first_swapped = self._thresholds(behind - shift)
+        second_swapped = self._thresholds(behind + shift)
+        with_a_pair = np.concatenate([first_swapped, thresholds, thresholds, second_swapped])
+        return OneSidedTest((np.sort(thresholds), np.sort(with_a_pair)))
 
     def _thresholds(self, behind: Floats) -> Floats:
-        """Return the supposed difference from which on each swap reaches what was seen."""
+        """Return the supposed difference from which on each swap reaches the observed one."""
         # Equal differences may be computed along different roundings; ties must count as reached.
         behind = np.where(np.abs(behind) <= _ROUNDING, 0.0, behind)
         never_or_always = np.where(behind > 0.0, np.inf, -np.inf)
@@ -156,14 +164,15 @@ class Swaps:
         thresholds = np.divide(behind, 2.0 * self.shares, out=never_or_always, where=moved)
         if self.exact:
             return thresholds
-        return np.append(thresholds, -np.inf)  # what was seen is one of the swaps, and reaches itself
+        return np.append(thresholds, -np.inf)  # to swap nothing is one of the swaps, and reaches itself
 
 
 def swap_groups(filled: Units, metric: Metric, *, seed: int) -> Swaps:
     """Swap whole groups of answers between two systems: all swaps where few groups differ, else random ones."""
-    half = len(filled.predicted) // 2
-    first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
-    sign = 1.0 if metric.higher_is_better else -1.0
+    first, second = filled.halves
+    sign = 1.0
+    if not metric.higher_is_better:
+        sign = -1.0
     differ = np.zeros(filled.groups, dtype=np.bool_)
     differ[filled.group[(first.predicted != second.predicted).any(axis=0)]] = True
     return _swap(
@@ -177,7 +186,7 @@ def swap_groups(filled: Units, metric: Metric, *, seed: int) -> Swaps:
 
 
 def swap_gains(gains: Floats, *, seed: int) -> Swaps:
-    """Swap which of two systems each unit speaks for; ``gains`` is what the second gains by each, and 0 by a tie."""
+    """Swap which of two systems each unit speaks for; ``gains`` are those of the second by each unit, 0 by a tie."""
     units = len(gains)
     return _swap(
         gains != 0.0,
@@ -201,7 +210,9 @@ def _swap(
     """Return the differences after swaps of groups: which of them differ, and the share that each holds."""
     differing = np.flatnonzero(differ)
     exact = len(differing) <= EXACT_GROUPS
-    count = 1 << len(differing) if exact else draws
+    count = draws
+    if exact:
+        count = 2 ** len(differing)
     # Groups in which nothing differs change no value, and still hold a share of any supposed difference.
     alike_weights = weights[~differ]
     repeats = 1
@@ -209,16 +220,18 @@ def _swap(
         repeats = max(1, draws // count)
     values: list[Floats] = []
     shares: list[Floats] = []
-    draw, draw_alike = np.random.default_rng(seed), np.random.default_rng((seed, 1))
+    differing_draws = np.random.default_rng(seed)
+    alike_draws = np.random.default_rng((seed, 1))
     for start in range(0, count, SLICE):
         codes = np.arange(start, min(start + SLICE, count))
         if exact:
-            chosen = (codes[:, np.newaxis] >> np.arange(len(differing)) & 1).astype(np.bool_)
+            # Swap number n swaps the groups whose bits are set in n.
+            chosen = codes[:, np.newaxis] >> np.arange(len(differing)) & 1
         else:
-            chosen = draw.integers(0, 2, size=(len(codes), len(differing))).astype(np.bool_)
+            chosen = differing_draws.integers(0, 2, size=(len(codes), len(differing)))
         swaps = np.zeros((len(codes), len(differ)), dtype=np.bool_)
-        swaps[:, differing] = chosen
-        alike = draw_alike.integers(0, 2, size=(len(codes) * repeats, len(alike_weights)))
+        swaps[:, differing] = chosen.astype(np.bool_)
+        alike = alike_draws.integers(0, 2, size=(len(codes) * repeats, len(alike_weights)))
         values.append(np.repeat(difference_after(swaps), repeats))
         shares.append(np.repeat(swaps @ weights, repeats) + alike @ alike_weights)
     return Swaps(
@@ -232,8 +245,8 @@ def _swap(
 
 
 def _group_weights(filled: Units, metric: Metric) -> Floats:
-    """Return the share of each group in what a metric is over; they add up to 1."""
-    weights = metric.counted(filled).each.sum(axis=1)
+    """Return the weight of each group in a metric (G,); the weights add up to 1."""
+    weights = metric.counted(filled).weights.sum(axis=1)
     if not weights.any():
         weights = filled.sizes.astype(np.float64)
     return np.asarray(weights / weights.sum())
@@ -243,16 +256,19 @@ def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -
     """Test whether two systems differ in a metric, with the group as the unit of exchange."""
     filled = units.worst
     swaps = swap_groups(filled, metric, seed=seed)
-    gains, losses = swaps.test(side=1.0), swaps.test(side=-1.0)
+    gains = swaps.test(side=1.0)
+    losses = swaps.test(side=-1.0)
     if cautious:
         wider = swaps.widened(difference_error(filled, metric))
         shift = 2.0 * unseen_weight(filled, metric)
         gains = gains.joined(wider.test_with_a_pair(shift, side=1.0))
         losses = losses.joined(wider.test_with_a_pair(shift, side=-1.0))
-    apart = units.group != int(units.sizes.argmax())  # from a group that may hold more than half of the units
-    if cautious and units.groups > 1 and 2 * int(apart.sum()) < len(apart):
-        others = permute(units.only(apart), metric, seed=seed)
-        gains, losses = gains.joined(others.gains), losses.joined(others.losses)
+    outside_largest = units.group != int(units.sizes.argmax())
+    largest_dominates = 2 * int(outside_largest.sum()) < len(outside_largest)
+    if cautious and units.groups > 1 and largest_dominates:
+        without_largest = permute(units.only(outside_largest), metric, seed=seed)
+        gains = gains.joined(without_largest.gains)
+        losses = losses.joined(without_largest.losses)
     return Permutation(
         difference=metric.oriented(swaps.observed),
         better=gains.p,
@@ -273,18 +289,19 @@ def unseen_weight(filled: Units, metric: Metric) -> float:
     golds, places = np.unique(filled.gold, return_inverse=True)
     strata = np.array([filled.kind.stratum(filled.values[gold]) for gold in golds])
     names, stratum = np.unique(strata[places], return_inverse=True)
-    possible, made = np.zeros(len(names)), np.zeros(len(names))
-    half = len(filled.predicted) // 2
-    for answers in (filled.predicted[0], filled.predicted[half]):
+    possible = np.zeros(len(names))  # of each stratum the largest move, as is the next one
+    occurred = np.zeros(len(names))
+    first, second = filled.halves
+    for answers in (first.predicted[0], second.predicted[0]):
         units = _different_units(filled.gold, answers)
-        moves = _moves(filled.apart, metric, answers, units)
+        moves = _measure_moves(filled.apart, metric, answers, units)
         np.maximum.at(possible, stratum[units], moves.possible)
-        np.maximum.at(made, stratum[units], moves.made)
+        np.maximum.at(occurred, stratum[units], moves.occurred)
     pairs = np.unique(np.stack([stratum, filled.group]), axis=1)
     groups = np.bincount(pairs[0], minlength=len(names))
     unknown = np.minimum(1.0, WELL_SEEN / groups)
-    most = float((made + np.maximum(0.0, possible - made) * unknown).max())
-    return max(most, float(possible.max()) / 2.0)
+    largest = float((occurred + np.maximum(0.0, possible - occurred) * unknown).max())
+    return max(largest, float(possible.max()) / 2.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -292,26 +309,24 @@ class _Moves:
     """The moves of a metric by some units."""
 
     possible: Floats  # from the right answer to one as wrong as can be
-    made: Floats  # from the right answer to the one that was given
+    occurred: Floats  # from the right answer to the answer of the system
 
 
-def _moves(apart: Units, metric: Metric, answers: Ints, units: Ints) -> _Moves:
-    """Return the moves of a metric of one system's answers by some units, each a group of its own."""
-    sets = np.stack([answers, apart.gold, apart.wrong])
-    by_unit = metric.statistics(apart.answering(sets))
-    given, right, wrong = by_unit.sums
-    total = np.asarray(given.sum(axis=0), dtype=np.float64)
-    possible, made = list[Floats](), list[Floats]()
-    for start in range(0, len(units), MOVES):
-        some = units[start : start + MOVES]
-        corrected = by_unit.of(total + _dense(right[some] - given[some]))
-        possible.append(np.abs(corrected - by_unit.of(total + _dense(wrong[some] - given[some]))))
-        made.append(np.abs(corrected - by_unit.of(total)))
-    return _Moves(possible=np.concatenate(possible), made=np.concatenate(made))
-
-
-def _dense(table: Any) -> Floats:
-    return np.asarray(table.toarray() if scipy.sparse.issparse(table) else table, dtype=np.float64)
+def _measure_moves(single_units: Units, metric: Metric, answers: Ints, selected: Ints) -> _Moves:
+    """Return the moves of a metric of one system's answers by selected units; each unit is a group of its own."""
+    answer_sets = np.stack([answers, single_units.gold, single_units.wrong])
+    by_unit = metric.statistics(single_units.answering(answer_sets))
+    answered, right, wrong = by_unit.sums
+    total = np.asarray(answered.sum(axis=0), dtype=np.float64)
+    possible: list[Floats] = []
+    occurred: list[Floats] = []
+    for start in range(0, len(selected), MOVES):
+        units = selected[start : start + MOVES]
+        value_if_right = by_unit.of(total + dense(right[units] - answered[units]))
+        value_if_wrong = by_unit.of(total + dense(wrong[units] - answered[units]))
+        possible.append(np.abs(value_if_right - value_if_wrong))
+        occurred.append(np.abs(value_if_right - by_unit.of(total)))
+    return _Moves(possible=np.concatenate(possible), occurred=np.concatenate(occurred))
 
 
 def _different_units(gold: Ints, answers: Ints) -> Ints:
@@ -328,8 +343,8 @@ class Paired:
 
     metric: str
     higher_is_better: bool
-    before: float  # the metric of the first system, missing answers counted as wrong
-    after: float  # and that of the second
+    value_before: float  # the metric of the first system, missing answers counted as wrong
+    value_after: float  # and that of the second
     groups: int  # groups with a labelled unit
     limit: float  # how large a difference can be
     mcnemar: McNemar | None
@@ -339,7 +354,7 @@ class Paired:
     @property
     def difference(self) -> float:
         """Second minus first."""
-        return self.after - self.before
+        return self.value_after - self.value_before
 
     @property
     def level(self) -> float:
@@ -353,11 +368,11 @@ class Paired:
 
     def interval_at(self, better: float, worse: float) -> Interval:
         """Return the differences that are not rejected at the levels at which better, and worse, are tested."""
-        least = max(-self.limit, self.permutation.gains.bound(better))
-        most = min(self.limit, -self.permutation.losses.bound(worse))
+        smallest_gain = max(-self.limit, self.permutation.gains.bound(better))
+        largest_gain = min(self.limit, -self.permutation.losses.bound(worse))
         if self.higher_is_better:
-            return Interval(low=least, high=most, groups=self.groups)
-        return Interval(low=-most, high=-least, groups=self.groups)
+            return Interval(low=smallest_gain, high=largest_gain, groups=self.groups)
+        return Interval(low=-largest_gain, high=-smallest_gain, groups=self.groups)
 
     @property
     def interval_words(self) -> str:
@@ -375,12 +390,17 @@ class Paired:
         """The direction that is shown of the second system, if any: one side of the test is below the level."""
         if self.permutation.better < self.tested:
             return "better"
-        return "worse" if self.permutation.worse < self.tested else None
+        if self.permutation.worse < self.tested:
+            return "worse"
+        return None
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The limits of the decision, in words; empty if none are known."""
-        return tuple(filter(None, [limits(self.groups, self.tested)]))
+        warning = limits(self.groups, self.tested)
+        if not warning:
+            return ()
+        return (warning,)
 
 
 def fewest_groups(alpha: float) -> int:
@@ -394,43 +414,61 @@ def wide(groups: int) -> str:
     """Return a warning of intervals from so few groups; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
         return "all rows belong to one group: no interval can be given"
-    return f"only {groups} groups: intervals are wide" if groups < FEW_GROUPS else ""
+    if groups < FEW_GROUPS:
+        return f"only {groups} groups: intervals are wide"
+    return ""
 
 
 def limits(groups: int, alpha: float) -> str:
     """Return a warning of what so few groups cannot show at a level; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
         return f"{wide(groups)}, so nothing can be shown"
-    if groups < (needed := fewest_groups(alpha)):
+    needed = fewest_groups(alpha)
+    if groups < needed:
         return (
             f"only {groups} groups: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups "
             f"has no p below {2.0**-groups:.3g}; it takes {needed} groups or more"
         )
-    if not (words := wide(groups)):
+    words = wide(groups)
+    if not words:
         return ""
-    ways = [math.comb(groups, improved) for improved in range(groups + 1)]
-    least = next(k for k in range(groups + 1) if sum(ways[k:]) <= alpha * 2**groups)
-    return f"{words}, and about {least} of them must improve"
+    return f"{words}, and about {_improving_groups(groups, alpha)} of them must improve"
+
+
+def _improving_groups(groups: int, alpha: float) -> int:
+    """Return the fewest improving groups that chance reaches with a probability of ``alpha`` at most."""
+    ways = [math.comb(groups, improving) for improving in range(groups + 1)]
+    for improving in range(groups):
+        if sum(ways[improving:]) <= alpha * 2**groups:
+            return improving
+    return groups
 
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:
     """Compare two systems, the first and the second half of the answer sets, at a one-sided level, ``tested``."""
-    filled, half = units.worst, len(units.predicted) // 2
-    right = units.right if half == 1 else None
-    test = None
-    if right is not None:
-        test = McNemar.of(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()))
+    first, second = units.worst.halves
     return Paired(
         metric=metric.name,
         higher_is_better=bool(metric.higher_is_better),
-        before=metric.of(filled.sets(slice(half))),
-        after=metric.of(filled.sets(slice(half, None))),
+        value_before=metric.of(first),
+        value_after=metric.of(second),
         groups=units.groups,
         limit=metric.high - metric.low,
-        mcnemar=test,
+        mcnemar=_mcnemar(units),
         permutation=permute(units, metric, seed=seed),
         tested=tested,
     )
+
+
+def _mcnemar(units: Units) -> McNemar | None:
+    """Return the test on discordant units; ``None`` with several repeats, and where nothing is right or wrong."""
+    if len(units.predicted) != 2:
+        return None
+    right = units.right
+    if right is None:
+        return None
+    first, second = right
+    return McNemar.of(b=int((first & ~second).sum()), c=int((second & ~first).sum()))
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
@@ -463,13 +501,13 @@ class Gains:
     units: int
     groups: int
     alpha: float  # the one-sided level
-    least: float  # no smaller gain can be shown
+    smallest: float  # no smaller gain can be shown
     likely: float | None  # one that is shown with a power of .8; ``None`` if even the largest may be missed
 
     def __str__(self) -> str:
         """One line for people."""
         size = f"({self.units} labelled units in {self.groups} groups, level {self.alpha:.3g})"
-        low = f"below {math.ceil(100 * self.least - 1e-9)} points"
+        low = f"below {math.ceil(100 * self.smallest - 1e-9)} points"
         if self.likely is None:
             return f"a gain in correct answers {low} cannot be confirmed, and any larger one may be missed {size}"
         points = math.ceil(100 * self.likely - 1e-9)
@@ -478,17 +516,19 @@ class Gains:
 
 def gains(sizes: Ints, alpha: float) -> Gains:
     """Return the gains that can be shown, by the one-sided t-test of the groups' means."""
-    units, least = int(sizes.sum()), fewest_groups(alpha)
+    units = int(sizes.sum())
+    fewest_units = fewest_groups(alpha)
     uneven = float((sizes**2).sum()) / units  # units of the group that a unit is in, on average
     degrees = max(1.0, units / uneven - 1.0)
     errors = t_quantile(1.0 - alpha, degrees) + t_quantile(POWER, degrees)
-    # a unit's difference has the variance k d - d^2 at a gain of d, if k d of the units differ; solved for d
+    # The difference of a unit has the variance k d - d^2 at a gain of d, if k d of the units differ; solved for d.
     square = errors**2 * (1.0 + _TOGETHER * (uneven - 1.0)) / units
-    likely = max(least / units, _CHANGED * square / (1.0 + square))
+    likely = max(fewest_units / units, _CHANGED * square / (1.0 + square))
+    may_be_missed = _CHANGED * likely > 1.0
     return Gains(
         units=units,
         groups=len(sizes),
         alpha=alpha,
-        least=min(1.0, least / units),
-        likely=likely if _CHANGED * likely <= 1.0 else None,
+        smallest=min(1.0, fewest_units / units),
+        likely=None if may_be_missed else likely,
     )

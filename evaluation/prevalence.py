@@ -53,19 +53,21 @@ def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
 
 def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
     """Correct the share that a judge found."""
-    found_rate = _Rate(apparent)  # of all units, the share that the judge finds
+    apparent_rate = _Rate(apparent)  # of all units, the share that the judge finds
     true_positive_rate = _Rate(sensitivity)  # of positive units
-    true_negative_rate = _Rate(specificity)  # of the others, the share that it leaves out
-    found, se, sp = found_rate.value, true_positive_rate.value, true_negative_rate.value
+    true_negative_rate = _Rate(specificity)  # of negative units, the share that it does not find
+    q = apparent_rate.value
+    se = true_positive_rate.value
+    sp = true_negative_rate.value
     uncorrected = Prevalence(
-        raw=found,
+        raw=q,
         sensitivity=se,
         specificity=sp,
         positives=true_positive_rate.size,
         negatives=true_negative_rate.size,
-        units=found_rate.size,
+        units=apparent_rate.size,
     )
-    if found is None:
+    if q is None:
         return replace(uncorrected, problem="there is no unit")
     if se is None:
         return replace(uncorrected, problem="the calibration has no positive unit")
@@ -74,15 +76,15 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
     if se + sp <= 1:
         chance = f"sensitivity {se:.3f} and specificity {sp:.3f} are no better than chance"
         return replace(uncorrected, problem=chance)
-    estimate = (found + sp - 1) / (se + sp - 1)
-    interval = _interval(found_rate, true_positive_rate, true_negative_rate)
+    estimate = (q + sp - 1) / (se + sp - 1)
+    interval = _interval(apparent_rate, true_positive_rate, true_negative_rate)
     if interval is None:
         side = "more"
         if estimate < 0:
             side = "fewer"
         return replace(
             uncorrected,
-            problem=f"the judge finds {side} here than its errors on the calibration allow ({found:.3f}, where "
+            problem=f"the judge finds {side} here than its errors on the calibration allow ({q:.3f}, where "
             f"it would find {1 - sp:.3f} without a positive unit and {se:.3f} with nothing else): "
             "the calibration is of another kind",
         )
@@ -97,7 +99,11 @@ class _Rate:
     """A clustered share: its value, size, groups, and its effective size (below the size where groups differ)."""
 
     def __init__(self, counts: Tallies) -> None:
-        group_counts = [counts[group] for group in sorted(counts) if counts[group][1]]
+        group_counts = []
+        for group in sorted(counts):
+            _, units = counts[group]
+            if units:
+                group_counts.append(counts[group])
         table = np.array(group_counts, dtype=np.float64).reshape(-1, 2)  # (groups, 2): hits, and of how many
         hits, size = table.sum(axis=0).tolist()
         self.size = int(size)
@@ -120,13 +126,13 @@ class _Rate:
         return share, share * (1 - share) / size
 
 
-def _interval(found: _Rate, true_positive: _Rate, true_negative: _Rate) -> tuple[float, float] | None:
-    """Return the hull of all p in [0, 1] that the data do not reject, ``None`` where they reject every one."""
-    fewest_groups = min(found.groups, max(true_positive.groups, true_negative.groups))
+def _interval(apparent: _Rate, true_positive: _Rate, true_negative: _Rate) -> tuple[float, float] | None:
+    """Return the ends of the shares p in [0, 1] that the data do not reject, ``None`` where they reject every one."""
+    fewest_groups = min(apparent.groups, max(true_positive.groups, true_negative.groups))
     if fewest_groups < 2:
         return 0.0, 1.0
     t_squared = t_quantile(0.5 + LEVEL / 2, fewest_groups - 1) ** 2
-    q, q_variance = found.adjusted(_Z2 / 2, _Z2)
+    q, q_variance = apparent.adjusted(_Z2 / 2, _Z2)
     se, se_variance = true_positive.adjusted(1, 2)
     sp, sp_variance = true_negative.adjusted(1, 2)
     shares = np.linspace(0.0, 1.0, 10_001)

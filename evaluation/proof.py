@@ -11,7 +11,6 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..errors import UsageError, plural
 from .criteria import Criterion, by_criterion
@@ -39,7 +38,7 @@ def odds(p: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Constant(Paired):
-    """The best constant answer (``before``) against compiled (``after``)."""
+    """The best constant answer (``value_before``) against compiled (``value_after``)."""
 
     answer: str
 
@@ -53,13 +52,15 @@ class Constant(Paired):
             luck = odds(self.permutation.worse)
         elif self.direction == "better":
             verdict = "compiled is better than that"
-        return f"the best constant answer, {self.answer}, has {self.before:.3f}: {verdict} (luck: {luck})"
+        return (
+            f"the best constant answer, {self.answer}, has {self.value_before:.3f}: {verdict} (luck: {luck})"
+        )
 
-    def to_card(self) -> dict[str, Any]:
+    def to_card(self) -> dict[str, object]:
         """Plain types, ready for JSON."""
         return {
             "answer": self.answer,
-            "value": self.before,
+            "value": self.value_before,
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
@@ -71,7 +72,7 @@ class Constant(Paired):
 
 @dataclass(frozen=True, kw_only=True)
 class Decision(Paired):
-    """The decision on basic (``before``) against compiled (``after``), with its evidence."""
+    """The decision on basic (``value_before``) against compiled (``value_after``), with its evidence."""
 
     alpha: float
     right_means: str
@@ -84,7 +85,7 @@ class Decision(Paired):
     @property
     def warnings(self) -> tuple[str, ...]:
         """The limits of the decision, in words; empty if none are known."""
-        return (*super().warnings, *self.remarks)
+        return super().warnings + self.remarks
 
     @property
     def p(self) -> float:
@@ -127,7 +128,7 @@ class Decision(Paired):
         if self.mcnemar:
             units = f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken"
         return (
-            f"compiled is {verdict}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
+            f"compiled is {verdict}: {self.metric} {self.value_before:.3f} -> {self.value_after:.3f} "
             f"({self.difference:+.3f}, {self.interval_words})",
             f"luck alone does this {odds(self.p)} (limit: {odds(self.tested)}{opening})",
             constant,
@@ -136,7 +137,7 @@ class Decision(Paired):
             f"{plural(self.groups, 'group')}",
         )
 
-    def to_card(self) -> dict[str, Any]:
+    def to_card(self) -> dict[str, object]:
         """Plain types, ready for JSON."""
         constant = None
         if self.constant:
@@ -147,10 +148,10 @@ class Decision(Paired):
             right_means = self.right_means
             broken = self.mcnemar.b
             corrected = self.mcnemar.c
-        card = {
+        card: dict[str, object] = {
             **plain_parts(self, "verdict", "words", "warnings", "metric", "higher_is_better", "difference"),
-            "basic": self.before,
-            "compiled": self.after,
+            "basic": self.value_before,
+            "compiled": self.value_after,
             "low": self.interval.low,
             "high": self.interval.high,
             "missing": "counted as wrong",
@@ -174,7 +175,7 @@ class Proof:
 
     Args:
         basic: scores of the basic program with intervals, over its answered units.
-        compiled: the same of the compiled one.
+        compiled: scores of the compiled program, likewise.
         decision: the verdict and its evidence.
     """
 
@@ -182,7 +183,7 @@ class Proof:
     compiled: Measured
     decision: Decision
 
-    def to_card(self) -> dict[str, Any]:
+    def to_card(self) -> dict[str, object]:
         """The parts of an artifact's card: ``scores``, ``decision`` and ``counts``, as plain JSON types."""
         return {
             "scores": {"basic": plain(self.basic.scores), "compiled": plain(self.compiled.scores)},

@@ -124,11 +124,14 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
             f"{unmatched_ids[0]!r}",
             hint="run both on the same rows; a case without an answer stays in, as abstained or failed",
         )
+    rows_in_order = []
     for id_, row in first_rows.items():
-        if (row.gold, row.group) != (second_rows[id_].gold, second_rows[id_].group):
+        second_row = second_rows[id_]
+        if (row.gold, row.group) != (second_row.gold, second_row.group):
             hint = "score both systems against the same gold set"
             raise JuristError(f"case {id_!r} has another gold label or group in the second system", hint=hint)
-    return [second_rows[id_] for id_ in first_rows]
+        rows_in_order.append(second_row)
+    return rows_in_order
 
 
 def majority(labels: Iterable[Label | None]) -> Label | None:

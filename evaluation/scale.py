@@ -167,7 +167,10 @@ class Scale(Kind):
         """Return the possible answers, with a remark each."""
         if not self.choices:
             return ((self.expects, ""),)
-        return tuple((choice, self.remark(choice)) for choice in self.choices)
+        lines = []
+        for choice in self.choices:
+            lines.append((choice, self.remark(choice)))
+        return tuple(lines)
 
     def remark(self, choice: str) -> str:
         """Return a remark on one of the choices."""
@@ -376,7 +379,9 @@ def choosable(comparison: Scale) -> tuple[str, ...]:
 
 def shown_metrics(comparison: Scale, metric: MetricLike) -> list[Metric]:
     """Return the metrics of every table, and the judge's own."""
-    metrics = [comparison.metrics[name] for name in comparison.shown]
+    metrics = []
+    for name in comparison.shown:
+        metrics.append(comparison.metrics[name])
     judge_metric = resolve(metric, comparison)
     if judge_metric.name not in comparison.shown:
         metrics.append(judge_metric)

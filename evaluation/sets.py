@@ -36,9 +36,9 @@ import scipy
 
 from ..cases import Label, Values
 from ..errors import JuristError, UsageError
-from .metrics import SIDES, Metric, Ratios, Statistics, f1, mean_parts, pair_means, pair_sums
+from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
 from .scale import SHOWN, SIZES, Annotation, Members, distinct
-from .units import Floats, Units
+from .units import Floats
 from .votes import Sampling, more_than_half, named_vote
 
 Set: TypeAlias = tuple[Label, ...]
@@ -78,7 +78,10 @@ class LabelSets(Members):
             "example_f1": pair_means(_example_f1),
             "exact_match": pair_means(lambda gold, value: float(gold == value)),
         }
-        return MappingProxyType(_named_metrics(statistics))
+        metrics: dict[str, Metric] = {}
+        for name, statistics_of in statistics.items():
+            metrics[name] = Metric(name=name, statistics=statistics_of)
+        return MappingProxyType(metrics)
 
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
@@ -191,14 +194,6 @@ class LabelSets(Members):
         return {"labels": {label: int(sums.get(label, 0)) for label in self.labels}}
 
 
-def _named_metrics(statistics: Mapping[str, Callable[[Units], Statistics]]) -> dict[str, Metric]:
-    """Return a metric of each name from its statistics."""
-    metrics: dict[str, Metric] = {}
-    for name, statistics_of in statistics.items():
-        metrics[name] = Metric(name=name, statistics=statistics_of)
-    return metrics
-
-
 def _json_names(text: str) -> list[object]:
     """Return the entries of a JSON list; a text that is none is one entry."""
     try:
@@ -297,8 +292,10 @@ class ObjectSets(Members):
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
-        statistics = {name: pair_sums(self._sums, ratio, 3) for name, ratio in SIDES.items()}
-        return _named_metrics(statistics)
+        metrics: dict[str, Metric] = {}
+        for name, ratio in SIDES.items():
+            metrics[name] = Metric(name=name, statistics=pair_sums(self._sums, ratio, 3))
+        return metrics
 
     def _sums(self, gold: Objects, value: Objects | _Wrong) -> tuple[float, float, float]:
         """Return the matched similarity, the objects of gold and the objects of the answer."""
@@ -443,7 +440,13 @@ class ObjectSets(Members):
         return max(samples, key=similarity_to_all)
 
     def describe(self, values: Sequence[Objects]) -> dict[str, object]:
-        return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
+        objects = 0
+        units_without_object = 0
+        for value in values:
+            objects += len(value)
+            if not value:
+                units_without_object += 1
+        return {"objects": objects, "without_object": units_without_object}
 
     def usual(self, golds: Sequence[Objects]) -> Sequence[Objects]:
         single_objects: list[Objects] = []

@@ -72,9 +72,12 @@ class Units:
     def right(self) -> Bools | None:
         """Shape (R, N): which units are right, those without an answer never; ``None`` if nothing is right or wrong."""
         cells, pairs = self.pairs
-        flags = [self.kind.right(gold, value) for gold, value in pairs]
-        if None in flags:
-            return None
+        flags = []
+        for gold, answer in pairs:
+            is_right = self.kind.right(gold, answer)
+            if is_right is None:
+                return None
+            flags.append(is_right)
         flags.append(False)  # the last place is that of a missing answer, which is -1
         return np.asarray(np.array(flags, dtype=np.bool_)[cells])
 
@@ -115,6 +118,12 @@ class Units:
     def sets(self, which: slice) -> Units:
         """Return these units with some of the answer sets."""
         return self.answering(self.predicted[which])
+
+    @property
+    def halves(self) -> tuple[Units, Units]:
+        """These units with the first half of the answer sets, and with the second."""
+        half = len(self.predicted) // 2
+        return self.sets(slice(half)), self.sets(slice(half, None))
 
     @property
     def apart(self) -> Units:

@@ -136,11 +136,12 @@ def decide(
     if not positives + negatives:
         return None
     if positives >= threshold:
-        side = [label for label in order if label in positive]
+        is_positive = True
     elif negatives >= negatives_needed:
-        side = [label for label in order if label not in positive]
+        is_positive = False
     else:
         return None
+    side = [label for label in order if (label in positive) == is_positive]
     return max(side, key=lambda label: votes.get(label, 0))
 
 

@@ -168,7 +168,7 @@ def _result_of(answers: Answers, judge: Judge) -> ContenderResult:
     measured = measure_units(units, counts, judge.metric, comparison)
     spreads = {}
     for metric in shown_metrics(comparison, judge.metric):
-        spreads[metric.name] = spread(metric.each(units), metric.low, metric.high)
+        spreads[metric.name] = spread(metric.values(units), metric.low, metric.high)
     agreement = None
     if len(repeats) > 1:
         agreement = consistency(repeats)

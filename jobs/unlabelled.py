@@ -12,7 +12,7 @@ from ..cases import Case, Value
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, checked, plural
-from ..evaluation.disagreements import apart, fewest_labels
+from ..evaluation.disagreements import fewest_labels, label_could_decide
 from ..evaluation.intervals import estimated
 from ..evaluation.metrics import mean
 from ..evaluation.proof import level_of
@@ -328,7 +328,7 @@ def _survey(work: Unlabelled, answers: Sequence[Answers]) -> tuple[list[PlannedU
             continue
         values_of_units = zip(basic.predicted, version.predicted, strict=True)
         for place, (basic_value, version_value) in enumerate(values_of_units):
-            differs = apart(work.version.judge.comparison, basic_value, version_value)
+            differs = label_could_decide(work.version.judge.comparison, basic_value, version_value)
             flags.append((float(differs), 1.0))
             groups.append(basic.group)
             if differs:

@@ -13,9 +13,9 @@ from jurist.evaluation.disagreements import (
     LabelledUnit,
     UnitGains,
     alike_test,
-    apart,
     credit,
     fewest_labels,
+    label_could_decide,
     weigh,
     weigh_estimates,
     win_share_shown,
@@ -226,10 +226,10 @@ def test_equal_judges_with_shared_luck_are_called_better_within_the_level() -> N
 
 def test_answers_are_apart_where_a_label_can_tell_them_apart() -> None:
     sides = ClosedLabels(("good", "fair", "bad"), frozenset({"bad"}))
-    assert not apart(sides, "good", "fair")  # both are on the same side, and equally right
-    assert apart(sides, "good", "bad")
-    assert apart(sides, None, "fair")
-    assert not apart(sides, None, None)
+    assert not label_could_decide(sides, "good", "fair")  # both are on the same side, and equally right
+    assert label_could_decide(sides, "good", "bad")
+    assert label_could_decide(sides, None, "fair")
+    assert not label_could_decide(sides, None, None)
     scale = Scores(low=1, high=5)
-    assert apart(scale, 2, 4)
+    assert label_could_decide(scale, 2, 4)
     assert credit(scale, 5, 4) > credit(scale, 5, 2) > credit(scale, 5, None) == 0.0

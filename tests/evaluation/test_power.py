@@ -32,10 +32,10 @@ def test_a_gain_that_is_said_to_be_mostly_confirmed_is(
 @pytest.mark.parametrize("alpha", LEVELS)
 def test_no_gain_below_the_least_can_be_shown(alpha: float) -> None:
     said, fewest = gains(np.full(25, 4), alpha), fewest_groups(alpha)
-    assert said.least == fewest / 100
+    assert said.smallest == fewest / 100
     assert 2.0**-fewest < alpha <= 2.0 ** (1 - fewest)
     assert said.likely is not None
-    assert said.least < said.likely
+    assert said.smallest < said.likely
 
 
 def test_what_uneven_groups_and_few_units_can_show() -> None:

@@ -60,7 +60,7 @@ def test_a_metric_of_repeats_is_the_mean_over_them(marks: list[str]) -> None:
     for name in NAMES:
         metric = KIND.metrics[name]
         each = [scores(rows, KIND)[name] for rows in repeats]
-        assert metric.each(units) == [one.value for one in each]
+        assert metric.values(units) == [one.value for one in each]
         assert metric.of(units) == pytest.approx(statistics.fmean(one.value for one in each))
         worst, best = metric.bounds(units)
         assert worst == pytest.approx(statistics.fmean(one.worst for one in each))
@@ -74,7 +74,7 @@ def test_one_repeat_is_the_proof() -> None:
     found = contrast(("a", first), ("b", second), "f1", KIND)
     expected = prove(second[0], first[0], "f1", KIND).decision
     assert found.difference == pytest.approx(expected.difference)
-    assert found.values == (pytest.approx(expected.after), pytest.approx(expected.before))
+    assert found.values == (pytest.approx(expected.value_after), pytest.approx(expected.value_before))
     assert (found.interval.low, found.interval.high) == (expected.interval.low, expected.interval.high)
     assert found.mcnemar == expected.mcnemar
     assert found.permutation == expected.permutation

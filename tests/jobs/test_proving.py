@@ -79,7 +79,7 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
     settings = AskSettings(sampling=Sampling(samples=3, threshold=1))
     compiled = dataclasses.replace(basic, settings=settings)
     evidence = proof_of(basic, compiled, same=True)
-    assert evidence.proof.decision.before != evidence.proof.decision.after
+    assert evidence.proof.decision.value_before != evidence.proof.decision.value_after
     assert [record.case for record in evidence.records] == [case.id for case in CASES]
     basic_values = [record.basic.values for record in evidence.records]
     assert basic_values != [record.compiled.values for record in evidence.records]
