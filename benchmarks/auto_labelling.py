@@ -25,7 +25,7 @@ from jurist.evaluation.votes import Sampling, more_than_half
 from jurist.gold.goldset import Gold
 from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
-from jurist.jobs.sealed_rows import prompt_of, proof_of
+from jurist.jobs.sealed_rows import identify_prompt, look_of_proof
 from jurist.keeping.loading import default_temperature
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import make
@@ -132,8 +132,10 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
         )
         for name, part, votes in rows
     ]
-    look = proof_of(split, [prompt_of(COGNIBENCH, state, model, "chat", Sampling(samples=samples))])
-    look.done("table cognibench-5")
+    look = look_of_proof(
+        split, [identify_prompt(COGNIBENCH, state, model, "chat", Sampling(samples=samples))]
+    )
+    look.note_opening("table cognibench-5")
     first = min(1, samples - 1)  # threshold 2
     pairs = [
         (first, other) for other in range(first + 1, len(lines)) if rows[other][1] != "full" or other == 2

@@ -23,7 +23,7 @@ from ..report.table import Table
 from .estimate import Ask, Estimate, Size, Span
 from .generation import job_id
 from .measuring import make_judge_ask, spread_evenly
-from .sealed_rows import unseen
+from .sealed_rows import select_unseen
 from .surface import Surface
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
@@ -88,7 +88,7 @@ class Assessment(ABC):
     @cached_property
     def held_out(self) -> tuple[Case, ...]:
         """The rows of gold that the judge is measured on; none where its errors are not taken out."""
-        return unseen([self.judge], self.calibration) if self.calibration and self.to_judge else ()
+        return select_unseen([self.judge], self.calibration) if self.calibration and self.to_judge else ()
 
     @property
     def rows(self) -> int:

@@ -42,7 +42,7 @@ from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import read_logs_beside
-from .sealed_rows import proof_of
+from .sealed_rows import look_of_proof
 from .surface import (
     Asking,
     GoldLike,
@@ -216,7 +216,7 @@ def compile_judge(
     _ = plan.configured_optimizer  # an unknown optimizer is refused before anything is written
     _check_budget(plan, proof_calls)
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
-    look = proof_of(plan.split)
+    look = look_of_proof(plan.split)
     limits = look.limits(look.cases, plan.judge.comparison)
     _note(sink, *plan.gold.shared_words, plan.split.words, look.words)  # an opening is why a level is strict
     if not anyway:

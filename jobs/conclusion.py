@@ -44,7 +44,7 @@ from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .plan import Plan
 from .references import References, score_references
-from .sealed_rows import Proving, prompt_of, proof_of
+from .sealed_rows import Proving, identify_prompt, look_of_proof
 
 _Verdicts = Mapping[str, Sequence[Verdict]]
 """``basic`` and ``compiled`` -> a verdict on each case of the sealed test."""
@@ -87,17 +87,17 @@ class Contest:
         """The opening of the test that this is."""
         plan = self.plan
         basic_state = PromptState.of(plan.judge.basic())
-        basic_prompt = prompt_of(
+        basic_prompt = identify_prompt(
             plan.judge, basic_state, plan.model, self.basic.adapter, plan.settings.sampling
         )
-        candidate_prompt = prompt_of(
+        candidate_prompt = identify_prompt(
             plan.judge,
             self.candidate.state,
             plan.model,
             self.chosen.adapter,
             self.chosen.settings.sampling,
         )
-        return proof_of(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
+        return look_of_proof(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
 
     def against(self, records: Sequence[ProofRecord]) -> Contrast | None:
         """Hold the candidate's answers to the test against those of the version that it is made of, which are kept."""
@@ -196,7 +196,7 @@ def conclude(
         result = _content_of_basic(contest)
     else:
         evidence = prove_candidate(contest, tick)
-        contest.look.done(what)
+        contest.look.note_opening(what)
         proof = evidence.proof
         result = evidence.content
         records[PROOF] = [record.to_json() for record in evidence.records]
@@ -251,7 +251,7 @@ def _content_of_basic(contest: Contest) -> CardContent:
         higher_is_better=bool(metric.higher_is_better),
         warnings=[],
     )
-    rows = SealedRowsCard(sealed=len(look.cases), opened_before=look.before, used=0)
+    rows = SealedRowsCard(sealed=len(look.cases), opened_before=look.opened_rows, used=0)
     return CardContent(decision=decision, test_openings=0, test_rows=rows)
 
 

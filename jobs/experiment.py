@@ -22,7 +22,7 @@ from ..programs.verdicts import FIRST, OnVerdict, Verdict, with_readable_adapter
 from .estimate import Ask, Estimate, Span
 from .measuring import count_redraws, make_ask, make_embedding_asks
 from .references import References, score_references_beside
-from .sealed_rows import Look, look_at, unseen
+from .sealed_rows import Look, look_at, select_unseen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class Experiment:
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The rows that no contender's artifact was compiled on, or on near copies of."""
-        return unseen(self.contenders, self.gold)
+        return select_unseen(self.contenders, self.gold)
 
     @cached_property
     def look(self) -> Look:
@@ -173,7 +173,7 @@ class Experiment:
         answers = []
         for name, begun in zip(self.roles, readable, strict=True):
             answers.append(self._answers(name, begun, on_verdict))
-        look.done(f"{self.kind} {' '.join(self.roles)}")
+        look.note_opening(f"{self.kind} {' '.join(self.roles)}")
         return answers
 
     def _readable(self, contender: Contender, verdicts: list[Verdict], on_verdict: OnVerdict) -> "_Begun":

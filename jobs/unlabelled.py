@@ -28,7 +28,8 @@ from ..keeping.paying import Start
 from .experiment import Answers, Experiment
 from .judges import load_reference
 from .label_plan import Key, LabelPlan, PlannedUnit, decide_by_labels, draw_units, load_unit_gains
-from .sealed_rows import ALPHA, Look, Openings
+from .openings import Openings
+from .sealed_rows import ALPHA, Look
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
 
 LABELS = 40

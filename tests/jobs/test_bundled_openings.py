@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jurist.gold.goldset import Gold
-from jurist.jobs.sealed_rows import Openings
+from jurist.jobs.openings import Openings
 from jurist.programs.catalogue import find
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -36,6 +36,6 @@ def test_no_set_opens_a_row_of_another(
     opened = [
         case.source
         for case, row in zip(gold[second].cases, ledger.of(gold[second].cases), strict=True)
-        if row.before
+        if row.openings
     ]
     assert not opened

@@ -8,7 +8,7 @@ from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
-from jurist.jobs.sealed_rows import Openings
+from jurist.jobs.openings import Openings
 from jurist.programs.fect import FECT
 
 OPRO = ("--set", "steps=2", "--set", "candidates=2")
@@ -62,7 +62,7 @@ def test_where_nothing_better_is_found_the_sealed_test_is_not_asked_and_not_open
     assert (card["decision"]["verdict"], card["scores"]) == ("nothing better found", None)
     assert (card["test_openings"], card["test_rows"]["used"], card["latest"]) == (0, 0, False)
     assert not Path("compiled/fect/1/proof.jsonl").exists()
-    assert {row.before for row in Openings().of(split.test)} == {0}
+    assert {row.openings for row in Openings().of(split.test)} == {0}
     assert "decision: nothing better than the basic prompt was found" in first.people
     assert "--max-calls" in first.people
     assert "nothing better found" in ok("artifacts", "list").out

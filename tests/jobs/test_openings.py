@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jurist.cases import Case
-from jurist.jobs.sealed_rows import Openings
+from jurist.jobs.openings import Openings
 
 WORDS = [
     first + second
@@ -147,7 +147,7 @@ def test_a_prompt_is_counted_once_and_keeps_its_opening(ledger: Openings) -> Non
         (["three"], 3),
         ([], 3),
     ):
-        assert {(row.before, row.number) for row in ledger.of(cases, prompts)} == {(2, number)}
+        assert {(row.openings, row.number) for row in ledger.of(cases, prompts)} == {(2, number)}
 
 
 def test_rows_are_kept_once_without_text_or_labels(ledger: Openings) -> None:

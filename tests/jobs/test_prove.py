@@ -19,7 +19,7 @@ import jurist
 from jurist.errors import GoldError
 from jurist.gold.sheets import SheetLine
 from jurist.jobs.label_plan import LabelPlan, PlannedUnit, draw_units, keep_decision, read_planned_labels
-from jurist.jobs.sealed_rows import Openings
+from jurist.jobs.openings import Openings
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
@@ -261,5 +261,5 @@ def test_what_cannot_be_proven_is_said_in_a_line(rows: list[dict[str, Any]]) -> 
     assert done.code == 1
     assert "below 7 nothing can be shown" in done.err
     cases = jurist.Gold.load("few.jsonl", jurist.judge("may_send.py:judge"), labelled=False).cases
-    assert {one.before for one in Openings().of(cases)} == {0}
+    assert {one.openings for one in Openings().of(cases)} == {0}
     assert cli("prove", "may-send:basic", "--rows", "new.jsonl").code == 2

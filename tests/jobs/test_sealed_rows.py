@@ -7,7 +7,7 @@ from small import THINGS
 
 from jurist.cases import Case
 from jurist.gold.splits import Split
-from jurist.jobs.sealed_rows import proof_of
+from jurist.jobs.sealed_rows import look_of_proof
 from jurist.programs.fect import FECT
 
 
@@ -29,17 +29,17 @@ def split_of(cases: tuple[Case, ...]) -> Split:
 @pytest.mark.parametrize("opened", [0, 10, 60])
 def test_a_proof_is_at_the_level_of_the_row_that_was_opened_most_often(opened: int) -> None:
     if opened:
-        proof_of(split_of(rows_of(0, opened)), ["one"]).done("compile")
-    look = proof_of(split_of(rows_of(0, 60)), ["two"])
+        look_of_proof(split_of(rows_of(0, opened)), ["one"]).note_opening("compile")
+    look = look_of_proof(split_of(rows_of(0, 60)), ["two"])
     opening = 2 if opened else 1
     assert (len(look.cases), look.opening, look.counted) == (60, opening, True)
     assert look.level == 0.05 / 2**opening
     assert look.to_card()["test_rows"] == {"sealed": 60, "opened_before": opened, "used": 60}
     assert look.words.startswith(f"{opened} of the 60 sealed rows were opened before" if opened else "")
     # a card tells of more than the ledger
-    assert proof_of(split_of(rows_of(0, 60)), ["two"], known=4).opening == 5
+    assert look_of_proof(split_of(rows_of(0, 60)), ["two"], earlier_openings=4).opening == 5
 
 
 def test_a_prompt_that_was_proven_opens_nothing_again() -> None:
-    proof_of(split_of(rows_of(0, 20)), ["one"]).done("compile")
-    assert not proof_of(split_of(rows_of(0, 20)), ["one"]).counted
+    look_of_proof(split_of(rows_of(0, 20)), ["one"]).note_opening("compile")
+    assert not look_of_proof(split_of(rows_of(0, 20)), ["one"]).counted
