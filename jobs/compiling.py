@@ -36,7 +36,7 @@ from ..optimizers.threshold import with_thresholds
 from ..programs.asking import embedding
 from ..programs.judge import Judge
 from ..programs.settings import FOR_SEARCHES
-from ..programs.together import collect
+from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude
@@ -278,7 +278,7 @@ def _check_embedder(plan: Plan, job: Job) -> None:
         embedder = embedder_beside(job.judge_lm, plan.settings.embedder)
     if embedder:
         with embedding():
-            collect(embedder.embed(["-"]))
+            run_to_end(embedder.embed(["-"]))
 
 
 def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:

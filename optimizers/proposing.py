@@ -16,7 +16,7 @@ from dspy import AdapterParseError, LMError
 from ..cases import Case
 from ..engines.failures import ROW_REFUSED, fatal, kind_of, model_error, our_own
 from ..programs.answers.base import Answer
-from ..programs.together import asking_of, collect, together
+from ..programs.together import asking_of, run_to_end, together
 from ..text.escaping import defuse
 from ..text.wording import normalised, strings
 from .base import Job
@@ -77,7 +77,7 @@ def propose(
         return dict(defuse(texts))
 
     with asking_of(job.proposer_lm, "json" if job.basic_adapter == "json" else "chat"):
-        answers = collect(together(list(enumerate(asked)), ask, concurrency=job.settings.concurrency))
+        answers = run_to_end(together(list(enumerate(asked)), ask, concurrency=job.settings.concurrency))
     if failed and len(failed) == len(asked):
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]

@@ -32,7 +32,7 @@ from .judge import Judge
 from .remembering import Remembered, Remembering
 from .settings import AskSettings
 from .stepwise import called
-from .together import Gathered, asking_of, collect, together
+from .together import Gathered, asking_of, run_to_end, together
 from .verdicts import CUT_OFF, FILTERED, REFUSED_ROW, TOO_LONG, UNREADABLE, OnVerdict, Verdict
 
 _BUGS = (
@@ -81,7 +81,7 @@ class Asker:
     def ask_all(self, cases: Sequence[Case], on_verdict: OnVerdict | None = None) -> list[Verdict]:
         """Judge cases, several at once; ``on_verdict`` gets each one's index and verdict as they come."""
         # ``ModelError`` says that the model cannot be used at all, ``BudgetExhausted`` that a limit was reached.
-        verdicts: list[Verdict] = collect(self.ask_async(cases, on_verdict))
+        verdicts: list[Verdict] = run_to_end(self.ask_async(cases, on_verdict))
         return verdicts
 
     async def ask_async(self, cases: Sequence[Case], on_verdict: OnVerdict | None = None) -> list[Verdict]:

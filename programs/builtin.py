@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from .judge import Judge
@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name("data") / "builtin.json"
 class Description:
     """A judge or a generator, in the words of a list."""
 
-    data: Mapping[str, Any]  # as ``jurist judges --json`` prints it
+    data: Mapping[str, object]  # as ``jurist judges --json`` prints it
     answers: list[str]  # what it can answer, each with a remark in brackets where there is one
 
 

@@ -52,11 +52,13 @@ GENERATORS: Mapping[str, Generator] = {
 register_writers(DIALOGUE_WRITERS + HALUAGENT_WRITERS + FAITHQA_WRITERS)
 
 
-def _is_judge(value: object) -> TypeGuard[Judge]:
+def _accepts_judge(value: object) -> TypeGuard[Judge]:
     return isinstance(value, Judge)
 
 
-PLUGIN_JUDGES = PluginKind(group="jurist.judges", noun="judge", expected="a jurist.Judge", accepts=_is_judge)
+PLUGIN_JUDGES = PluginKind(
+    group="jurist.judges", noun="judge", expected="a jurist.Judge", accepts=_accepts_judge
+)
 """Judges and generators of Python files and of installed packages."""
 
 

@@ -7,7 +7,6 @@ and what a log says.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Final
 
 from ..cases import Case, Value, Values
@@ -46,10 +45,25 @@ def verdict_of(
 ) -> Verdict:
     """Return the verdict on a case by the readings of its samples, in the order in which they were drawn."""
     units = len(answer.units(case.inputs))
+    verdict = _add_up(case, readings, units, usage)
+    if readings and readings[-1].ends_case:
+        return _end_case(verdict, readings[-1])
+    verdict = replace(
+        verdict,
+        votes=votes_of(readings, units),
+        probabilities=_probabilities(answer, readings, units),
+        measured=sum(any(reading.probabilities) for reading in readings),
+        saved=sampling.samples - len(readings),
+    )
+    return decide_verdict(answer, sampling, verdict)
+
+
+def _add_up(case: Case, readings: Sequence[Reading], units: int, usage: Spend) -> Verdict:
+    """Return the sums over the samples of a case as a verdict without values."""
     nothing: Values = (None,) * units
     counts = Counter[str]()
     reasoning = error_kind = error = ""
-    inconsistent = redrawn = reasked = extra = duplicated = measured = 0
+    inconsistent = redrawn = reasked = extra = duplicated = 0
     for reading in readings:
         counts.update(reading.counts)
         reasoning = reasoning or reading.reasoning
@@ -60,21 +74,11 @@ def verdict_of(
         reasked += reading.reasked
         extra += reading.extra
         duplicated += reading.duplicated
-        measured += any(reading.probabilities)
     replies = [reading.replies for reading in readings]
-    failure = readings[-1] if readings and readings[-1].ends_case else None
-    status: Status = "abstained"
-    if failure is not None:
-        error_kind, error = failure.error_kind, failure.problem
-        if error_kind not in REFUSED_ROW:
-            status = "failed"
-    verdict = Verdict(
+    return Verdict(
         id=case.id,
-        status=status,
+        status="abstained",
         values=nothing,
-        votes=() if failure else votes_of(readings, units),
-        probabilities=() if failure else _probabilities(answer, readings, units),
-        measured=0 if failure else measured,
         agreement=nothing,
         samples=_values_of_samples(readings),
         reasoning=reasoning,
@@ -82,7 +86,6 @@ def verdict_of(
         error_kind=error_kind,
         error=error,
         drawn=len(readings),
-        saved=0 if failure else sampling.samples - len(readings),
         identical=len(replies) > 1 and bool(replies[0]) and len(set(replies)) == 1,
         redrawn=redrawn,
         reasked=reasked,
@@ -91,34 +94,34 @@ def verdict_of(
         counts=dict(counts),
         usage=usage,
     )
-    return verdict if failure else decided(answer, sampling, verdict)
 
 
-def decided(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:
+def _end_case(verdict: Verdict, failure: Reading) -> Verdict:
+    """Return the verdict on a case whose last request failed: abstained, if the endpoint refuses the row itself."""
+    status: Status = "abstained" if failure.error_kind in REFUSED_ROW else "failed"
+    return replace(verdict, status=status, error_kind=failure.error_kind, error=failure.problem)
+
+
+def decide_verdict(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:
     """Return a verdict as its votes, or its probabilities, decide it under a sampling's threshold and weights."""
     scale = answer.scale
     shares = verdict.probabilities if sampling.by_probability else ()
-    values = tuple(
-        scale.combine(probabilities or votes, sampling)
-        for probabilities, votes in zip_longest(shares, verdict.votes, fillvalue=_NO_SHARES)
-    )
-    agreement = tuple(
-        scale.agreement(votes, value) for votes, value in zip(verdict.votes, values, strict=True)
-    )
+    values: list[Value | None] = []
+    agreement: list[float | None] = []
+    for unit, votes in enumerate(verdict.votes):
+        probabilities = shares[unit] if shares else _NO_SHARES
+        value = scale.combine(probabilities or votes, sampling)
+        values.append(value)
+        agreement.append(scale.agreement(votes, value))
+    decided = replace(verdict, values=tuple(values), agreement=tuple(agreement))
     if None not in values:
-        return replace(verdict, status="verdict", values=values, agreement=agreement, error_kind="", error="")
+        return replace(decided, status="verdict", error_kind="", error="")
     error_kind = verdict.error_kind or UNREADABLE
     for value, votes in zip(values, verdict.votes, strict=True):
         if value is None and votes:
             error_kind = UNDECIDED
-    return replace(
-        verdict,
-        status="abstained",
-        values=values,
-        agreement=agreement,
-        error_kind=error_kind,
-        error=verdict.error or _without_values(values, verdict),
-    )
+    error = verdict.error or _describe_missing(values, verdict)
+    return replace(decided, status="abstained", error_kind=error_kind, error=error)
 
 
 def revote(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:
@@ -130,7 +133,7 @@ def revote(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:
             f"{verdict.saved} samples of case {verdict.id} were not drawn: its votes fit one threshold only",
             hint='ask with stopping="all"',
         )
-    return decided(answer, sampling, replace(verdict, usage=Spend()))
+    return decide_verdict(answer, sampling, replace(verdict, usage=Spend()))
 
 
 def _values_of_samples(readings: Sequence[Reading]) -> tuple[Values, ...]:
@@ -159,7 +162,8 @@ def _probabilities(
     return tuple(means)
 
 
-def _without_values(values: Values, verdict: Verdict) -> str:
+def _describe_missing(values: Sequence[Value | None], verdict: Verdict) -> str:
+    """Return how many units have no usable label, and how many samples contradict themselves."""
     error = f"no usable label for {values.count(None)} of {len(values)} units"
     if not verdict.inconsistent:
         return error

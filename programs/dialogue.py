@@ -31,7 +31,7 @@ from ..text.evidence import index_evidence, term_set
 from ..text.ranking import words
 from ..text.turns import dialogue
 from ..text.wording import count_words, is_chinese, normalised
-from .generator import Generator, answering
+from .generator import Generator, make_answerer
 from .stepwise import Steps, Stepwise
 
 Turn: TypeAlias = dict[str, str]
@@ -275,5 +275,5 @@ DIALOGUE = Generator(
 )
 
 
-RESPOND = answering("respond", Reply)
+RESPOND = make_answerer("respond", Reply)
 """Answers to messages about a reference; what they are worth is for others to judge."""

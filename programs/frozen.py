@@ -7,7 +7,6 @@ a module of its own. What reaches a frozen step was often written by a model, so
 import hashlib
 import json
 from contextlib import nullcontext
-from typing import Any
 
 import dspy
 from dspy import AdapterParseError
@@ -29,7 +28,7 @@ class Frozen(Stepwise):
         self.module, self.unusable = module, unusable
         keep_from_optimizers(self)
 
-    def steps(self, **inputs: Any) -> Steps:
+    def steps(self, **inputs: object) -> Steps:
         """Ask the module; a reply that cannot be parsed is ``unusable``, or else the end of the sample."""
         lm = current_draw.get().frozen_lm
         try:
@@ -66,15 +65,18 @@ def all_predictors(program: dspy.Module) -> list[dspy.Predict]:
 
 def frozen_predictors(program: dspy.Module) -> list[dspy.Predict]:
     """Return the predictors that no optimizer tunes."""
-    tuned = {id(predictor) for predictor in program.predictors()}
-    return [predictor for predictor in all_predictors(program) if id(predictor) not in tuned]
+    tuned_ids = {id(predictor) for predictor in program.predictors()}
+    return [predictor for predictor in all_predictors(program) if id(predictor) not in tuned_ids]
 
 
 def frozen_id(program: dspy.Module) -> str:
     """Return 12 hex digits that equal frozen steps share, in their order; empty without any."""
-    prompts: list[Any] = [
-        [asked.signature.instructions, list(asked.signature.fields), jsonable([*map(dict, asked.demos)])]
-        for asked in frozen_predictors(program)
-    ]
+    prompts: list[list[object]] = []
+    for predictor in frozen_predictors(program):
+        demos = [dict(demo) for demo in predictor.demos]
+        signature = predictor.signature
+        prompts.append([signature.instructions, list(signature.fields), jsonable(demos)])
+    if not prompts:
+        return ""
     text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12] if prompts else ""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

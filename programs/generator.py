@@ -6,7 +6,7 @@ are its gold. Its program wires steps that write (and are tuned) with verifiers 
 (:func:`~jurist.programs.frozen.frozen`) and checks by code.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,12 +14,13 @@ from typing import Any
 import dspy
 import pydantic
 
-from ..cases import Case
+from ..cases import Case, Label
 from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
 from ..evaluation.checked_items import Check, CheckedItem
 from ..text.escaping import well_formed
 from .answers.base import Answer
+from .answers.infer import Positive
 from .answers.whole import Checked
 from .frozen import frozen_predictors
 from .judge import Judge
@@ -27,7 +28,7 @@ from .stepwise import Making, Steps, Stepwise
 
 ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
 """(document, item, its number) -> its row; ``reasons`` and ``provenance`` in it are added to those of the output."""
-_KNOWN = ("title", "topic", "language")
+_FACTS = ("title", "topic", "language")
 """Facts of every document, which may be inputs."""
 
 
@@ -50,23 +51,25 @@ class Generator(Judge):
     case_calls: Callable[[Case], tuple[int, int]] | None = field(default=None, repr=False)
     to_row: ToRow | None = field(default=None, repr=False)
 
-    def __post_init__(self, *given: Any) -> None:
+    def __post_init__(
+        self, positive: Positive | Mapping[str, Positive], labels: Sequence[Label], unit: str
+    ) -> None:
         """Fill in what makes it a generator."""
         if self.program is None:
             hint = "give program=, a dspy.Module that returns dspy.Prediction(written=[...], checks=[...])"
             raise JudgeError(f"generator {self.name} has no program", hint=hint)
         document = self.document or next(iter(self.signature.input_fields))
         answer: Answer = Checked(field="written", unit=document, checks=tuple(self.checks), items=self.items)
-        made = {
+        settings = {
             "document": document,
             "answer": self.answer or answer,
-            "rows": self.rows or self._rows(document),
-            "to_case": self.to_case or self._case,
+            "rows": self.rows or self._make_row_model(),
+            "to_case": self.to_case or self._case_of_row,
             "demonstrations": self.demonstrations or (lambda case: {}),
         }
-        for name, value in made.items():
+        for name, value in settings.items():
             object.__setattr__(self, name, value)
-        super().__post_init__(*given)
+        super().__post_init__(positive, labels, unit)
 
     @property
     def role(self) -> Purpose:
@@ -82,7 +85,8 @@ class Generator(Judge):
         """Return the fewest and the most calls of its tuned predictors that one run takes."""
         if self.case_calls is not None:
             return self.case_calls(case)
-        return self.calls - self.verifier_calls, self.calls - self.verifier_calls
+        calls = self.calls - self.verifier_calls
+        return calls, calls
 
     @property
     def checked(self) -> Checked:
@@ -98,18 +102,18 @@ class Generator(Judge):
         name = f"{case.group}-{number}" if number else case.group
         return {"id": name, "group": case.group, **data}
 
-    def _rows(self, document: str) -> type[pydantic.BaseModel]:
-        fields: dict[str, Any] = {
-            name: (info.annotation, "" if name in _KNOWN else ...)
-            for name, info in self.signature.input_fields.items()
-        }
-        for name in ("group", "id", "source", *_KNOWN):
+    def _make_row_model(self) -> type[pydantic.BaseModel]:
+        """Return the model of a document's row: the program's inputs, and facts that every document may have."""
+        fields: dict[str, Any] = {}
+        for name, info in self.signature.input_fields.items():
+            fields[name] = (info.annotation, "" if name in _FACTS else ...)
+        for name in ("group", "id", "source") + _FACTS:
             fields.setdefault(name, (str, ""))
         return pydantic.create_model(
             f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
         )
 
-    def _case(self, row: Any) -> Case:
+    def _case_of_row(self, row: Any) -> Case:
         inputs = {name: getattr(row, name) for name in self.input_fields}
         return Case(
             inputs=inputs, group=row.group or row.id, gold=(self.checked.scale.expected,), source=row.source
@@ -132,13 +136,15 @@ class _Answering(Stepwise):
         self.reply = dspy.Predict(signature)
         (self._field,) = signature.output_fields
 
-    def steps(self, **inputs: Any) -> Steps:
-        text = well_formed(str((yield self.reply, inputs).get(self._field) or "")).strip()
-        return dspy.Prediction(written=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
+    def steps(self, **inputs: object) -> Steps:
+        reply = yield self.reply, inputs
+        text = well_formed(str(reply.get(self._field) or "")).strip()
+        check = Check(verdict="yes" if text else "no")
+        return dspy.Prediction(written=[text], checks=[{"answered": check}])
 
 
-def answering(name: str, signature: type[dspy.Signature]) -> Generator:
-    """Return how a model that is assessed answers, zero-shot; what its answer is worth is for others to judge."""
+def make_answerer(name: str, signature: type[dspy.Signature]) -> Generator:
+    """Return a generator of answers, zero-shot, for a model that is assessed; others judge what they are worth."""
     return Generator(
         name=name,
         signature=signature,

@@ -7,7 +7,7 @@ the format of an installed package, which brings a :class:`GoldReader` as an ent
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from ..errors import GoldError
 from .cognibench_files import COGNIBENCH_FILES
@@ -30,13 +30,13 @@ class GoldReader(Protocol):
     def companion(self) -> str:
         """The name of a file beside it that holds one JSON object; empty without one."""
 
-    def records(self, file: Path) -> Iterator[Mapping[str, Any]] | None:
+    def records(self, file: Path) -> Iterator[Mapping[str, object]] | None:
         """Yield the records of a file; ``None`` where it is JSON, CSV, Excel or Parquet, which jurist reads itself."""
 
-    def recognises(self, record: Mapping[str, Any]) -> bool:
+    def recognises(self, record: Mapping[str, object]) -> bool:
         """Return whether a file whose first record this is has the format."""
 
-    def row(self, record: Mapping[str, Any], companion: Mapping[str, Any]) -> Mapping[str, Any]:
+    def row(self, record: Mapping[str, object], companion: Mapping[str, object]) -> Mapping[str, object]:
         """Return the row of a record; ``companion`` is empty without such a file. Raises ``ValueError``."""
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 from ..text.files import read_regular_file
 
@@ -41,24 +41,25 @@ class JudgeFile:
         """Read a file and what it imports."""
         content = _source_of(path)
         modules: dict[str, tuple[Path, bytes]] = {}
-        wanted = list(_imported(content))
-        while wanted:
-            name = wanted.pop()
+        names = list(_imported_names(content))
+        while names:
+            name = names.pop()
             if name in modules or not _is_own(name):
                 continue
-            for dotted, file in _files(name, path.parent):
-                modules[dotted] = file, _source_of(file)
-                wanted += _imported(modules[dotted][1])
+            for dotted_name, file in _files_of_module(name, path.parent):
+                module_content = _source_of(file)
+                modules[dotted_name] = file, module_content
+                names += _imported_names(module_content)
         return cls(path=path, content=content, modules=modules)
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         """The hashes of file and modules for a card: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
-        parts = {"": self.content, **{name: content for name, (_, content) in self.modules.items()}}
-        return {
-            "judge_sha256": _hash(parts),
-            "judge_code": _hash({name: _code(content) for name, content in parts.items()}),
-        }
+        contents = {"": self.content}
+        for name, (_, content) in self.modules.items():
+            contents[name] = content
+        codes = {name: _code(content) for name, content in contents.items()}
+        return {"judge_sha256": _hash(contents), "judge_code": _hash(codes)}
 
     def execute(self) -> types.ModuleType:
         """Execute it and return its module. Raises whatever it raises."""
@@ -91,10 +92,10 @@ class _Finder:
         if name not in self._modules:
             return None
         file, content = self._modules[name]
-        inside = [str(file.parent)] if file.name == "__init__.py" else None
+        package_folders = [str(file.parent)] if file.name == "__init__.py" else None
         loader = _Loader(name, str(file), content)
         return importlib.util.spec_from_file_location(
-            name, file, loader=loader, submodule_search_locations=inside
+            name, file, loader=loader, submodule_search_locations=package_folders
         )
 
 
@@ -105,18 +106,21 @@ class _Loader(importlib.machinery.SourceFileLoader):
         super().__init__(name, path)
         self._content = content
 
-    def get_data(self, path: Any) -> bytes:
+    def get_data(self, path: object) -> bytes:
         return self._content
 
-    def path_stats(self, path: Any) -> Any:
+    def path_stats(self, path: object) -> NoReturn:
         raise OSError("there is no time stamp by which a cached file could be taken for it")
 
 
-def _hash(parts: Mapping[str, bytes]) -> str:
-    if len(parts) == 1:
-        return hashlib.sha256(parts[""]).hexdigest()
-    hashes = (f"{name}={hashlib.sha256(parts[name]).hexdigest()}\n" for name in sorted(parts))
-    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+def _hash(contents: Mapping[str, bytes]) -> str:
+    """Return the hash of a file, and of its modules by their names where there are any."""
+    if len(contents) == 1:
+        return hashlib.sha256(contents[""]).hexdigest()
+    lines: list[str] = []
+    for name in sorted(contents):
+        lines.append(f"{name}={hashlib.sha256(contents[name]).hexdigest()}\n")
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _code(content: bytes) -> bytes:
@@ -131,20 +135,24 @@ def _code(content: bytes) -> bytes:
                 node.body = node.body[1:] or [ast.Pass()]
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func).rpartition(".")[2]
-            if called in _FIELDS:
-                node.keywords = [
-                    given for given in node.keywords if given.arg != "desc" or not _is_text(given.value)
-                ]
-            elif called == "Judge":
-                node.keywords = [given for given in node.keywords if given.arg not in ("columns", "values")]
+            node.keywords = [keyword for keyword in node.keywords if _is_code(keyword, called)]
     return ast.unparse(tree).encode("utf-8", "surrogatepass")
+
+
+def _is_code(keyword: ast.keyword, called: str) -> bool:
+    """Return whether an argument of a call counts as code: all but descriptions and how files are read."""
+    if called in _FIELDS:
+        return keyword.arg != "desc" or not _is_text(keyword.value)
+    if called == "Judge":
+        return keyword.arg not in ("columns", "values")
+    return True
 
 
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _imported(content: bytes) -> Iterator[str]:
+def _imported_names(content: bytes) -> Iterator[str]:
     """Yield the first part of every name that a file imports; nothing of a file that is no Python."""
     try:
         tree = ast.parse(content)
@@ -152,33 +160,39 @@ def _imported(content: bytes) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (name.name.partition(".")[0] for name in node.names)
+            for alias in node.names:
+                yield alias.name.partition(".")[0]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
 
 
 def _is_own(name: str) -> bool:
     """Whether a module belongs neither to Python nor to an installed package."""
-    known = {"jurist", "dspy", "pydantic", "typing", *sys.stdlib_module_names}
-    return name not in known and name not in _installed()
+    if name in ("jurist", "dspy", "pydantic", "typing") or name in sys.stdlib_module_names:
+        return False
+    return name not in _installed_modules()
 
 
 @cache
-def _installed() -> frozenset[str]:
+def _installed_modules() -> frozenset[str]:
     """Return the modules of all installed packages; kept, as the files of every package are listed for it."""
     from importlib.metadata import packages_distributions
 
     return frozenset(packages_distributions())
 
 
-def _files(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+def _files_of_module(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the module of this name with its file, and all modules inside it; that beside the judge's file first."""
-    for parent in (folder, *(Path(entry or ".") for entry in sys.path)):
+    parents = [folder]
+    parents.extend(Path(entry or ".") for entry in sys.path)
+    for parent in parents:
         if (parent / f"{name}.py").is_file():
             yield name, parent / f"{name}.py"
             return
         if (parent / name / "__init__.py").is_file():
             for file in sorted((parent / name).rglob("*.py")):
                 parts = file.relative_to(parent).with_suffix("").parts
-                yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+                if parts[-1] == "__init__":
+                    parts = parts[:-1]
+                yield ".".join(parts), file
             return

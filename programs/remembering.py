@@ -14,7 +14,7 @@ from ..engines.draws import current_draw
 from ..engines.embedding import Embedder, Vectors, embedder_beside
 from ..text.ranking import Ranking
 from ..text.terms import count_tokens
-from .together import collect
+from .together import run_to_end
 
 Fields: TypeAlias = Mapping[str, object]
 """Field of a predictor -> its value."""
@@ -148,7 +148,7 @@ class Remembering(dspy.Predict):
         """Ask with blocking calls."""
         embedder: Embedder | None = None
         if self.remembered.embedder:
-            embedder = collect(self._embed_inputs(inputs))
+            embedder = run_to_end(self._embed_inputs(inputs))
         return super().forward(**self._add_demos(inputs, embedder))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:

@@ -5,11 +5,11 @@ import atexit
 import contextvars
 import os
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
@@ -18,6 +18,8 @@ from ..errors import AnswerPending, BudgetExhausted, ModelError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Work: TypeAlias = Coroutine[Any, Any, Result]
+"""A coroutine, as event loops take it."""
 
 
 class Gathered:
@@ -53,12 +55,14 @@ class _Stopped(Exception):  # noqa: N818 - it says that the work was stopped, no
         super().__init__(repr(stop))
 
 
-def asking_of(lm: dspy.LM, adapter: dspy.Adapter | str) -> AbstractContextManager[Any]:
+def asking_of(lm: dspy.LM, adapter: dspy.Adapter | str) -> AbstractContextManager[object]:
     """Return the context in which a program's calls go to ``lm``, written by ``adapter`` or the one of that name."""
+    if isinstance(adapter, str):
+        adapter = adapter_named(adapter)
     # The calls are recorded nowhere.
-    context: AbstractContextManager[Any] = dspy.context(
+    context: AbstractContextManager[object] = dspy.context(
         lm=lm,
-        adapter=adapter_named(adapter) if isinstance(adapter, str) else adapter,
+        adapter=adapter,
         disable_history=True,
         trace=None,
         track_usage=False,
@@ -71,20 +75,20 @@ async def together(
 ) -> list[Result]:
     """Return the results of ``work`` in the order of the items, with at most ``concurrency`` at once."""
     results: dict[int, Result] = {}
-    left = iter(enumerate(items))
+    numbered_items = iter(enumerate(items))
 
     async def take() -> tuple[int, Item] | None:
-        return next(left, None)
+        return next(numbered_items, None)
 
-    async def do(numbered: tuple[int, Item]) -> None:
-        number, item = numbered
+    async def do(numbered_item: tuple[int, Item]) -> None:
+        number, item = numbered_item
         results[number] = await work(item)
 
-    await flow(take, do, concurrency=max(1, min(concurrency, len(items))))
+    await work_through(take, do, concurrency=max(1, min(concurrency, len(items))))
     return [results[number] for number in range(len(items))]
 
 
-async def flow(
+async def work_through(
     take: Callable[[], Awaitable[Item | None]], work: Callable[[Item], Awaitable[None]], *, concurrency: int
 ) -> None:
     """Do ``work`` for whatever ``take`` gives, until it gives ``None``; nobody waits for the slowest."""
@@ -118,27 +122,27 @@ async def flow(
             await _contained(work(item))
         except _Stopped as stop:
             stopped.append(stop.stop)
-            for other in workers:  # now: whoever is about to send a request must not
-                other.cancel()
+            for worker in workers:  # at once: whoever is about to send a request must not
+                worker.cancel()
 
-    async def worker() -> None:
+    async def work_on() -> None:
         while not over and (item := await next_item()) is not None:
             try:  # what is left of tokens or cost may be enough for another item, but the work has ended
                 await asyncio.create_task(do(item))
             except (BudgetExhausted, ModelError) as stop:
                 end(stop)
 
-    workers = [asyncio.ensure_future(worker()) for _ in range(concurrency)]
+    workers = [asyncio.ensure_future(work_on()) for _ in range(concurrency)]
     try:
         await asyncio.gather(*workers)
     except asyncio.CancelledError:
         if not stopped:
             raise
     finally:
-        for unfinished in workers:
-            unfinished.cancel()
+        for worker in workers:
+            worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-    for stop in (*stopped, *over):
+    for stop in stopped + over:
         raise stop
 
 
@@ -150,21 +154,26 @@ async def _contained(work: Awaitable[Result]) -> Result:
         raise _Stopped(stop) from stop
 
 
-def collect(work: Any) -> Any:
-    """Run a coroutine to its end, also where an event loop is already running (notebooks)."""
+def run_to_end(work: Awaitable[Result]) -> Result:
+    """Run a coroutine to its end, also where an event loop is already running (notebooks), and return its result."""
     # A dedicated thread gets its own loop then; context variables are carried over, and so is Ctrl-C.
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        run: Callable[[Any], Any] = asyncio.run
-        if threading.current_thread() is threading.main_thread():
-            run = _main_loop.run
-    else:
+    run: Callable[[Work[Result]], Result] = asyncio.run
+    if _is_loop_running():
         run = _run_beside
+    elif threading.current_thread() is threading.main_thread():
+        run = _main_loop.run
     try:
         return run(_contained(work))
     except _Stopped as stopped:
         raise stopped.stop from None
+
+
+def _is_loop_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _MainLoop:
@@ -174,7 +183,7 @@ class _MainLoop:
         self._runner: asyncio.Runner | None = None
         self._process = os.getpid()
 
-    def run(self, work: Any) -> Any:
+    def run(self, work: Work[Result]) -> Result:
         """Run a coroutine to its end as ``asyncio.run`` does, and keep the loop where that ends well."""
         if self._process != os.getpid():  # a forked process must not touch the loop of its parent
             self._runner, self._process = None, os.getpid()
@@ -197,11 +206,15 @@ _main_loop = _MainLoop()
 atexit.register(_main_loop.close)
 
 
-def _run_beside(work: Any) -> Any:
-    context, running = contextvars.copy_context(), list[asyncio.Task[Any]]()
+def _run_beside(work: Work[Result]) -> Result:
+    """Run a coroutine to its end in a thread with a loop of its own, and return its result."""
+    context = contextvars.copy_context()
+    running_tasks: list[asyncio.Task[Any]] = []
 
-    async def main() -> Any:
-        running.extend(task for task in [asyncio.current_task()] if task)
+    async def main() -> Result:
+        task = asyncio.current_task()
+        if task is not None:
+            running_tasks.append(task)
         return await work
 
     with ThreadPoolExecutor(max_workers=1) as pool:
@@ -209,6 +222,7 @@ def _run_beside(work: Any) -> Any:
         try:
             return future.result()
         except KeyboardInterrupt:
-            if running and not future.done():  # leaving the pool waits for the thread
-                running[0].get_loop().call_soon_threadsafe(running[0].cancel)
+            if running_tasks and not future.done():  # leaving the pool waits for the thread
+                task = running_tasks[0]
+                task.get_loop().call_soon_threadsafe(task.cancel)
             raise

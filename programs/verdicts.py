@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
 
 from ..cases import Case, Label, Value, Values
 from ..engines.failures import FailureKind
@@ -72,8 +72,8 @@ class Verdict:
     id: str
     status: Status
     values: Values
-    votes: tuple[Mapping[Any, int], ...] = ()
-    probabilities: tuple[Mapping[Any, float], ...] = ()
+    votes: tuple[Mapping[Value, int], ...] = ()
+    probabilities: tuple[Mapping[Value, float], ...] = ()
     measured: int = 0
     agreement: tuple[float | None, ...] = ()
     samples: tuple[Values, ...] = ()
@@ -96,14 +96,19 @@ class Verdict:
         """Say what was decided and how many votes were cast, or why nothing was."""
         if self.status != "verdict":
             return f"<Verdict {self.status}: {self.error[:120]}>"
-        shown = ", ".join(map(str, self.values))
-        agreed = min((share for share in self.agreement if share is not None), default=1.0)
-        agreeing = f", agreement {agreed:.2f}" if self.drawn > 1 else ""
-        return f"<Verdict {shown[:120]}: {plural(self.drawn, 'sample')}{agreeing}>"
+        values = ", ".join(map(str, self.values))
+        words = f"{values[:120]}: {plural(self.drawn, 'sample')}"
+        if self.drawn > 1:
+            least_agreement = min((share for share in self.agreement if share is not None), default=1.0)
+            words += f", agreement {least_agreement:.2f}"
+        return f"<Verdict {words}>"
 
     def _repr_html_(self) -> str:
         """Show it in a notebook, with the reasoning."""
-        return "".join(f"<p>{escape(text)}</p>" for text in (repr(self).strip("<>"), self.reasoning) if text)
+        html = f"<p>{escape(repr(self).strip('<>'))}</p>"
+        if self.reasoning:
+            html += f"<p>{escape(self.reasoning)}</p>"
+        return html
 
     @property
     def value(self) -> Value | None:

@@ -23,7 +23,7 @@ from ..gold.writing import json_line
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
-from ..programs.together import collect, flow
+from ..programs.together import run_to_end, work_through
 from ..programs.verdicts import FIRST
 from .batch_store import check_no_batches
 from .canary import Canary
@@ -273,7 +273,7 @@ class _Rows:
         """Judge all rows, or as many as the limits allow."""
         counts = self.counts
         try:
-            collect(self._all())
+            run_to_end(self._all())
         except BudgetExhausted as stop:
             counts.stopped = "; ".join(filter(None, (str(stop), self.job.silence)))
             counts.signal = stop.signal if isinstance(stop, StopRequested) else None
@@ -302,7 +302,7 @@ class _Rows:
         take = self._taking(rows, deque(), self._never_asked)
         self.writes = False
         try:
-            await flow(take, self._judge, concurrency=self.asker.settings.concurrency)
+            await work_through(take, self._judge, concurrency=self.asker.settings.concurrency)
         except (BudgetExhausted, ModelError):
             self.writes = True
             self._give_known(enumerate(self.survey.again()))
@@ -318,7 +318,9 @@ class _Rows:
         rows = Feed(enumerate(survey.again() if again else survey.found(self.state)))
         ahead = deque[tuple[int, NewRow]]()
         try:
-            await flow(self._taking(rows, ahead), self._judge, concurrency=self.asker.settings.concurrency)
+            await work_through(
+                self._taking(rows, ahead), self._judge, concurrency=self.asker.settings.concurrency
+            )
         except (BudgetExhausted, ModelError):
             if again and self.state.has_earlier:  # lines of before that stand further down must not be lost
                 self._give_known(chain(ahead, rows.rest()))

@@ -25,7 +25,7 @@ from ...keeping.loading import LoadedJudge
 from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
 from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
-from ...programs.generator import answering
+from ...programs.generator import make_answerer
 from ...report.table import Table, table
 from ...signatures.faithqa import AnswerQuery
 
@@ -235,7 +235,7 @@ BREAKDOWNS: Final[Mapping[str, Breakdown]] = {
 """Name in JSON -> table."""
 
 
-ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
+ANSWERING: Final = make_answerer("faithqa-answer", AnswerQuery)
 """Responses of the models."""
 
 

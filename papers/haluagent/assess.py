@@ -26,7 +26,7 @@ from ...evaluation.plain import plain_fields
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
 from ...keeping.loading import LoadedJudge
-from ...programs.generator import answering
+from ...programs.generator import make_answerer
 from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...report.table import Table, table
@@ -126,7 +126,7 @@ def _overall(answered: Sequence[Found]) -> tuple[float, float, float]:
     return rate.value, ends.low, ends.high
 
 
-ANSWERING: Final = answering("answering", AnswerQuestion)
+ANSWERING: Final = make_answerer("answering", AnswerQuestion)
 """Replies of the models, zero-shot (section 4.2)."""
 _CONFLICT: Final = "conflict"
 _TRUTH_PROMPT: Final = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jurist.errors import BudgetExhausted
-from jurist.programs.together import collect, together
+from jurist.programs.together import run_to_end, together
 
 
 class Work:
@@ -34,7 +34,7 @@ def beside(work: Work, running: bool) -> Any:
     """Ask where no event loop runs, or where one does, as in a notebook."""
 
     def ask() -> Any:
-        return collect(together(list(range(12)), work, concurrency=4))
+        return run_to_end(together(list(range(12)), work, concurrency=4))
 
     async def notebook() -> Any:
         return ask()
@@ -82,5 +82,5 @@ def test_a_stop_while_a_limit_is_awaited_is_not_lost(stop: BaseException) -> Non
         raise BudgetExhausted("calls", 9) if item == 0 else stop
 
     with pytest.raises(type(stop)) as raised:
-        collect(together([0, 1], work, concurrency=2))
+        run_to_end(together([0, 1], work, concurrency=2))
     assert raised.value is stop
