@@ -136,7 +136,7 @@ def evaluate(options: EvaluateOptions) -> Result:
     data = terminal.data
     detailed_parts = evaluation_parts(data)
     next_step = _next_step(options, data, terminal.rises)
-    card = evaluation_card(data, then=next_step, whole=options.whole)
+    card = evaluation_card(data, next_step=next_step, is_full=options.whole)
     if options.whole:
         parts = _parts_beside(card, detailed_parts)
     elif too_few(data):

@@ -114,8 +114,8 @@ class ArtifactReport:
             headline=headline,
             tone=_TONES.get(standing, "open"),
             lead=self._lead(figures),
-            front=self._front(figures.metric, basic),
-            sections=(*self._open(basic), *self._folded(figures.metric)),
+            front=self._front_sections(figures.metric, basic),
+            sections=self._open_sections(basic) + self._folded_sections(figures.metric),
         )
 
     def _document_of_basic(self) -> Document:
@@ -150,10 +150,12 @@ class ArtifactReport:
 
     def _cost_lines(self) -> list[str]:
         """Return the spend of compiling; nothing if the card has none."""
-        return [spend_line(self._card.spend)] if self._card.spend else []
+        if not self._card.spend:
+            return []
+        return [spend_line(self._card.spend)]
 
-    def _open(self, before: PromptState) -> tuple[Section, ...]:
-        """Return the parts after the first screen: errors, cases, prompt."""
+    def _open_sections(self, basic: PromptState) -> list[Section]:
+        """Return the sections below the first screen that are seen at once: errors, cases, prompt."""
         errors: list[Part] = []
         for name, rows in self._systems.items():
             if not self._generates:
@@ -162,99 +164,131 @@ class ArtifactReport:
             "Green words were added by compiling, red ones were removed; an instruction that is another one "
             "altogether stands beside the basic one."
         )
-        means = self.judge.comparison.right_means
-        read = (
-            f"The sealed test, {len(self._proof)} cases{f'; right means: {means}' if means else ''}. "
-            "Whoever changes the judge by what is read here needs new cases to prove it on."
-        )
-        prompt = prompt_changes(before, self.artifact.state)
-        return (
+        sealed_test = f"The sealed test, {len(self._proof)} cases"
+        if self.judge.comparison.right_means:
+            sealed_test += f"; right means: {self.judge.comparison.right_means}"
+        advice = "Whoever changes the judge by what is read here needs new cases to prove it on."
+        cases = [self._cases] if self._proof else ()
+        prompt = prompt_changes(basic, self.artifact.state)
+        return [
             Section("errors", "Errors", errors, intro=f"{_TAKEN} A number opens its cases."),
-            Section("cases", "Cases", [self._cases] if self._proof else (), intro=read),
+            Section("cases", "Cases", cases, intro=f"{sealed_test}. {advice}"),
             Section("prompt", "Prompt", prompt, intro=changed),
-        )
+        ]
 
-    def _folded(self, metric: str) -> Iterator[Section]:
-        """Yield the sections of which only the heading is seen at first."""
-        card, artifact = self._card, self.artifact
+    def _folded_sections(self, metric: str) -> list[Section]:
+        """Return the sections of which only the heading is seen at first."""
+        sections = [
+            self._scores_section(metric),
+            Section("classes", "Classes", self._class_tables()),
+            self._votes_section(),
+            self._search_section(),
+            self._people_section(),
+            self._robustness_section(),
+            Section("cost", "What compiling cost", self._cost_lines()),
+            Section("unmeasured", "Not measured", list(self._unmeasured())),
+        ]
+        return [replace(section, folded=True) for section in sections]
+
+    def _scores_section(self, metric: str) -> Section:
+        """Return the section of all metrics and of the counts of units."""
+        card = self._card
         scores: list[Part] = [scores_table("", card.proven_scores, metric)]
         for system in SYSTEMS:
             if system in card.counts:
                 scores.append(counts_line(system, card.counts[system]))
-        likely = (
+        intro = (
             "On the sealed test, each with the interval in which it is likely to be over all cases of the same "
             "kind. The star marks the metric that was compiled for."
         )
-        classes: list[Part] = []
+        return Section("scores", "All scores", scores, intro=intro)
+
+    def _class_tables(self) -> list[Table]:
+        """Return the scores of each class, a table for each prompt."""
+        tables: list[Table] = []
         for name, rows in self._systems.items():
             scores_by_class = plain(class_scores(rows, self.judge.comparison))
-            classes += class_table(f"each class against the rest, {name}", scores_by_class)
-        samples = f"Samples a case: {self._sampling.samples}."
-        tried = (
-            f"{card.optimizer.name} tried {card.optimizer.candidates} prompts on train and dev. The choice was made by "
+            tables += class_table(f"each class against the rest, {name}", scores_by_class)
+        return tables
+
+    def _votes_section(self) -> Section:
+        """Return the section of probabilities; it has no part without a proof."""
+        tables = list(self._sure()) if self._proof else []
+        intro = f"Samples a case: {self._sampling.samples}."
+        return Section("votes", "How sure it is", tables, intro=intro)
+
+    def _search_section(self) -> Section:
+        """Return the section of how the prompt was searched for."""
+        optimizer = self._card.optimizer
+        text = (
+            f"{optimizer.name} tried {optimizer.candidates} prompts on train and dev. The choice was made by "
             "a lower bound and not by the highest mean: the best of many noisy means is mostly luck. "
-            f"jurist artifacts show {artifact.ref} --history has them all."
+            f"jurist artifacts show {self.artifact.ref} --history has them all."
         )
-        ceiling = ""
+        return Section("search", "Search", [text])
+
+    def _people_section(self) -> Section:
+        """Return the section of the gold and of how well its raters agree."""
+        intro = ""
         if self._ceiling is not None:
-            ceiling = (
+            intro = (
                 "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
                 "with people as well as they agree with each other."
             )
         if self.gold and self.gold.labelled_by_model:
-            ceiling = (
+            intro = (
                 "A model gave these labels, and the second labelling too. How far the two agree says how clear the "
                 "guidelines are; it does not say how far people would agree."
             )
-        attacks = [
-            robustness_table(measured, robustness_about(measured)) for measured in artifact.robustness_records
-        ]
-        flips = (
+        return Section("people", "Gold and people", list(self._people()), intro=intro)
+
+    def _robustness_section(self) -> Section:
+        """Return the section of attacks and probes."""
+        tables = []
+        for record in self.artifact.robustness_records:
+            tables.append(robustness_table(record, robustness_about(record)))
+        intro = (
             "How often the answer changed when the judged text was changed in a way that must not change it. The "
             "control is the same text asked again: what changes there changes by itself."
         )
-        for section in (
-            Section("scores", "All scores", scores, intro=likely),
-            Section("classes", "Classes", classes),
-            Section("votes", "How sure it is", list(self._sure()) if self._proof else [], intro=samples),
-            Section("search", "Search", [tried]),
-            Section("people", "Gold and people", list(self._people()), intro=ceiling),
-            Section("robustness", "Attacks and biases", attacks, intro=flips),
-            Section("cost", "What compiling cost", self._cost_lines()),
-            Section("unmeasured", "Not measured", list(self._unmeasured())),
-        ):
-            yield replace(section, folded=True)
+        return Section("robustness", "Attacks and biases", tables, intro=intro)
 
-    def _front(self, metric: str, basic: PromptState) -> tuple[Section, ...]:
+    def _front_sections(self, metric: str, basic: PromptState) -> tuple[Section, ...]:
         """Return the sections of the first screen."""
         card, sampling = self._card, self._sampling
         learned = [change_words(basic, self.artifact.state, card.forms)]
         if sampling.by_probability:
             learned.append(f"its answer: {sampling.rule}")
+        commands = []
+        for purpose, command in self._commands(metric):
+            commands.append((purpose, command + self.store_option))
+        standing = [proof_table(card, metric, _REFERENCES)]
+        standing.extend(criteria_table(card.decision))
+        return (
+            Section("standing", "How good it is", standing),
+            Section("remaining", "Errors that remain", list(self._remaining())),
+            Section("learned", "What the prompt learned", learned),
+            Section("proven", "Proven with", [self._proven_table()]),
+            Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),
+            Section("remarks", "What to know", list(self._remarks())),
+        )
+
+    def _proven_table(self) -> Table:
+        """Return the facts of the proof: model, spend, time, test and hash."""
+        card = self._card
+        model = card.model.name or "not known"
+        spend = "not known"
+        if card.spend:
+            spend = taken_words(card.spend)
         openings = plural(card.test_openings, "time")
-        proven = [
-            (
-                "model",
-                f"{card.model.name or 'not known'}, temperature {card.model.temperature}, samples {sampling.samples}",
-            ),
-            ("compiling took", taken_words(card.spend) if card.spend else "not known"),
+        facts = [
+            ("model", f"{model}, temperature {card.model.temperature}, samples {self._sampling.samples}"),
+            ("compiling took", spend),
             ("when", card.created.replace("T", " ").rstrip("Z") + " UTC"),
             ("sealed test", f"{card.gold.test} cases of {card.gold.name}, opened {openings}"),
             ("artifact sha256", self.artifact.sha256),
         ]
-        commands = [(what, command + self.store_option) for what, command in self._commands(metric)]
-        return (
-            Section(
-                "standing",
-                "How good it is",
-                [proof_table(card, metric, _REFERENCES), *criteria_table(card.decision)],
-            ),
-            Section("remaining", "Errors that remain", list(self._remaining())),
-            Section("learned", "What the prompt learned", learned),
-            Section("proven", "Proven with", [table("", ["name", "value"], proven, layout="facts")]),
-            Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),
-            Section("remarks", "What to know", list(self._remarks())),
-        )
+        return table("", ["name", "value"], facts, layout="facts")
 
     def _commands(self, metric: str) -> Iterator[tuple[str, str]]:
         """Yield what can be done next, as (what, command): use it where it is better, else find out more."""
@@ -292,40 +326,52 @@ class ArtifactReport:
             percent = math.floor(100 * score.low)
             if constant is not None:
                 percent = max(percent, math.floor(100 * constant.score) + 1)
-            return f"--min {metric}={percent / 100:g}" if percent / 100 <= score.value else ""
+            if percent / 100 > score.value:
+                return ""
+            return f"--min {metric}={percent / 100:g}"
         percent = math.ceil(100 * score.high)
         if constant is not None:
             percent = min(percent, math.ceil(100 * constant.score) - 1)
-        return f"--max {metric}={percent / 100:g}" if percent / 100 >= score.value else ""
+        if percent / 100 < score.value:
+            return ""
+        return f"--max {metric}={percent / 100:g}"
 
     def _remaining(self) -> Iterator[Part]:
         """Yield what compiling did, and which wrong answers are left, the most frequent first."""
         if not self._proof:
             return
-        wrong_kinds = []
-        for name, tone, _ in self._cases.kinds:
-            if tone != "good" and name != "unlabelled":
-                wrong_kinds.append(name)
-        units = [unit for case in self._cases.cases for unit in case["units"]]
-        wrong: Counter[tuple[str, str]] = Counter()
-        for unit in units:
-            if unit["became"] in wrong_kinds:
-                wrong[unit["names"][0], unit["names"][-1]] += 1
-        right = sum(unit["became"] in ("right", "corrected") for unit in units)
-        labelled = sum(bool(unit["names"][0]) for unit in units)
+        unit_count = right = labelled = 0
+        for case in self._cases.cases:
+            for unit in case["units"]:
+                unit_count += 1
+                right += unit["became"] in ("right", "corrected")
+                labelled += bool(unit["names"][0])
         if self._generates:
-            yield f"of {plural(len(units), 'document')}, all items of {right:,} pass all checks."
+            yield f"of {plural(unit_count, 'document')}, all items of {right:,} pass all checks."
         elif self._card.decision.c is not None:
             yield f"{right:,} of {plural(labelled, 'unit')} are right."
         if not self._generates and confused(self.judge.answer.scale, self._rows("compiled")):
-            for (gold, judged), count in wrong.most_common(_ERRORS):
+            for (gold, judged), count in self._wrong_answers().most_common(_ERRORS):
                 if gold != judged:
                     filters = {"gold": gold, "by": "compiled", "said": judged}
                     yield Link(f"{count:,} judged {judged}, labelled {gold}", filters)
         for name, _, words in self._cases.kinds:
-            unit_count = self._cases.units.get(name)
-            if unit_count and name not in ("right", "unlabelled"):
-                yield Link(f"{unit_count:,} {name}: {words}", {"kind": name})
+            kind_count = self._cases.units.get(name)
+            if kind_count and name not in ("right", "unlabelled"):
+                yield Link(f"{kind_count:,} {name}: {words}", {"kind": name})
+
+    def _wrong_answers(self) -> Counter[tuple[str, str]]:
+        """Return how many units have each pair of a gold label and a wrong answer of the compiled prompt."""
+        wrong_kinds = []
+        for name, tone, _ in self._cases.kinds:
+            if tone != "good" and name != "unlabelled":
+                wrong_kinds.append(name)
+        counts: Counter[tuple[str, str]] = Counter()
+        for case in self._cases.cases:
+            for unit in case["units"]:
+                if unit["became"] in wrong_kinds:
+                    counts[unit["names"][0], unit["names"][-1]] += 1
+        return counts
 
     def _lead(self, figures: ProofFigures) -> list[str]:
         """Return the statements that support the outcome."""
@@ -345,7 +391,7 @@ class ArtifactReport:
         sentences = card.decision.words.split("; ")[1:3]
         if self._generates:
             sentences = sentences[:1]  # units corrected and broken are none of a generator
-        lead.append(" ".join(f"{_capitalised(sentence)}." for sentence in sentences))
+        lead.append(" ".join([f"{_capitalised(sentence)}." for sentence in sentences]))
         return lead
 
     def _remarks(self) -> Iterator[str]:
@@ -359,8 +405,10 @@ class ArtifactReport:
             if labels_can_show(card.decision):
                 yield "Few labels can tell, on new rows where the two differ (jurist prove)."
         for proof in self.artifact.label_proofs:
-            yield from (f"{_capitalised(line)}." for line in disagreement_words(proof))
-        yield from (f"Warning: {warning}." for warning in card.all_warnings)
+            for line in disagreement_words(proof):
+                yield f"{_capitalised(line)}."
+        for warning in card.all_warnings:
+            yield f"Warning: {warning}."
         if self._offline:
             yield f"{_capitalised(OFFLINE)}."
 
@@ -385,11 +433,14 @@ class ArtifactReport:
 
     @cached_property
     def _cases(self) -> Cases:
-        cases_by_id: dict[str, Case] = {case.id: case for case in self.gold.cases} if self.gold else {}
+        cases_by_id: dict[str, Case] = {}
+        why = self.no_gold
+        if self.gold:
+            cases_by_id = {case.id: case for case in self.gold.cases}
+            why = why or f"{self.gold.source} no longer holds them"
         missing = sum(record.case not in cases_by_id for record in self._proof)
         note = ""
         if missing:
-            why = self.no_gold or f"{self.gold.source if self.gold else ''} no longer holds them"
             note = f"The inputs of {missing} of {len(self._proof)} cases are not shown: {why}."
         return paired_cases(self.judge.answer, self._proof, cases_by_id, note)
 
@@ -397,21 +448,13 @@ class ArtifactReport:
         """Return the result of each threshold, the highest first; nothing if all probabilities are one."""
         from sklearn.metrics import precision_recall_curve
 
-        # Units without an answer are never found, and missed if they are positive.
-        scale, is_positive, probabilities = self.judge.answer.scale, list[bool](), list[float]()
-        for row, record in zip(self._rows("compiled"), self._proof, strict=True):
-            answer = record.compiled
-            unit_probabilities = answer.probability or map(scale.probability, answer.votes)
-            for gold, probability in zip(row.gold, unit_probabilities, strict=True):
-                if gold is not None:
-                    is_positive.append(scale.probability({gold: 1.0}) == 1)
-                    probabilities.append(-1.0 if probability is None else round(probability, 2))
+        is_positive, probabilities = self._labelled_probabilities()
         different = {probability for probability in probabilities if probability >= 0}
         if len(different) < 2 or not any(is_positive):
             return []
-        curve = zip(*precision_recall_curve(is_positive, probabilities), strict=False)
+        precisions, recalls, thresholds = precision_recall_curve(is_positive, probabilities)
         cuts = []
-        for precision, recall, threshold in curve:  # its last point has no threshold
+        for precision, recall, threshold in zip(precisions[:-1], recalls[:-1], thresholds, strict=True):
             if threshold >= 0:
                 units = sum(probability >= threshold for probability in probabilities)
                 cut = _Cut(
@@ -420,27 +463,54 @@ class ArtifactReport:
                 cuts.append(cut)
         return cuts[::-1]
 
+    def _labelled_probabilities(self) -> tuple[list[bool], list[float]]:
+        """Return of each labelled unit whether its label is positive, and the probability that compiled gave it.
+
+        A unit without an answer has -1: no threshold finds it, and it is missed if it is positive.
+        """
+        scale = self.judge.answer.scale
+        is_positive: list[bool] = []
+        probabilities: list[float] = []
+        for row, record in zip(self._rows("compiled"), self._proof, strict=True):
+            answer = record.compiled
+            unit_probabilities = answer.probability or map(scale.probability, answer.votes)
+            for gold, probability in zip(row.gold, unit_probabilities, strict=True):
+                if gold is not None:
+                    is_positive.append(scale.probability({gold: 1.0}) == 1)
+                    probabilities.append(-1.0 if probability is None else round(probability, 2))
+        return is_positive, probabilities
+
     def _sure(self) -> Iterator[Table]:
         """Yield the thresholds to choose from, and what the card says of how right the probabilities are."""
         cuts = self._cuts() if self.judge.answer.scale.has_probabilities else []
-        rows: list[list[object]] = []
+        cut_rows = []
         for cut in cuts[:: max(1, len(cuts) // _CUTS)]:
-            rows.append([f"{cut.threshold:.2f}", cut.units, f"{cut.precision:.3f}", f"{cut.recall:.3f}"])
-        columns = ["probable at least", "units found", "precision", "recall"]
-        if rows:
-            yield table("compiled, by the probability that --threshold asks for", columns, rows)
-        rows = []
+            cut_rows.append([f"{cut.threshold:.2f}", cut.units, f"{cut.precision:.3f}", f"{cut.recall:.3f}"])
+        if cut_rows:
+            columns = ["probable at least", "units found", "precision", "recall"]
+            yield table("compiled, by the probability that --threshold asks for", columns, cut_rows)
+        calibration_rows = []
         for system, calibration in self._card.calibration.items():
-            figures = (calibration.ece, calibration.brier, calibration.auc, calibration.average_precision)
-            rows.append([system, calibration.units, *map(number_cell, figures)])
-        columns = ["program", "units", "ECE", "Brier", "AUC", "average precision"]
-        if rows:
-            yield table("how right its probabilities are", columns, rows)
+            calibration_rows.append(
+                [
+                    system,
+                    calibration.units,
+                    number_cell(calibration.ece),
+                    number_cell(calibration.brier),
+                    number_cell(calibration.auc),
+                    number_cell(calibration.average_precision),
+                ]
+            )
+        if calibration_rows:
+            columns = ["program", "units", "ECE", "Brier", "AUC", "average precision"]
+            yield table("how right its probabilities are", columns, calibration_rows)
 
     @cached_property
     def _systems(self) -> dict[str, list[Row]]:
         """The rows of the proof by who answered; empty without a proof."""
-        return {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
+        if not self._proof:
+            return {}
+        return {system: self._rows(system) for system in SYSTEMS}
 
     @cached_property
     def _ceiling(self) -> Ceiling | None:
@@ -455,9 +525,10 @@ class ArtifactReport:
             ("gold", gold.name),
             ("cases", f"{gold.train} train, {gold.dev} dev, {gold.test} test"),
         ]
-        for name, value in (self.gold.card if self.gold else {}).items():
-            if isinstance(value, str | int | float):
-                rows.append((name, value))
+        if self.gold:
+            for name, value in self.gold.card.items():
+                if isinstance(value, str | int | float):
+                    rows.append((name, value))
         yield table("", ["name", "value"], rows, layout="facts")
         if self._ceiling is not None:
             yield ceiling_table(self._ceiling)

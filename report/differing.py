@@ -64,15 +64,15 @@ def prompt_difference(first: Side, second: Side) -> str:
     first_prompts, second_prompts = first.state.predictors, second.state.predictors
     lines: list[str] = []
     if first.form != second.form:
-        lines.append(f"## form: {_form_words((first.form, second.form))}")
-    for name in sorted({*first_prompts, *second_prompts}):
+        lines.append(f"## form: {_form_words(first.form, second.form)}")
+    for name in sorted(first_prompts.keys() | second_prompts.keys()):
         if name not in second_prompts:
             lines.append(f"## {name}: gone")
         else:
             lines += _difference_of_step(name, first_prompts.get(name, _NO_PROMPT), second_prompts[name])
     if not lines:
         return ""
-    return "\n".join([f"--- {first.name}", f"+++ {second.name}", *lines])
+    return "\n".join([f"--- {first.name}", f"+++ {second.name}"] + lines)
 
 
 def _difference_of_step(name: str, first: PredictorPrompt, second: PredictorPrompt) -> list[str]:
@@ -81,7 +81,10 @@ def _difference_of_step(name: str, first: PredictorPrompt, second: PredictorProm
     if first.instructions != second.instructions:
         words = word_changes(first.instructions, second.instructions)
         lines.append(f"## {name}: instruction")
-        lines.append("".join(_MARKS[word.change].format(word.text) for word in words))
+        marked_text = ""
+        for word in words:
+            marked_text += _MARKS[word.change].format(word.text)
+        lines.append(marked_text)
     first_examples, second_examples = Counter(_examples(first)), Counter(_examples(second))
     if first_examples != second_examples:
         lines.append(f"## {name}: demonstrations")
@@ -98,39 +101,44 @@ def setting_rows(first: Side, second: Side) -> list[list[str]]:
     """Return the settings that differ: name, first, second; none where one of them has no card."""
     if first.card is None or second.card is None:
         return []
-    second_settings = _settings_of(second.card)
+    second_settings = _compared_settings(second.card)
     rows = []
-    for setting, value in _settings_of(first.card).items():
+    for setting, value in _compared_settings(first.card).items():
         row = [setting, str(value), str(second_settings[setting])]
         if row[1] != row[2]:
             rows.append(row)
     return rows
 
 
-def _settings_of(card: Card) -> dict[str, object]:
+def _compared_settings(card: Card) -> dict[str, object]:
     """Return the settings of a version that are compared, by what people call them."""
     thresholds = card.thresholds
-    options = card.option_values
-    return {
+    settings: dict[str, object] = {
         "model": card.model.name or None,
         "temperature": card.model.temperature,
         "prompts written by": card.prompt_model.name or None,
-        "samples": thresholds.samples if "samples" in thresholds.model_fields_set else None,
+        "samples": None,
         "threshold": thresholds.threshold,
         "adapter": card.adapter,
         "structure": card.structure,
-        **{option: options.get(option) for option in JUDGE_OPTIONS},
+    }
+    if "samples" in thresholds.model_fields_set:
+        settings["samples"] = thresholds.samples
+    for option in JUDGE_OPTIONS:
+        settings[option] = card.option_values.get(option)
+    settings |= {
         "optimizer": card.optimizer.name,
         "seed": card.optimizer.seed,
         "gold": card.gold.name,
         "gold sha256": card.gold.sha256,
         "parent": card.parent,
     }
+    return settings
 
 
 def score_rows(first: Side, second: Side) -> Table | None:
     """Return the scores of both, each on its own sealed test; ``None`` if neither was proven."""
-    metrics = list(dict.fromkeys((*first.scores, *second.scores)))
+    metrics = list(dict.fromkeys(list(first.scores) + list(second.scores)))
     if not metrics:
         return None
     rows = []
@@ -144,31 +152,31 @@ _QUOTED = 12
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-def word_changes(before: str, after: str) -> tuple[Word, ...]:
-    """Return the runs of words that stayed, were removed or were added: those of ``after`` give it back."""
-    old_words, new_words = _TOKEN.findall(before), _TOKEN.findall(after)
+def word_changes(old_text: str, new_text: str) -> tuple[Word, ...]:
+    """Return the runs of words that stayed, were removed or were added, in the order of the new text."""
+    old_words, new_words = _TOKEN.findall(old_text), _TOKEN.findall(new_text)
     runs: list[Word] = []
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        new_text = "".join(new_words[new_start:new_end])
+        run_text = "".join(new_words[new_start:new_end])
         if kind == "equal":
-            runs.append(Word(new_text, "same"))
+            runs.append(Word(run_text, "same"))
         else:
             runs.append(Word("".join(old_words[old_start:old_end]), "removed"))
-            runs.append(Word(new_text, "added"))
+            runs.append(Word(run_text, "added"))
     return tuple(run for run in runs if run.text)
 
 
-def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ...]:
+def prompt_changes(basic: PromptState, compiled: PromptState) -> tuple[Changes, ...]:
     """Return the changes of each predictor's instruction, and its demonstrations."""
-    has_steps = len(after.predictors) > 1
+    has_steps = len(compiled.predictors) > 1
     changes = []
-    for name, prompt in sorted(after.predictors.items()):
-        basic = before.predictors.get(name, _NO_PROMPT)
+    for name, prompt in sorted(compiled.predictors.items()):
+        basic_prompt = basic.predictors.get(name, _NO_PROMPT)
         changes.append(
             Changes(
                 title=f"instruction of {name}" if has_steps else "instruction",
-                words=word_changes(basic.instructions, prompt.instructions),
+                words=word_changes(basic_prompt.instructions, prompt.instructions),
                 examples=_examples(prompt),
             )
         )
@@ -179,39 +187,56 @@ def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
     """Return the demonstrations as text for people."""
     texts = []
     for demo in prompt.examples:
-        texts.append("\n".join(f"{field}: {readable_text(value, None)}" for field, value in demo.items()))
+        lines = []
+        for field_name, value in demo.items():
+            lines.append(f"{field_name}: {readable_text(value, None)}")
+        texts.append("\n".join(lines))
     return tuple(texts)
 
 
 def _remembered_words(prompt: PredictorPrompt) -> str:
     """Return how many of the demonstrations stand beside each row; empty where all do."""
-    return prompt.remembered.words if prompt.remembered else ""
+    if prompt.remembered is None:
+        return ""
+    return prompt.remembered.words
 
 
-def change_words(before: PromptState, after: PromptState, forms: tuple[str, str]) -> str:
+def change_words(basic: PromptState, compiled: PromptState, forms: tuple[str, str]) -> str:
     """Return what changed in a prompt in one line: its form, how many words, how many demonstrations, and the first
-    new words. ``forms`` are the forms before and after.
+    new words. ``forms`` are the forms of the basic and of the compiled prompt.
     """
-    changes = prompt_changes(before, after)
+    changes = prompt_changes(basic, compiled)
     parts = []
-    if forms[0] != forms[1]:
-        parts.append(_form_words(forms))
-    added, removed = _runs_of("added", changes), _runs_of("removed", changes)
-    for change, runs in (("added", added), ("removed", removed)):
-        if runs:
-            parts.append(f"{sum(map(len, runs))} words {change}")
+    basic_form, compiled_form = forms
+    if basic_form != compiled_form:
+        parts.append(_form_words(basic_form, compiled_form))
+    added_runs = _runs_of("added", changes)
+    if added_runs:
+        parts.append(f"{sum(map(len, added_runs))} words added")
+    removed_runs = _runs_of("removed", changes)
+    if removed_runs:
+        parts.append(f"{sum(map(len, removed_runs))} words removed")
     demonstrations = sum(len(change.examples) for change in changes)
     if demonstrations:
-        remembered = next(filter(None, map(_remembered_words, after.predictors.values())), "")
-        shown = f", each row sees {remembered}" if remembered else ""
-        parts.append(f"{plural(demonstrations, 'demonstration')}{shown}")
+        parts.append(plural(demonstrations, "demonstration") + _shown_with_each_row(compiled))
     if not parts:
         return "the basic one, unchanged"
-    if added:
-        longest = max(added, key=len)
-        ellipsis = " ..." if len(longest) > _QUOTED else ""
-        return f"{', '.join(parts)}; new: {' '.join(longest[:_QUOTED])}{ellipsis}"
-    return ", ".join(parts)
+    words = ", ".join(parts)
+    if added_runs:
+        longest_run = max(added_runs, key=len)
+        words += f"; new: {' '.join(longest_run[:_QUOTED])}"
+        if len(longest_run) > _QUOTED:
+            words += " ..."
+    return words
+
+
+def _shown_with_each_row(state: PromptState) -> str:
+    """Return how many demonstrations stand beside each row, for the first step where not all do; else empty."""
+    for prompt in state.predictors.values():
+        remembered = _remembered_words(prompt)
+        if remembered:
+            return f", each row sees {remembered}"
+    return ""
 
 
 def _runs_of(kind: Change, changes: Iterable[Changes]) -> list[list[str]]:
@@ -225,15 +250,16 @@ def _runs_of(kind: Change, changes: Iterable[Changes]) -> list[list[str]]:
     return runs
 
 
-def _form_words(forms: tuple[str, str]) -> str:
-    """Return the forms before and after in words; a card may name one that is not known here."""
-    before, after = forms
-    return f"{FORM_WORDS.get(before, before)} -> {FORM_WORDS.get(after, after)}"
+def _form_words(first: str, second: str) -> str:
+    """Return a change of the form in words; a card may name a form that is not known here."""
+    return f"{FORM_WORDS.get(first, first)} -> {FORM_WORDS.get(second, second)}"
 
 
 def sign_of(artifact: Artifact) -> float:
-    """Return -1 if the metric is an error, of which less is better, else 1: what was maximised, times this, is it."""
-    return -1.0 if artifact.about.decision.higher_is_better is False else 1.0
+    """Return -1 if the metric is an error, of which less is better, else 1: scores of candidates are times this."""
+    if artifact.about.decision.higher_is_better is False:
+        return -1.0
+    return 1.0
 
 
 def basic_state(artifact: Artifact, store: Store) -> PromptState:

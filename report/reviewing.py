@@ -10,11 +10,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from ..cases import text_hash
+from ..cases import Value, text_hash
 from ..errors import GoldError, UsageError, extra
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
+JsonObject: TypeAlias = dict[str, object]
+"""An object of JSON that is sent to a page."""
 _LARGEST = 1 << 20  # bytes of a request: one label
 
 
@@ -44,130 +46,204 @@ class Review:
 
     @cached_property
     def _units(self) -> dict[str, SheetLine]:
-        # by names that stay: a page may be older than the order of the units
-        first: dict[str, int] = {}
-        for place, line in enumerate(self.lines):
-            first.setdefault(line.case.id, place)
+        """The units by names that stay, as a page may be older than the order of the units."""
         lines = self.lines
-        if self.gold.judge.answer.criteria:  # all criteria of a row follow each other
-            lines = sorted(lines, key=lambda line: (first[line.case.id], line.unit))
-        return {f"{line.case.id}:{line.unit + 1}": line for line in lines}
+        if self.gold.judge.answer.criteria:
+            lines = self._by_row()
+        units = {}
+        for line in lines:
+            units[f"{line.case.id}:{line.unit + 1}"] = line
+        return units
 
-    def _value(self, label: str, unit: int) -> Any | None:
+    def _by_row(self) -> list[SheetLine]:
+        """Return the lines with all units of a row after each other; rows stand in the order of their first lines."""
+        first_places: dict[str, int] = {}
+        for place, line in enumerate(self.lines):
+            first_places.setdefault(line.case.id, place)
+        return sorted(self.lines, key=lambda line: (first_places[line.case.id], line.unit))
+
+    def _value(self, label: str, unit: int) -> Value | None:
         """Return the value of a label for a unit (from 0); ``None`` if it is no label."""
         answer = self.gold.judge.answer
-        known = answer.cell(label, unit)
-        return None if known is None else answer.scale.of_json(known)
+        cell = answer.cell(label, unit)
+        if cell is None:
+            return None
+        return answer.scale.of_json(cell)
 
     def _names(self, line: SheetLine, rater: str) -> dict[str, str]:
         """Return the labels of a pair as the page calls them: which of the two is A is drawn for each rater and row."""
         if len(self.gold.judge.answer.unit_fields) < 2:
             return {}
-        turned = int(text_hash(f"{rater}:{line.case.id}")[:8], 16) % 2
-        return dict(zip(self.gold.judge.answer.scale.choices, "BA" if turned else "AB", strict=False))
+        is_turned = int(text_hash(f"{rater}:{line.case.id}")[:8], 16) % 2 == 1
+        names = "BA" if is_turned else "AB"
+        return dict(zip(self.gold.judge.answer.scale.choices, names, strict=False))
 
-    def work(self, rater: str) -> dict[str, Any]:
+    @property
+    def _pair(self) -> tuple[str, ...]:
+        """The two inputs that are compared; empty where none are."""
+        fields = self.gold.judge.answer.unit_fields
+        return fields if len(fields) > 1 else ()
+
+    def work(self, rater: str) -> JsonObject:
         """Return the units for a rater, with the controls of the page."""
         from markdown_it import MarkdownIt
 
-        answer, units = self.gold.judge.answer, []
-        pair = answer.unit_fields if len(answer.unit_fields) > 1 else ()
+        answer = self.gold.judge.answer
         choices = list(answer.scale.choices)
-        for name, line in self._units.items():
-            inputs, texts = line.case.inputs, answer.units(line.case.inputs)
-            unit = {
-                "unit": name,
-                "text": "" if pair else texts[line.unit],
-                "of": [line.unit + 1, len(texts)],
-                "inputs": [[key, readable_text(value)] for key, value in inputs.items() if key not in pair],
-            }
-            if pair:
-                sides = zip(self._names(line, rater).values(), pair, strict=True)
-                unit["pair"] = [readable_text(inputs[key]) for _, key in sorted(sides)]
-            if answer.criteria:
-                criterion = list(answer.criteria)[line.unit]
-                unit |= {
-                    "text": readable_text(inputs[answer.unit]),
-                    "criterion": criterion,
-                    "row": line.case.id,
-                    "choices": list(answer.scale_of(line.unit).choices),
-                    "expects": answer.scale_of(line.unit).expects,
-                }
-            units.append(unit)
+        if self._pair:
+            choices[:2] = ["A", "B"]
         about = {
             "judge": self.gold.judge.name,
             "file": text_hash(str(self.journal.path)),  # what is kept in a browser goes by it
             "rater": rater or self.rater,
             "fixed": bool(self.tokens),
-            "choices": ["A", "B", *choices[2:]] if pair else choices,
+            "choices": choices,
             "expects": answer.scale.expects,
             "noun": answer.scale.noun,
             "reasons": self.gold.judge.ambiguities,
         }
         guideline = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.guideline)
+        units = []
+        for name, line in self._units.items():
+            units.append(self._page_unit(name, line, rater))
         return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}
 
-    def state(self, rater: str) -> dict[str, Any]:
+    def _page_unit(self, name: str, line: SheetLine, rater: str) -> JsonObject:
+        """Return a unit as JSON values for the page."""
+        answer = self.gold.judge.answer
+        pair = self._pair
+        inputs = line.case.inputs
+        texts = answer.units(inputs)
+        other_inputs = []
+        for field_name, value in inputs.items():
+            if field_name not in pair:
+                other_inputs.append([field_name, readable_text(value)])
+        unit: JsonObject = {
+            "unit": name,
+            "text": "" if pair else texts[line.unit],
+            "of": [line.unit + 1, len(texts)],
+            "inputs": other_inputs,
+        }
+        if pair:
+            field_of_name = dict(zip(self._names(line, rater).values(), pair, strict=True))
+            unit["pair"] = [
+                readable_text(inputs[field_of_name["A"]]),
+                readable_text(inputs[field_of_name["B"]]),
+            ]
+        if answer.criteria:
+            scale = answer.scale_of(line.unit)
+            unit |= {
+                "text": readable_text(inputs[answer.unit]),
+                "criterion": list(answer.criteria)[line.unit],
+                "row": line.case.id,
+                "choices": list(scale.choices),
+                "expects": scale.expects,
+            }
+        return unit
+
+    def state(self, rater: str) -> JsonObject:
         """Return a rater's labels in order; for the resolver those of all raters, with names."""
-
-        def step(label: Label) -> dict[str, Any]:
-            shown = self._names(self._units[label.place], rater).get(label.label, label.label)
-            more = {"category": label.ambiguity, "reason": label.reason, "skipped": label.skipped}
-            return {"rater": label.rater, "unit": label.place, "label": shown, **more}
-
-        history = [step(label) for label in self.journal.history(rater) if label.place in self._units]
-        differing: dict[str, Any] = {}
-        for unit, labels in self.differing().items() if rater == RESOLVED else ():
-            raters = [step(label) for label in labels if label.rater != RESOLVED]
-            line, gold = self._units[unit], ""
-            known = line.case.gold[line.unit] if line.case.gold else None
-            if len(raters) < len(labels) and known is not None:  # it is resolved
-                gold = self.gold.judge.answer.scale.text(known)
-            differing[unit] = {"labels": raters, "gold": self._names(line, rater).get(gold, gold)}
+        history = []
+        for label in self.journal.history(rater):
+            if label.place in self._units:
+                history.append(self._page_label(label, rater))
+        differing: JsonObject = {}
+        if rater == RESOLVED:
+            for unit, labels in self.differing().items():
+                differing[unit] = self._page_difference(unit, labels)
         return {"history": history, "differing": differing}
+
+    def _page_label(self, label: Label, reader: str) -> JsonObject:
+        """Return a label as JSON values for the page of ``reader``."""
+        return {
+            "rater": label.rater,
+            "unit": label.place,
+            "label": self._names(self._units[label.place], reader).get(label.label, label.label),
+            "category": label.ambiguity,
+            "reason": label.reason,
+            "skipped": label.skipped,
+        }
+
+    def _page_difference(self, unit: str, labels: Sequence[Label]) -> JsonObject:
+        """Return the labels of a unit on which raters differ, with its gold label if it is resolved."""
+        line = self._units[unit]
+        rater_labels = []
+        for label in labels:
+            if label.rater != RESOLVED:
+                rater_labels.append(self._page_label(label, RESOLVED))
+        is_resolved = len(rater_labels) < len(labels)
+        gold = ""
+        if is_resolved and line.case.gold:
+            value = line.case.gold[line.unit]
+            if value is not None:
+                text = self.gold.judge.answer.scale.text(value)
+                gold = self._names(line, RESOLVED).get(text, text)
+        return {"labels": rater_labels, "gold": gold}
 
     def differing(self) -> dict[str, list[Label]]:
         """Return the labels of every unit on which raters differ, resolved or not."""
-        of_units: dict[str, list[Label]] = {unit: [] for unit in self._units}
-        values: dict[str, set[str]] = {unit: set() for unit in self._units}
+        labels_of_unit: dict[str, list[Label]] = {unit: [] for unit in self._units}
+        values_of_unit: dict[str, set[str]] = {unit: set() for unit in self._units}
         for label in self.journal.labels():
-            if label.label and label.place in of_units:
-                of_units[label.place].append(label)
+            if label.label and label.place in labels_of_unit:
+                labels_of_unit[label.place].append(label)
                 if label.rater != RESOLVED:
-                    values[label.place].add(str(self._value(label.label, label.unit - 1)))
-        return {unit: labels for unit, labels in of_units.items() if len(values[unit]) > 1}
+                    values_of_unit[label.place].add(str(self._value(label.label, label.unit - 1)))
+        differing = {}
+        for unit, labels in labels_of_unit.items():
+            if len(values_of_unit[unit]) > 1:
+                differing[unit] = labels
+        return differing
 
-    def save(self, sent: Any, rater: str | None = None) -> None:
-        """Keep one label, or undo one; ``rater`` is whose token was shown."""
-        step = sent if isinstance(sent, Mapping) else {}
-        unit, label, category, reason = (step.get(key) for key in ("unit", "label", "category", "reason"))
-        name, request = step.get("rater") if rater is None else rater, step.get("request", "")
-        if not (isinstance(name, str) and RATER_NAME.fullmatch(name)):
+    def save(self, message: object, speaker: str | None = None) -> None:
+        """Keep one label, or undo one.
+
+        Args:
+            message: what the page sent, as JSON values.
+            speaker: the rater whose token was shown; ``None`` where no tokens are asked for.
+
+        Raises:
+            GoldError: the message is no label of a unit by a rater.
+        """
+        fields: Mapping[str, Any] = {}
+        if isinstance(message, Mapping):
+            fields = message
+        rater = fields.get("rater") if speaker is None else speaker
+        if not (isinstance(rater, str) and RATER_NAME.fullmatch(rater)):
             raise GoldError("the rater's name is missing, or holds commas, quotes or line breaks")
+        request, reason = fields.get("request", ""), fields.get("reason")
         if not (isinstance(request, str) and isinstance(reason or "", str)):
             raise GoldError("a reason is a text")
-        if step.get("undo"):
-            return self.journal.undo(name, request, self._units)
-        line = self._units.get(str(unit))
+        if fields.get("undo"):
+            return self.journal.undo(rater, request, self._units)
+        line = self._units.get(str(fields.get("unit")))
         if line is None:
             raise GoldError("there is no such unit")
-        named = {shown: own for own, shown in self._names(line, name).items()}
-        label = named.get(str(label), label)
-        if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
-            raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
+        label = self._label_of(fields.get("label"), line, rater)
+        category = fields.get("category")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        new = Label(
+        new_label = Label(
             case=line.case.id,
             unit=line.unit + 1,
-            rater=name,
+            rater=rater,
             label=label,
             ambiguity=category,
             reason=(reason or "").strip(),
-            skipped=bool(step.get("skipped")),
+            skipped=bool(fields.get("skipped")),
             request=request,
         )
-        return self.journal.add(new, sheet_row(self.gold, line.case), line.case.group)
+        return self.journal.add(new_label, sheet_row(self.gold, line.case), line.case.group)
+
+    def _label_of(self, page_label: object, line: SheetLine, rater: str) -> str:
+        """Return the label that the page's word for it means. Raises ``GoldError`` if it is none of the unit's."""
+        label = page_label
+        for own_label, page_name in self._names(line, rater).items():
+            if page_name == str(page_label):
+                label = own_label
+        if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
+            raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
+        return label
 
 
 def application(review: Review) -> Starlette:
@@ -178,46 +254,58 @@ def application(review: Review) -> Starlette:
         from starlette.middleware.trustedhost import TrustedHostMiddleware
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
-    page, fresh = render_page("review", ("page.css", "review.css")), {"Cache-Control": "no-store"}
+    page, no_store = render_page("review", ("page.css", "review.css")), {"Cache-Control": "no-store"}
 
-    def home(request: Request) -> Response:
-        return HTMLResponse(page, headers=fresh)
+    def send_page(request: Request) -> Response:
+        return HTMLResponse(page, headers=no_store)
 
-    def speaker(request: Request) -> str | None:
+    def speaker_of(request: Request) -> str | None:
         """Return the rater whose token a request bears, where tokens are asked for."""
-        token = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
-        whose = [name for name, own in review.tokens.items() if secrets.compare_digest(own.encode(), token)]
-        if review.tokens and not whose:
+        if not review.tokens:
+            return None
+        sent_token = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+        speakers = []
+        for rater, token in review.tokens.items():  # all are compared: the time tells nothing of them
+            if secrets.compare_digest(token.encode(), sent_token):
+                speakers.append(rater)
+        if not speakers:
             raise UsageError("this link is not valid: ask for a new one")
-        return whose[0] if whose else None
+        return speakers[0]
 
-    def asked(request: Request) -> Response:
-        rater = speaker(request) or request.query_params.get("rater", "")
-        read = review.work if request.url.path == "/work" else review.state
-        return JSONResponse(read(rater), headers=fresh)
+    def send_units(request: Request) -> Response:
+        rater = speaker_of(request) or request.query_params.get("rater", "")
+        return JSONResponse(review.work(rater), headers=no_store)
 
-    async def save(request: Request) -> Response:
-        rater = speaker(request)
+    def send_labels(request: Request) -> Response:
+        rater = speaker_of(request) or request.query_params.get("rater", "")
+        return JSONResponse(review.state(rater), headers=no_store)
+
+    async def save_label(request: Request) -> Response:
+        speaker = speaker_of(request)
         # Another site's page can send a form here, but no such header without being asked first.
         if request.headers.get("x-jurist") != "review":
             return JSONResponse({"error": "not from the review page"}, status_code=403)
         if int(request.headers.get("content-length") or _LARGEST) >= _LARGEST:
             return JSONResponse({"error": "too long"}, status_code=413)
         try:
-            review.save(orjson.loads(await request.body()), rater)
+            review.save(orjson.loads(await request.body()), speaker)
         except (GoldError, ValueError) as error:
             return JSONResponse({"error": str(error)}, status_code=422)
         return JSONResponse({"saved": True})
 
-    def refused(request: Request, error: Exception) -> Response:
+    def refuse(request: Request, error: Exception) -> Response:
         return JSONResponse({"error": str(error)}, status_code=401)
 
-    routes = [Route("/", home), Route("/resolve", home), Route("/work", asked), Route("/labels", asked)]
-    own = Middleware(
-        TrustedHostMiddleware, allowed_hosts=["*"] if review.tokens else ["127.0.0.1", "localhost"]
-    )
+    routes = [
+        Route("/", send_page),
+        Route("/resolve", send_page),
+        Route("/work", send_units),
+        Route("/labels", send_labels),
+        Route("/labels", save_label, methods=["POST"]),
+    ]
+    hosts = ["*"] if review.tokens else ["127.0.0.1", "localhost"]
     return Starlette(
-        routes=[*routes, Route("/labels", save, methods=["POST"])],
-        middleware=[own],
-        exception_handlers={UsageError: refused},
+        routes=routes,
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
+        exception_handlers={UsageError: refuse},
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import plural
 from ..evaluation.plain import plain
@@ -19,9 +19,11 @@ from ..keeping.records import AttackRecord, LabelProofRecord, RobustnessRecord
 from .table import Table, table
 
 if TYPE_CHECKING:
-    from ..evaluation.agreement import Agreement, Ceiling
-    from ..gold.raters import Strata
+    from ..evaluation.agreement import Agreement, Ceiling, PairAgreement
+    from ..gold.raters import Rule, Strata
 
+ResultData: TypeAlias = Mapping[str, Any]
+"""A result, or a part of it, as JSON."""
 Scores = Mapping[str, ScoreCard | None]
 """Metric -> score."""
 References = Mapping[str, ReferenceCard | None]
@@ -31,30 +33,36 @@ _PAIRS = 10  # with more of them a terminal shows those that agree least, and --
 OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a real one"
 
 
-def scores_in(data: Mapping[str, Any]) -> Scores:
+def scores_in(data: ResultData) -> Scores:
     """Return the scores in the JSON of a result, by metric."""
     scores: dict[str, ScoreCard | None] = {}
     for metric, score in data.items():
-        scores[metric] = None if score is None else ScoreCard.model_validate(score)
+        scores[metric] = None
+        if score is not None:
+            scores[metric] = ScoreCard.model_validate(score)
     return scores
 
 
-def references_in(data: Mapping[str, Any] | None) -> References:
+def references_in(data: ResultData | None) -> References:
     """Return the references in the JSON of a result, by name."""
     references: dict[str, ReferenceCard | None] = {}
     for name, reference in (data or {}).items():
-        references[name] = None if reference is None else ReferenceCard.model_validate(reference)
+        references[name] = None
+        if reference is not None:
+            references[name] = ReferenceCard.model_validate(reference)
     return references
 
 
-def spend_in(data: Mapping[str, Any]) -> SpendCard:
+def spend_in(data: ResultData) -> SpendCard:
     """Return the spend in the JSON of a result."""
     return SpendCard.model_validate(data)
 
 
 def number_cell(value: float | None, form: str = ".3f") -> str:
     """Return a number as a cell of a table has it; a dash for none."""
-    return "-" if value is None else f"{value:{form}}"
+    if value is None:
+        return "-"
+    return f"{value:{form}}"
 
 
 def metric_cell(score: ScoreCard | None) -> str:
@@ -77,15 +85,21 @@ def scores_table(title: str, scores_by_name: Mapping[str, Scores], metric: str) 
     first_scores = next(iter(scores_by_name.values()))
     rows = []
     for name in first_scores:
-        row = [f"{name} *" if name == metric else name]
-        row += [metric_cell(scores.get(name)) for scores in scores_by_name.values()]
+        row = [_marked_metric(name, metric)]
+        for scores in scores_by_name.values():
+            row.append(metric_cell(scores.get(name)))
         rows.append(row)
     return table(title, ["metric [95 % interval]", *scores_by_name], rows)
 
 
+def _marked_metric(name: str, metric: str) -> str:
+    """Return the name of a metric, with a star if it is the judge's own."""
+    return f"{name} *" if name == metric else name
+
+
 def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "") -> list[Table]:
     """Return gold -> judged -> units as tables, one for each set of answers; none where there are none."""
-    rows_by_answers: dict[tuple[str, ...], list[list[Any]]] = {}
+    rows_by_answers: dict[tuple[str, ...], list[list[object]]] = {}
     for gold, judged in counts.items():
         rows_by_answers.setdefault(tuple(judged), []).append([gold, *judged.values()])
     title = f"{name}: gold labels (rows) and what the judge said (columns)"
@@ -115,7 +129,7 @@ def criteria_table(decision: DecisionCard) -> list[Table]:
     return [table("", columns, rows)]
 
 
-def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]:
+def class_table(title: str, classes: Sequence[ResultData]) -> list[Table]:
     """Return the scores of each class, given as JSON values; nothing where there are no classes."""
     rows = []
     for class_scores in classes:
@@ -123,8 +137,10 @@ def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]
         scores = scores_in({name: class_scores[name] for name in ("precision", "recall", "f1")})
         row += map(metric_cell, scores.values())
         rows.append(row)
+    if not rows:
+        return []
     columns = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
-    return [table(title, columns, rows)] if rows else []
+    return [table(title, columns, rows)]
 
 
 def reference_tables(references: References, metric: str, where: str = "") -> list[Table]:
@@ -149,7 +165,7 @@ def counts_line(name: str, counts: CountsCard) -> str:
     )
 
 
-def rows_words(data: Mapping[str, Any], whose: str = "the judge") -> str:
+def rows_words(data: ResultData, whose: str = "the judge") -> str:
     """Return which gold a result is of, how many cases, and how many were left out."""
     words = f"{data['gold']}: {plural(data['cases'], 'case')}"
     if data["left_out"]:
@@ -162,12 +178,13 @@ def rows_words(data: Mapping[str, Any], whose: str = "the judge") -> str:
     return words
 
 
-def warning_lines(*results: Mapping[str, Any]) -> tuple[str, ...]:
+def warning_lines(*results: ResultData) -> tuple[str, ...]:
     """Return the warnings of results, each once."""
-    warnings: list[str] = []
+    lines: dict[str, None] = {}
     for data in results:
-        warnings += data.get("warnings") or ()
-    return tuple(dict.fromkeys(f"warning: {warning}" for warning in warnings))
+        for warning in data.get("warnings") or ():
+            lines[f"warning: {warning}"] = None
+    return tuple(lines)
 
 
 def taken_words(spend: PurposeSpend) -> str:
@@ -178,7 +195,9 @@ def taken_words(spend: PurposeSpend) -> str:
         parts.append(f"{total.cached_tokens:,} from the provider's cache")
     if total.reasoning_tokens:
         parts.append(f"{total.reasoning_tokens:,} of hidden reasoning")
-    of_these = f" ({', '.join(parts)})" if parts else ""
+    of_these = ""
+    if parts:
+        of_these = f" ({', '.join(parts)})"
     calls = counted_words(spend.calls, "call")
     return f"{calls}, {spend.all_tokens:,} tokens{of_these}, {cost_words(spend.cost, total.unpriced)}"
 
@@ -197,7 +216,7 @@ def cost_words(cost: float, unpriced: int) -> str:
     return f"{cost:.4f} USD and {counted_words(unpriced, 'call')} whose price is unknown"
 
 
-def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
+def joint_spend_line(spends: Sequence[ResultData]) -> str:
     """Return the line of :func:`spend_line` for several spends together, from the JSON of each."""
     parts = [PurposeSpend.model_validate(spend) for spend in spends]
     joint = PurposeSpend.sum_of(parts)
@@ -251,7 +270,9 @@ def _most_flipped_answer(attack: AttackRecord) -> str:
 def disagreement_words(proof: LabelProofRecord) -> tuple[str, ...]:
     """Return the decision, and the gain, a line each."""
     gain, surveyed = proof.gain, proof.surveyed
-    untold = f" ({proof.untold} could not be told)" if proof.untold else ""
+    untold = ""
+    if proof.untold:
+        untold = f" ({proof.untold} could not be told)"
     labels = plural(proof.labels, "labelled unit")
     return (
         f"compiled is {proof.verdict} where the two differ: of {labels} {proof.wins} won, "
@@ -273,36 +294,55 @@ def disagreement_cell(proofs: Sequence[LabelProofRecord]) -> str:
 
 def agreement_tables(agreement: Agreement) -> list[Table]:
     """Return one table of all raters, one of the pairs and one of the labels."""
-    closed = bool(agreement.table)
+    undefined = _undefined_words(agreement)
     rows: list[list[object]] = [
         ["raw agreement", agreement.raw, f"{agreement.units} units with two ratings or more"],
-        ["Krippendorff's alpha", agreement.alpha or _undefined(closed), f"{agreement.units} units"],
+        ["Krippendorff's alpha", agreement.alpha or undefined, f"{agreement.units} units"],
     ]
-    # a pair without a kappa shows no disagreement, and stands behind the pairs that have one
-    least = sorted(agreement.pairs, key=lambda pair: (closed and pair.kappa is None, pair.raw.value))
-    pairs = []
-    for pair in least[:_PAIRS]:
-        kappa = pair.kappa or (_undefined(closed) if closed else "-")
-        pairs.append([f"{pair.first} and {pair.second}", pair.units, pair.raw, kappa])
-    labels = []
-    for row in agreement.table:
-        never = not any(row.given.values())
-        undefined = _NEVER_GIVEN if never else _undefined(closed)
-        labels.append([row.label, *row.given.values(), row.specific or undefined, row.alpha or undefined])
-    columns = ["label", *agreement.raters, "specific agreement", "Krippendorff's alpha"]
-    return [
+    tables = [
         table("All raters", ["measure", "value [95 % interval]", "over"], rows),
-        table("Pairs that agree least", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
-        *([table("Each label against the rest", columns, labels)] if agreement.table else []),
+        _pair_table(agreement),
     ]
+    if agreement.table:
+        tables.append(_label_table(agreement))
+    return tables
 
 
-def _undefined(closed: bool) -> str:
+def _pair_table(agreement: Agreement) -> Table:
+    """Return a row for each of the pairs of raters that agree least."""
+    is_closed = bool(agreement.table)
+
+    def place(pair: PairAgreement) -> tuple[bool, float]:
+        # a pair without a kappa shows no disagreement, and stands behind the pairs that have one
+        return is_closed and pair.kappa is None, pair.raw.value
+
+    no_kappa = _undefined_words(agreement) if is_closed else "-"
+    rows = []
+    for pair in sorted(agreement.pairs, key=place)[:_PAIRS]:
+        rows.append([f"{pair.first} and {pair.second}", pair.units, pair.raw, pair.kappa or no_kappa])
+    return table("Pairs that agree least", ["raters", "units", "raw agreement", "Cohen's kappa"], rows)
+
+
+def _label_table(agreement: Agreement) -> Table:
+    """Return a row for each label: how often each rater gave it, and how well raters agree on it."""
+    rows = []
+    for label in agreement.table:
+        undefined = _NEVER_GIVEN
+        if any(label.given.values()):
+            undefined = _undefined_words(agreement)
+        row = [label.label, *label.given.values(), label.specific or undefined, label.alpha or undefined]
+        rows.append(row)
+    columns = ["label", *agreement.raters, "specific agreement", "Krippendorff's alpha"]
+    return table("Each label against the rest", columns, rows)
+
+
+def _undefined_words(agreement: Agreement) -> str:
     """Return why a coefficient of agreement has no value."""
-    return f"undefined: only one {'label' if closed else 'value'} was given"
+    noun = "label" if agreement.table else "value"
+    return f"undefined: only one {noun} was given"
 
 
-def ceiling_card(ceiling: Ceiling) -> dict[str, Any]:
+def ceiling_card(ceiling: Ceiling) -> dict[str, object]:
     """Return the ceiling as plain JSON types."""
     raters = {}
     for rated in ceiling.raters:
@@ -323,56 +363,72 @@ def ceiling_table(ceiling: Ceiling) -> Table:
     """Return one row a metric: the mean over raters with its interval, and each rater's value."""
     rows = []
     for name, mean in ceiling.mean.items():
-        values = [f"{rater.measured[name].value:.3f}" for rater in ceiling.raters]
-        rows.append([f"{name} *" if name == ceiling.metric else name, mean, *values])
-    columns = [f"{rater.rater} ({rater.units} units)" for rater in ceiling.raters]
+        row: list[object] = [_marked_metric(name, ceiling.metric), mean]
+        for rater in ceiling.raters:
+            row.append(f"{rater.measured[name].value:.3f}")
+        rows.append(row)
+    columns = ["metric", "mean [95 % interval]"]
+    for rater in ceiling.raters:
+        columns.append(f"{rater.rater} ({rater.units} units)")
     title = f"{_ceiling_name(ceiling)}: each rater against the others, on all units they rated"
-    return table(title[0].upper() + title[1:], ["metric", "mean [95 % interval]", *columns], rows)
+    return table(title[0].upper() + title[1:], columns, rows)
 
 
 def _ceiling_name(ceiling: Ceiling) -> str:
     """Return the name of the raters' agreement: a ceiling for a judge only if the raters are people."""
-    return "human ceiling" if ceiling.who == "people" else f"{ceiling.who} (by a model)"
+    if ceiling.who == "people":
+        return "human ceiling"
+    return f"{ceiling.who} (by a model)"
 
 
-def rules_table(merged: Mapping[Any, Strata]) -> Table:
+def rules_table(strata_by_rule: Mapping[Rule, Strata]) -> Table:
     """Return one row a rule: units with a label, and without one, by category."""
     from ..gold.rows import CATEGORIES
 
     # Why units are ambiguous is known where people filled in the column for it.
     categories = []
     for category in CATEGORIES:
-        if any(strata.ambiguous[category] for strata in merged.values()):
+        if any(strata.ambiguous[category] for strata in strata_by_rule.values()):
             categories.append(category)
     if categories == ["unknown"]:
         categories = []
     rows = []
-    for rule, strata in merged.items():
+    for rule, strata in strata_by_rule.items():
         row = [rule, strata.labelled, sum(strata.ambiguous.values())]
-        row += [strata.ambiguous[category] for category in categories]
+        for category in categories:
+            row.append(strata.ambiguous[category])
         rows.append(row)
     columns = ["rule", "units with a label", "ambiguous"]
-    columns += [f"of these {category}" for category in categories]
+    for category in categories:
+        columns.append(f"of these {category}")
     return table("Merging rules", columns, rows)
 
 
 def strata_line(counts: Strata) -> str:
     """Return how many units raters agree on, and how many not; empty where nobody differed."""
-    why = ", ".join(f"{name} {count}" for name, count in counts.ambiguous.items() if count)
-    if not (why or counts.contested):
+    ambiguous_counts = []
+    for category, count in counts.ambiguous.items():
+        if count:
+            ambiguous_counts.append(f"{category} {count}")
+    if not (ambiguous_counts or counts.contested):
         return ""
-    return (
+    line = (
         f"raters: {counts.agreed} units agreed on, {counts.contested} labelled though raters differ, "
-        f"{sum(counts.ambiguous.values())} ambiguous and in no score" + (f" ({why})" if why else "")
+        f"{sum(counts.ambiguous.values())} ambiguous and in no score"
     )
+    if ambiguous_counts:
+        line += f" ({', '.join(ambiguous_counts)})"
+    return line
 
 
 def ceiling_line(ceiling: Ceiling | None) -> str:
     """Return the line on the human ceiling, empty where there is none."""
     if ceiling is None:
         return ""
-    units = ", ".join(f"{rater.rater} {rater.units}" for rater in ceiling.raters)
+    unit_counts = []
+    for rater in ceiling.raters:
+        unit_counts.append(f"{rater.rater} {rater.units}")
     return (
         f"{_ceiling_name(ceiling)}: {ceiling.metric} {ceiling.mean[ceiling.metric]}, "
-        f"each rater against the others, on all they rated (units: {units})"
+        f"each rater against the others, on all they rated (units: {', '.join(unit_counts)})"
     )

@@ -1,8 +1,7 @@
 """The card that ends a command on gold: the decision, who reaches what at which price, warnings, what to do next."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from ..keeping.card import CardContent
 from ..keeping.card_parts import CountsCard, DecisionCard, PurposeSpend
@@ -10,6 +9,7 @@ from .document import Tone
 from .scores import (
     OFFLINE,
     References,
+    ResultData,
     Scores,
     joint_spend_line,
     metric_cell,
@@ -56,7 +56,9 @@ class VerdictCard:
     @property
     def plain(self) -> tuple[Table | str, ...]:
         """All of it, in the order in which it is read."""
-        return tuple(part for part in (self.decision, *self.parts) if part)
+        parts: list[Table | str] = [self.decision]
+        parts.extend(self.parts)
+        return tuple(part for part in parts if part)
 
 
 def tone_of(verdict: str) -> Tone:
@@ -91,8 +93,11 @@ def standing_table(
     for place in (2, 3, 4):
         if any(row[place] != "-" for row in rows):
             places.append(place)
-    cells = [[row[place] for place in places] for row in rows]
-    return table("", [columns[place] for place in places], cells)
+    filled_columns = [columns[place] for place in places]
+    cell_rows = []
+    for row in rows:
+        cell_rows.append([row[place] for place in places])
+    return table("", filled_columns, cell_rows)
 
 
 def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] = ("constant",)) -> Table:
@@ -129,7 +134,9 @@ def criteria_words(decision: DecisionCard) -> str:
     words = []
     for name, criterion in decision.criteria.items():
         words.append(f"{name} {criterion.shown or 'not shown to differ'}")
-    return f"by criterion: {', '.join(words)}" if words else ""
+    if not words:
+        return ""
+    return f"by criterion: {', '.join(words)}"
 
 
 def labels_can_show(decision: DecisionCard) -> bool:
@@ -152,21 +159,27 @@ def spent_price(spend: PurposeSpend, rows: int) -> Price:
     """Return the price of a row; unknown if answers were paid before, or nothing was asked."""
     if spend.replayed or not rows:
         return Price()
-    dollars = None if spend.unpriced else 1000 * spend.cost / rows
-    return Price(tokens=spend.all_tokens / rows, dollars_per_1000=dollars)
+    price = Price(tokens=spend.all_tokens / rows)
+    if not spend.unpriced:
+        price = replace(price, dollars_per_1000=1000 * spend.cost / rows)
+    return price
 
 
 _THAN: Mapping[Tone, str] = {"good": "better than", "bad": "worse than", "open": "not told apart from"}
 
 
-def evaluation_card(data: Mapping[str, Any], *, then: str, whole: bool = False) -> VerdictCard:
-    """Return how one judge stands beside the constant answer."""
+def evaluation_card(data: ResultData, *, next_step: str, is_full: bool = False) -> VerdictCard:
+    """Return how one judge stands beside the constant answer.
+
+    Args:
+        data: the result of one judge on gold, as JSON.
+        next_step: what to do next, in a sentence.
+        is_full: whether the worst disagreements stand above the card.
+    """
     judge, metric = data["judge"], data["metric"]
-    scores, references, spend = (
-        scores_in(data["scores"]),
-        references_in(data["references"]),
-        spend_in(data["spend"]),
-    )
+    scores = scores_in(data["scores"])
+    references = references_in(data["references"])
+    spend = spend_in(data["spend"])
     units = CountsCard.model_validate(data["counts"]).units
     labelled = units.total - units.unlabelled
     constant = references.get("constant")
@@ -187,22 +200,14 @@ def evaluation_card(data: Mapping[str, Any], *, then: str, whole: bool = False) 
     if units.answered < labelled:
         missing = f"{units.abstained} units abstained, {units.failed} failed of {labelled}"
     wrong = f"{len(data['disagreements'])} of {data['cases']} cases are judged otherwise than their gold label says"
-    if not whole:
+    if not is_full:
         wrong += "; --verbose shows the worst"
-    return VerdictCard(
-        tone=tone,
-        decision=sentence,
-        parts=[
-            standing,
-            missing,
-            _answered_words(data.get("by") or {}),
-            wrong,
-            *warning_lines(data),
-            spend_line(spend),
-            then,
-            OFFLINE if data["model"] == "offline" else "",
-        ],
-    )
+    parts = [standing, missing, _answered_words(data.get("by") or {}), wrong]
+    parts.extend(warning_lines(data))
+    parts.extend([spend_line(spend), next_step])
+    if data["model"] == "offline":
+        parts.append(OFFLINE)
+    return VerdictCard(tone=tone, decision=sentence, parts=parts)
 
 
 def _answered_words(cases_by_judge: Mapping[str, int]) -> str:
@@ -210,11 +215,13 @@ def _answered_words(cases_by_judge: Mapping[str, int]) -> str:
     if not cases_by_judge:
         return ""
     total = sum(cases_by_judge.values())
-    shares = [f"{name} {cases / total:.0%}" for name, cases in cases_by_judge.items()]
+    shares = []
+    for judge, cases in cases_by_judge.items():
+        shares.append(f"{judge} {cases / total:.0%}")
     return f"answered by: {', '.join(shares)}"
 
 
-def too_few(data: Mapping[str, Any]) -> bool:
+def too_few(data: ResultData) -> bool:
     """Whether less than half of what is labelled was answered, so that scores say little of the judge."""
     units = CountsCard.model_validate(data["counts"]).units
     if data.get("by"):  # a cascade leaves to people what its judges are not sure of
@@ -222,7 +229,7 @@ def too_few(data: Mapping[str, Any]) -> bool:
     return 2 * units.answered < units.total - units.unlabelled
 
 
-def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) -> VerdictCard:
+def comparison_card(data: ResultData, notes: Sequence[str], next_step: str) -> VerdictCard:
     """Return the card of a comparison: the decision, and all judges with the constant answer."""
     judges, tests = data["judges"], data["tests"]
     decisions = [test["words"] for test in tests]
@@ -238,17 +245,13 @@ def comparison_card(data: Mapping[str, Any], notes: Sequence[str], then: str) ->
         rows += f", over {data['repeats']} repeats"
     is_shown = any(test["verdict"] in ("better", "worse") for test in tests)
     is_offline = all(judge["model"] == "offline" for judge in judges)
-    return VerdictCard(
-        tone="good" if is_shown else "open",
-        decision=decisions[0],
-        parts=[
-            *decisions[1:],
-            standing_table(data["metric"], scores_by_name, prices, references_in(data["references"])),
-            rows,
-            *warning_lines(data, *tests),
-            *notes,
-            joint_spend_line([judge["spend"] for judge in judges]),
-            then,
-            OFFLINE if is_offline else "",
-        ],
-    )
+    parts: list[Table | str] = decisions[1:]
+    parts.append(standing_table(data["metric"], scores_by_name, prices, references_in(data["references"])))
+    parts.append(rows)
+    parts.extend(warning_lines(data, *tests))
+    parts.extend(notes)
+    parts.append(joint_spend_line([judge["spend"] for judge in judges]))
+    parts.append(next_step)
+    if is_offline:
+        parts.append(OFFLINE)
+    return VerdictCard(tone="good" if is_shown else "open", decision=decisions[0], parts=parts)

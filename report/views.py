@@ -1,8 +1,7 @@
 """What a result shows, from its JSON alone: the same tables and lines in a terminal and in a notebook."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
@@ -12,6 +11,7 @@ from .document import readable_text
 from .render import render_html
 from .scores import (
     OFFLINE,
+    ResultData,
     class_table,
     confusion_table,
     counts_line,
@@ -33,7 +33,7 @@ _WORST = 5
 """Disagreements that are shown; ``--json`` has all of them."""
 
 
-def evaluation_parts(data: Mapping[str, Any]) -> list[Table | str]:
+def evaluation_parts(data: ResultData) -> list[Table | str]:
     """Return the result of one judge on gold, with the worst disagreements."""
     judge, metric, disagreements = data["judge"], data["metric"], data["disagreements"]
     title = f"{judge} on {rows_words(data)}"
@@ -54,7 +54,7 @@ def evaluation_parts(data: Mapping[str, Any]) -> list[Table | str]:
     return parts
 
 
-def _disagreement_table(disagreements: Sequence[Mapping[str, Any]]) -> Table:
+def _disagreement_table(disagreements: Sequence[ResultData]) -> Table:
     """Return the worst disagreements, a row each."""
     rows = []
     for case in disagreements[:_WORST]:
@@ -74,7 +74,7 @@ def _disagreement_table(disagreements: Sequence[Mapping[str, Any]]) -> Table:
     return table(title, columns, rows, layout="records")
 
 
-def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:
+def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
     """Return the results of judges on the same rows: FECT's Tables 2, 4 and 5, intervals, decisions."""
     judges, tests = data["judges"], data["tests"]
     metrics = data.get("metrics") or list(judges[0]["scores"])
@@ -93,56 +93,58 @@ def comparison_parts(data: Mapping[str, Any], *notes: str) -> list[Table | str]:
     return parts
 
 
-def cascade_parts(found: CascadeFound) -> list[Table | str]:
+def cascade_parts(search: CascadeFound) -> list[Table | str]:
     """Return the result of a cascade: the rows that each judge answers, the price of a row, and the tested levels."""
-    return [*cascade_judges(found), *cascade_levels(found)]
+    parts = cascade_judges(search)
+    parts.extend(cascade_levels(search))
+    return parts
 
 
-def cascade_judges(found: CascadeFound) -> list[Table | str]:
+def cascade_judges(search: CascadeFound) -> list[Table | str]:
     """Return who answers how many rows, and what a row takes."""
     rows = []
-    for judge in found.judges:
+    for judge in search.judges:
         row = [judge.judge, judge.model, f"{judge.alone:.1%}"]
-        if found.chosen:
-            row.append(f"{judge.answered / found.cases:.1%}")
+        if search.chosen:
+            row.append(f"{judge.answered / search.cases:.1%}")
             row.append(f"{judge.right / judge.answered:.1%}" if judge.answered else "-")
         rows.append(row)
     columns = ["", "model", "agrees alone"]
-    if found.chosen:
+    if search.chosen:
         columns += ["answers", "and agrees there"]
-        left = (found.cases - found.chosen.answered) / found.cases
-        rows.append(["people", "", "", f"{left:.1%}", ""])
-        agreement = f"{found.chosen.agreement:.1%}, at least {found.chosen.bound:.1%}"
-        rows.append(["together", "", "", f"{1 - left:.1%}", agreement])
-    title = rows_words({"gold": found.gold, "cases": found.cases, "left_out": found.left_out})
+        people_share = (search.cases - search.chosen.answered) / search.cases
+        rows.append(["people", "", "", f"{people_share:.1%}", ""])
+        agreement = f"{search.chosen.agreement:.1%}, at least {search.chosen.bound:.1%}"
+        rows.append(["together", "", "", f"{1 - people_share:.1%}", agreement])
+    title = rows_words({"gold": search.gold, "cases": search.cases, "left_out": search.left_out})
     parts: list[Table | str] = [table(title, columns, rows)]
-    price = cascade_price(found)
+    price = cascade_price(search)
     if price:
         parts.append(price)
     return parts
 
 
-def cascade_levels(found: CascadeFound) -> list[Table]:
+def cascade_levels(search: CascadeFound) -> list[Table]:
     """Return the levels of sureness that were tested, if any was; of levels that answer the same rows, the last."""
     rows = []
-    for place, step in enumerate(found.steps):
-        is_last = place + 1 == len(found.steps)
-        if is_last or step.by != found.steps[place + 1].by:
-            share = step.answered / found.cases
+    for place, step in enumerate(search.steps):
+        is_last = place + 1 == len(search.steps)
+        if is_last or step.by != search.steps[place + 1].by:
+            share = step.answered / search.cases
             rows.append([f"{step.level:g}", f"{share:.1%}", f"{step.agreement:.1%}", f"{step.bound:.1%}"])
     if not rows:
         return []
     columns = ["sure from", "answered", "agree with people", "at least"]
-    title = f"levels of sureness, tested until one is not shown to agree to {found.agree:.0%}"
+    title = f"levels of sureness, tested until one is not shown to agree to {search.agree:.0%}"
     return [table(title, columns, rows)]
 
 
-def cascade_price(found: CascadeFound) -> str:
+def cascade_price(search: CascadeFound) -> str:
     """Return the price of a row beside that of the last judge alone, in words; empty if a log has no price."""
-    tokens, dollars = found.tokens, found.dollars
+    tokens, dollars = search.tokens, search.dollars
     if not tokens.get("last"):
         return ""
-    last = found.judges[-1].judge
+    last = search.judges[-1].judge
     words = f"tokens a row: {tokens.get('cascade', 0):,.0f}, and {tokens['last']:,.0f} of {last} alone"
     if any(dollars.values()):
         of_cascade, of_last = dollars.get("cascade", 0), dollars.get("last", 0)
@@ -150,18 +152,22 @@ def cascade_price(found: CascadeFound) -> str:
     return words
 
 
-def _score_table(data: Mapping[str, Any], metric: str) -> Table:
+def _score_table(data: ResultData, metric: str) -> Table:
     """Return a row for each judge and model: the mean over repeats, and how far it may be off for two reasons."""
     judges, has_repeats = data["judges"], data["repeats"] > 1
     has_missing = any(judge["counts"]["coverage"] < 1.0 for judge in judges)
     rows = []
     for judge in judges:
         score, repeats = ScoreCard.model_validate(judge["scores"][metric]), judge["repeats"][metric]
-        deviation = "" if repeats["sd"] is None else f" ± {repeats['sd']:.3f}"
-        row = [judge["name"], f"{repeats['mean']:.3f}{deviation}", _interval_cell(score.low, score.high)]
+        mean = f"{repeats['mean']:.3f}"
+        if repeats["sd"] is not None:
+            mean += f" ± {repeats['sd']:.3f}"
+        row = [judge["name"], mean, _interval_cell(score.low, score.high)]
         if has_repeats:
-            known = repeats["low"] is not None
-            row.append(_interval_cell(repeats["low"], repeats["high"]) if known else "-")
+            interval = "-"
+            if repeats["low"] is not None:
+                interval = _interval_cell(repeats["low"], repeats["high"])
+            row.append(interval)
         if has_missing:
             row.append(f"{score.worst:.3f} to {score.best:.3f}")
         rows.append(row)
@@ -174,7 +180,7 @@ def _score_table(data: Mapping[str, Any], metric: str) -> Table:
     return table(f"{title}; {rows_words(data, 'a judge')}", columns, rows)
 
 
-def _answer_table(data: Mapping[str, Any]) -> Table:
+def _answer_table(data: ResultData) -> Table:
     """Return a row for each judge and model: how consistent its answers are, their counts, and what was spent."""
     has_repeats = data["repeats"] > 1
     title, columns = "answers of units and spending", ["judge"]
@@ -196,7 +202,7 @@ def _answer_table(data: Mapping[str, Any]) -> Table:
     return table(title, columns, rows)
 
 
-def _test_table(data: Mapping[str, Any]) -> Table:
+def _test_table(data: ResultData) -> Table:
     """Return who was held against whom, what is shown, both values and their difference, and p."""
     tests = data["tests"]
     has_metrics = len({test["metric"] for test in tests}) > 1
@@ -212,10 +218,11 @@ def _test_table(data: Mapping[str, Any]) -> Table:
         if has_units:
             units = test["mcnemar"]
             row.append(f"{units['c']} / {units['b']}" if units else "-")
-        rows.append([*row, f"{test['p']:.3g}", f"{test['p_holm']:.3g}"])
-    values = "values" if has_metrics else data["metric"]
-    columns = ["first", "against", "decision", values, "difference [interval]"]
+        row += [f"{test['p']:.3g}", f"{test['p_holm']:.3g}"]
+        rows.append(row)
+    columns = ["first", "against", "decision", data["metric"], "difference [interval]"]
     if has_metrics:
+        columns[3] = "values"
         columns.append("of")
     if has_units:
         columns.append("units only one has right")
