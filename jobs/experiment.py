@@ -1,5 +1,6 @@
 """An experiment: several judges on the same gold rows that none was compiled on, and every paid answer kept."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -60,26 +61,25 @@ class Experiment:
 
     @property
     def scored(self) -> Judge:
-        """Whose metric is tested: that of the first version, which has the metric that it was compiled for."""
-        compiled = [contender.judge for contender in self.contenders if contender.artifact]
-        return (compiled or [self.contenders[0].judge])[0]
+        """The judge whose metric is tested: that of the first version, which has the metric of its compilation."""
+        for contender in self.contenders:
+            if contender.artifact:
+                return contender.judge
+        return self.contenders[0].judge
 
     def _check_alike(self) -> None:
         """Refuse judges that are asked about other things, or give other answers."""
-        judges = [one.judge for one in self.contenders]
-        first = {**self.scored.answer.scale.identity(), "input fields": self.scored.input_fields}
+        judges = [contender.judge for contender in self.contenders]
         for judge in judges:
-            own = {**judge.answer.scale.identity(), "input fields": judge.input_fields}
-            what = next((name for name in {**first, **own} if first.get(name) != own.get(name)), None)
-            if what is None:
+            setting = _find_difference(self.scored, judge)
+            if not setting:
                 continue
-            option = _option_that_sets(what, judges)
-            raise UsageError(
-                f"these judges have different {'positive labels' if what == 'positive' else what}",
-                hint=f"give --{option}, so that all of them have the same one"
-                if option
-                else "compare judges that find the same in the same rows",
-            )
+            option = _option_that_sets(setting, judges)
+            hint = "compare judges that find the same in the same rows"
+            if option:
+                hint = f"give --{option}, so that all of them have the same one"
+            words = "positive labels" if setting == "positive" else setting
+            raise UsageError(f"these judges have different {words}", hint=hint)
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -88,21 +88,26 @@ class Experiment:
 
     @cached_property
     def look(self) -> Look:
-        """Which of the rows are of a sealed test, and the number of this opening of it."""
+        """The look at those of the rows that are of a sealed test, with the number of this opening of it."""
         return look_at(self.cases, self.contenders, chooses=self.chooses)
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """One a contender, told apart by model where there are several, and by number where need be."""
-        several = len({contender.model.name for contender in self.contenders if not contender.named}) > 1
-        names = [
-            contender.name if contender.named or not several else f"{contender.name} / {contender.model.name}"
-            for contender in self.contenders
-        ]
-        return tuple(
-            f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
-            for place, name in enumerate(names)
-        )
+        """A name for each contender, told apart by model where there are several, and by number where need be."""
+        models: set[str] = set()
+        for contender in self.contenders:
+            if not contender.named:
+                models.add(contender.model.name)
+        roles: list[str] = []
+        name_counts = Counter[str]()
+        for contender in self.contenders:
+            name = contender.name
+            if len(models) > 1 and not contender.named:
+                name = f"{contender.name} / {contender.model.name}"
+            name_counts[name] += 1
+            number = name_counts[name]
+            roles.append(f"{name} ({number})" if number > 1 else name)
+        return tuple(roles)
 
     @property
     def left_out(self) -> int:
@@ -114,19 +119,25 @@ class Experiment:
         """Rows left out, and why; empty if none is."""
         if not self.left_out:
             return ""
-        rows = "1 row is left out" if self.left_out == 1 else f"{self.left_out} rows are left out"
-        return f"{rows}: a version was compiled on them or on near copies of them"
+        rows = "1 row is"
+        if self.left_out > 1:
+            rows = f"{self.left_out} rows are"
+        return f"{rows} left out: a version was compiled on them or on near copies of them"
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
-        return (*(contender.note for contender in self.contenders), self.left_out_words, self.look.words)
+        notes = [contender.note for contender in self.contenders]
+        notes.append(self.left_out_words)
+        notes.append(self.look.words)
+        return tuple(notes)
 
     @property
     def size(self) -> str:
         """The size of the experiment, in words."""
-        sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
-        return " x ".join(plural(size, name) for name, size in sizes.items())
+        contenders = plural(len(self.contenders), "contender")
+        cases = plural(len(self.cases), "case")
+        return f"{contenders} x {cases} x {plural(self.repeats, 'repeat')}"
 
     def questions(self, contender: Contender) -> int:
         """Return how often the program of one contender is called: samples x cases x repeats."""
@@ -139,7 +150,7 @@ class Experiment:
 
     def foresee(self) -> Estimate:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
-        asks = []
+        asks: list[Ask] = []
         redraws = 0
         for name, contender in zip(self.roles, self.contenders, strict=True):
             questions = self.questions(contender)
@@ -154,32 +165,35 @@ class Experiment:
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender about every row, as often as there are repeats."""
-        look = self.look
+        look = self.look  # the number of the opening is that before anything is asked
 
         def on_verdict(index: int, verdict: Verdict) -> None:
             on_case()
 
-        contenders = []
+        contenders: list[Contender] = []
         for name, contender in zip(self.roles, self.contenders, strict=True):
             contender.check()
             contenders.append(contender.paid_by(job.contexts[name]))
         # What cannot be asked at all, or not read, is said before all the rows of another contender are paid.
-        first_verdicts = [
-            _in_trial(contender).verdicts(self.cases[:1], on_verdict=on_verdict) for contender in contenders
-        ]
-        readable = []
+        first_verdicts: list[list[Verdict]] = []
+        for contender in contenders:
+            trial = _without_redraws_in_trial(contender)
+            first_verdicts.append(trial.verdicts(self.cases[:1], on_verdict=on_verdict))
+        tried_contenders: list[_TriedContender] = []
         for contender, verdicts in zip(contenders, first_verdicts, strict=True):
-            readable.append(self._readable(contender, verdicts, on_verdict))
-        answers = []
-        for name, begun in zip(self.roles, readable, strict=True):
-            answers.append(self._answers(name, begun, on_verdict))
+            tried_contenders.append(self._find_readable(contender, verdicts, on_verdict))
+        answers: list[Answers] = []
+        for name, tried_contender in zip(self.roles, tried_contenders, strict=True):
+            answers.append(self._ask_rest(name, tried_contender, on_verdict))
         look.note_opening(f"{self.kind} {' '.join(self.roles)}")
         return answers
 
-    def _readable(self, contender: Contender, verdicts: list[Verdict], on_verdict: OnVerdict) -> "_Begun":
-        """Return a contender whose replies can be read, with the verdicts by which that was seen."""
+    def _find_readable(
+        self, contender: Contender, verdicts: list[Verdict], on_verdict: OnVerdict
+    ) -> "_TriedContender":
+        """Return a contender in a prompt format in which its replies can be read, with the verdicts of the trial."""
         if not (isinstance(contender, LoadedJudge) and contender.finds_adapter):
-            return _Begun(contender, verdicts)
+            return _TriedContender(contender, verdicts)
 
         def ask(judge: LoadedJudge) -> list[Verdict]:
             nonlocal verdicts
@@ -187,26 +201,30 @@ class Experiment:
                 verdicts = []
             cases = self.cases[len(verdicts) : FIRST]
             trial = replace(judge, settings=replace(judge.settings, redraws=0))
-            verdicts = [*verdicts, *trial.verdicts(cases, on_verdict=on_verdict)]
+            verdicts = verdicts + trial.verdicts(cases, on_verdict=on_verdict)
             return verdicts
 
-        judge, why = with_readable_adapter((contender, contender.with_adapter("json")), ask)
-        final = judge.asker().draw_unread_again(self.cases[:FIRST], verdicts)
-        return _Begun(judge, final, why)
+        judge, reason = with_readable_adapter((contender, contender.with_adapter("json")), ask)
+        final_verdicts = judge.asker().draw_unread_again(self.cases[:FIRST], verdicts)
+        return _TriedContender(judge, final_verdicts, reason)
 
-    def _answers(self, name: str, begun: "_Begun", on_verdict: OnVerdict) -> "Answers":
-        cases, contender = self.cases, begun.contender
-        rest = contender.verdicts(cases[len(begun.verdicts) :], on_verdict=on_verdict)
-        repeats = [[*begun.verdicts, *rest]]
+    def _ask_rest(self, name: str, tried_contender: "_TriedContender", on_verdict: OnVerdict) -> "Answers":
+        """Ask a contender about the rows after those of its trial, and about all of them in each further repeat."""
+        contender = tried_contender.contender
+        remaining_cases = self.cases[len(tried_contender.verdicts) :]
+        first_repeat = list(tried_contender.verdicts)
+        first_repeat.extend(contender.verdicts(remaining_cases, on_verdict=on_verdict))
+        repeats = [tuple(map(row_of, self.cases, first_repeat))]
         for repeat in range(1, self.repeats):
-            repeats.append(contender.verdicts(cases, repeat=repeat, on_verdict=on_verdict))
+            verdicts = contender.verdicts(self.cases, repeat=repeat, on_verdict=on_verdict)
+            repeats.append(tuple(map(row_of, self.cases, verdicts)))
         return Answers(
             name=name,
             judge=contender,
-            repeats=tuple(tuple(map(row_of, cases, verdicts)) for verdicts in repeats),
-            verdicts=tuple(repeats[0]),
+            repeats=tuple(repeats),
+            verdicts=tuple(first_repeat),
             spend=contender.spend,
-            other_adapter=begun.other_adapter,
+            other_adapter=tried_contender.other_adapter,
         )
 
     def references(self, seed: int = 0) -> References:
@@ -238,7 +256,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class _Begun:
+class _TriedContender:
     """A contender, and its verdicts on the first cases."""
 
     contender: Contender
@@ -246,11 +264,28 @@ class _Begun:
     other_adapter: str = ""  # why it is asked in another prompt format, in words
 
 
-def _in_trial(contender: Contender) -> Contender:
+def _without_redraws_in_trial(contender: Contender) -> Contender:
     """Return a contender whose replies are drawn once, as long as it is not known whether they can be read."""
     if isinstance(contender, LoadedJudge) and contender.finds_adapter:
         return replace(contender, settings=replace(contender.settings, redraws=0))
     return contender
+
+
+def _find_difference(first: Judge, second: Judge) -> str:
+    """Return the first part of the answers or inputs that two judges do not have alike; empty without one."""
+    first_settings = _comparable_settings(first)
+    second_settings = _comparable_settings(second)
+    for name in first_settings | second_settings:
+        if first_settings.get(name) != second_settings.get(name):
+            return name
+    return ""
+
+
+def _comparable_settings(judge: Judge) -> dict[str, object]:
+    """Return the parts of a judge's answers and inputs that compared judges have alike."""
+    settings: dict[str, object] = dict(judge.answer.scale.identity())
+    settings["input fields"] = judge.input_fields
+    return settings
 
 
 def _option_that_sets(setting: str, judges: Sequence[Judge]) -> str:
