@@ -20,7 +20,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
 from ..keeping.loaders import load_judge
-from ..keeping.naming import judge_of
+from ..keeping.naming import judge_of_artifact
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.differing import (
@@ -68,7 +68,7 @@ def show(options: ShowOptions) -> Result:
     elif found := _cascade_of(artifact):
         body += [f"{artifact.ref}: {found.words}", *cascade_parts(found)]
     elif not options.json:
-        judge = judge_of(artifact, store)
+        judge = judge_of_artifact(artifact, store)
         body.append(Verbatim(export_text(artifact, judge, "markdown")))
         body += [line for proof in artifact.label_proofs for line in disagreement_words(proof)]
         body += [
@@ -173,7 +173,7 @@ def report(options: ReportOptions) -> Result:
     if found := _cascade_of(artifact):
         document = cascade_report(artifact, found)
         return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")
-    judge = judge_of(artifact, store)
+    judge = judge_of_artifact(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)
     whole = ArtifactReport(
         artifact=artifact,

@@ -127,7 +127,7 @@ def judge_of(
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
     loaded = judge_of(reference, options, store, options.model)
-    name = loaded.model.name if loaded.named else options.model
+    name = loaded.model.name if loaded.own_name else options.model
     return loaded.with_model(Model.of(options, name=name))
 
 

@@ -23,7 +23,7 @@ from ..gold.rows import RESOLVED
 from ..gold.sheets import RATER_NAME, SheetLine, open_lines, read_judged, review_lines, write_sheet
 from ..gold.sources import bundled_names
 from ..keeping.locking import alone
-from ..keeping.naming import find_judge, judge_of
+from ..keeping.naming import find_judge, judge_of_artifact
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.reviewing import Review
@@ -43,7 +43,7 @@ def review(options: ReviewOptions) -> Result:
         raise UsageError(f"{path} does not say how to label", hint=hint)
     store = store_of(options)
     artifact = store.load(options.judge) if "@" in options.judge else None
-    judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
+    judge = find_judge(options.judge, store) if artifact is None else judge_of_artifact(artifact, store)
     judged = [] if options.verdicts is None else read_judged(options.verdicts, judge)
     if artifact is not None and not (options.source or options.gold):
         if options.columns or options.labels:

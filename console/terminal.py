@@ -52,7 +52,7 @@ class Terminal(Surface):
 
     def notes(self, work: Any) -> Sequence[str]:
         """Return notes for the user before the first call."""
-        return tuple(work.remarks)
+        return tuple(work.notes)
 
     def note(self, *notes: str) -> None:
         """Say each."""

@@ -96,7 +96,7 @@ class Assessment(ABC):
         return len(self.held_out) + (len(self.asked) + self.to_judge) * len(self.targets)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
         return (self.judge.note,)
 

@@ -374,7 +374,7 @@ def with_models(
     keeping = keep or [False] * len(judges)
     takers = 0
     for judge, keeps_model in zip(judges, keeping, strict=True):
-        if not (judge.named or keeps_model):
+        if not (judge.own_name or keeps_model):
             takers += 1
     if models and len(models) not in (1, takers):
         hint = "name one for all, or one for each in their order"
@@ -384,7 +384,7 @@ def with_models(
     next_model = iter(models)
     ready: list[LoadedJudge | LogReference] = []
     for judge, keeps_model in zip(judges, keeping, strict=True):
-        if isinstance(judge, LogReference) or judge.named or keeps_model:
+        if isinstance(judge, LogReference) or judge.own_name or keeps_model:
             ready.append(judge)
         elif models:
             ready.append(judge.with_model(next(next_model)))

@@ -24,7 +24,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card, CardContent
 from ..keeping.card_parts import GoldCard, Guideline, ModelCard, OptimizerCard
-from ..keeping.naming import judge_of
+from ..keeping.naming import judge_of_artifact
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
@@ -76,7 +76,7 @@ class _RenewedPlan(Plan):
         return 2 * len(self._foreseen.look.cases)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         look = self._foreseen.look
         rows = f"{len(look.cases)} sealed cases, opening {look.opening} of this test"
         plan = (f"proving {self.candidate.id} on {rows}",)
@@ -240,7 +240,7 @@ def _renew_plan(
     artifact.check_single()
     card = artifact.about
     origin = card.gold
-    judge = artifact.as_compiled(judge_of(artifact, store))
+    judge = artifact.as_compiled(judge_of_artifact(artifact, store))
     artifact.check(judge)
     judge = judge.with_options(card.option_values)
     if not card.decision.model_fields_set or not origin.place:
@@ -355,7 +355,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     for row in artifact.seen():
         if row["case"] not in ids:
             remaining_rows.append(row)
-    judge = judge_of(artifact, store)
+    judge = judge_of_artifact(artifact, store)
     return store.save(judge, state, content, [line], make_latest=False, records={SEEN: remaining_rows})
 
 

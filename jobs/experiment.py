@@ -96,13 +96,13 @@ class Experiment:
         """A name for each contender, told apart by model where there are several, and by number where need be."""
         models: set[str] = set()
         for contender in self.contenders:
-            if not contender.named:
+            if not contender.own_name:
                 models.add(contender.model.name)
         roles: list[str] = []
         name_counts = Counter[str]()
         for contender in self.contenders:
             name = contender.name
-            if len(models) > 1 and not contender.named:
+            if len(models) > 1 and not contender.own_name:
                 name = f"{contender.name} / {contender.model.name}"
             name_counts[name] += 1
             number = name_counts[name]
@@ -125,7 +125,7 @@ class Experiment:
         return f"{rows} left out: a version was compiled on them or on near copies of them"
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
         notes = [contender.note for contender in self.contenders]
         notes.append(self.left_out_words)

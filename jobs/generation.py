@@ -72,7 +72,7 @@ class Generation:
         return len(self.cases)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
         return (self.loaded.note,)
 

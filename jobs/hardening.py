@@ -144,7 +144,7 @@ class Hardening(Experiment):
         return tuple(spread_evenly(self.cases, self.case_limit))
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         return tuple(contender.note for contender in self.contenders)
 
     @property

@@ -21,7 +21,7 @@ from ..keeping.artifacts import Store
 from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import LogReference
-from ..keeping.naming import locate
+from ..keeping.naming import locate_judge
 from ..keeping.paying import PaidJob, Start, Work, paying
 from ..keeping.trust import Trust
 from ..optimizers.base import Event, Sink
@@ -68,7 +68,7 @@ class Asked(Work, Protocol):
         """How many rows are asked about."""
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
 
     def foresee(self) -> Estimate:
@@ -91,7 +91,7 @@ class Surface:
         """Return the judge to compile, and how it was named, if by name."""
         if isinstance(judge, Judge):
             return judge, ""
-        return locate(judge, self.store, source=True)
+        return locate_judge(judge, self.store, source=True)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return the gold that was given."""
@@ -146,7 +146,7 @@ class Surface:
 
     def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:
         """Ask about gold, and return what that shows, while the paid answers are still kept."""
-        self.note(*work.remarks)
+        self.note(*work.notes)
         with self.asking(work, title) as (job, step):
             answers = work.ask(job, step)
             result = work.conclude(job, answers, step)

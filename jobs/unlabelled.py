@@ -110,7 +110,7 @@ class Unlabelled(Experiment):
         return None
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         return self.left_out_words, self.version.note
 
     def fingerprint(self) -> dict[str, Any]:

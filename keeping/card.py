@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import platform
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -43,8 +42,16 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
 
 _ALWAYS_WRITTEN = (
-    *("parent", "optimizer", "model", "prompt_model", "gold", "scores", "decision"),
-    *("spend", "thresholds", "judge_ref"),
+    "parent",
+    "optimizer",
+    "model",
+    "prompt_model",
+    "gold",
+    "scores",
+    "decision",
+    "spend",
+    "thresholds",
+    "judge_ref",
 )
 """What every card names, if only as ``null``."""
 
@@ -88,18 +95,17 @@ class CardContent(Part):
     dollars_per_1000_rows: dict[str, Figure] = {}
     seconds_per_row: dict[str, Figure] = {}
 
-    def joined(self, *others: CardContent) -> Self:
-        """Return the content with all that others say; of a name that several set, the last one counts."""
+    def joined(self, *parts: CardContent) -> Self:
+        """Return the content with all that the parts say; of a name that several set, the last one counts."""
         content = self.to_json()
-        for other in others:
-            content |= other.to_json()
+        for part in parts:
+            content |= part.to_json()
         return self.model_validate(content)
 
     def only(self, *names: str) -> CardContent:
         """Return the content without all other names."""
-        return CardContent.model_validate(
-            {name: value for name, value in self.to_json().items() if name in names}
-        )
+        content = {name: value for name, value in self.to_json().items() if name in names}
+        return CardContent.model_validate(content)
 
     @property
     def proven_scores(self) -> dict[str, Scores]:
@@ -109,7 +115,7 @@ class CardContent(Part):
     @property
     def all_warnings(self) -> tuple[str, ...]:
         """The warnings of the decision, and those beside it."""
-        return (*self.decision.warnings, *self.warnings)
+        return tuple(self.decision.warnings + self.warnings)
 
     @property
     def hashes(self) -> frozenset[str]:
@@ -119,7 +125,10 @@ class CardContent(Part):
     @property
     def parts(self) -> dict[str, str]:
         """The part of each group in its split, by the hash of the group's name."""
-        return {name: part for part, names in self.gold.parts.items() for name in names}
+        part_of_group: dict[str, str] = {}
+        for part, groups in self.gold.parts.items():
+            part_of_group.update(dict.fromkeys(groups, part))
+        return part_of_group
 
     @property
     def forms(self) -> tuple[str, str]:
@@ -188,20 +197,21 @@ def _changed_words(basic: float, compiled: float, form: str) -> str:
 def task_of(judge: Judge) -> dict[str, Any]:
     """Return the fields of a judge as a card has them, and the frozen steps that make another score of it."""
     # The items of a generator are no field of its answer.
-    names = (*judge.input_fields, *judge.answer.fields)
-    task = {
+    types: dict[str, object] = {}
+    for name, info in judge.signature.fields.items():
+        if name in judge.input_fields or name in judge.answer.fields:
+            types[name] = _type_of(info.annotation)
+    task: dict[str, Any] = {
         "inputs": list(judge.input_fields),
         "output_field": ", ".join(judge.answer.fields),
-        "types": {
-            name: _type_of(info.annotation) for name, info in judge.signature.fields.items() if name in names
-        },
+        "types": types,
     }
     if judge.frozen:
         task["frozen"] = judge.frozen
     return task
 
 
-def _type_of(annotation: Any) -> dict[str, Any]:
+def _type_of(annotation: Any) -> dict[str, object]:
     """Return a type as its JSON schema; one that has none by its Python name."""
     try:
         return TypeAdapter(annotation).json_schema()
@@ -209,23 +219,26 @@ def _type_of(annotation: Any) -> dict[str, Any]:
         return {"python": inspect.formatannotation(annotation)}
 
 
-def written_card(judge: Judge, content: CardContent) -> dict[str, Any]:
+def written_card(judge: Judge, content: CardContent) -> dict[str, object]:
     """Return the card to write, without version and seal: the content without credentials, and the judge."""
     from ..programs.definition import write_definition
 
-    said: Mapping[str, Any] = publishable(content.to_json())
-    versions = {name: metadata.version(name) for name in ("jurist", "dspy")}
-    versions["python"] = platform.python_version()
-    card = {
+    public_content = publishable(content.to_json())
+    versions = {
+        "jurist": metadata.version("jurist"),
+        "dspy": metadata.version("dspy"),
+        "python": platform.python_version(),
+    }
+    card: dict[str, object] = {
         "created": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         **dict.fromkeys(_ALWAYS_WRITTEN),
-        **said,
+        **public_content,
         "judge": judge.name,
         "variant": judge.variant,
         **judge.answer.scale.identity(),
         **task_of(judge),
         **judge.option_values,
-        "versions": {**versions, **(said.get("versions") or {})},
+        "versions": {**versions, **(public_content.get("versions") or {})},
     }
     definition = write_definition(judge)
     if definition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
@@ -18,7 +18,7 @@ class Contender(VerdictSource, Protocol):
     """A source of verdicts with a name, a price and an identity, so that several can be compared."""
 
     @property
-    def named(self) -> str:
+    def own_name(self) -> str:
         """Its name where that is no judge with a version: of a log, or of a member of a cascade; else empty."""
 
     @property
@@ -63,8 +63,26 @@ class Contender(VerdictSource, Protocol):
     def check(self) -> None:
         """Refuse what cannot be asked, before anything is paid."""
 
-    def is_same(self, other: Contender) -> bool:
+    def is_same(self, contender: Contender) -> bool:
         """Say whether another one is asked the same in the same way."""
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the settings that identify this contender's verdicts, as JSON values."""
+
+
+def sampling_stamp(sampling: Sampling, model: Model) -> dict[str, object]:
+    """Return how often a model is asked, at which temperature and with which further settings, as JSON values."""
+    return {**sampling.to_card(), "temperature": model.temperature, **model.further_settings}
+
+
+def request_stamp(contender: Contender) -> dict[str, object]:
+    """Return the prompt of a contender and the settings of its requests, as JSON values."""
+    model = contender.model
+    return {
+        "prompt": contender.state.id,
+        "adapter": contender.adapter,
+        "api_base": model.api_base,
+        "max_tokens": model.max_tokens,
+        "seed": model.seed,
+        **model.further_settings,
+    }

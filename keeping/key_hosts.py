@@ -32,8 +32,10 @@ class KeyTransfer:
     @property
     def words(self) -> str:
         """The use of the key, in one clause."""
-        way = ", unencrypted (http)" if self.plain else ""
-        return f"{self.variable} goes to {self.host}{way}"
+        words = f"{self.variable} goes to {self.host}"
+        if self.plain:
+            words += ", unencrypted (http)"
+        return words
 
     @property
     def approved(self) -> bool:
@@ -53,7 +55,8 @@ class KeyTransfer:
 
     @property
     def _line(self) -> str:
-        return f"{self.variable} {'http' if self.plain else 'https'}://{self.host}"
+        scheme = "http" if self.plain else "https"
+        return f"{self.variable} {scheme}://{self.host}"
 
 
 def key_transfer(model: Model) -> KeyTransfer | None:

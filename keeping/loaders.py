@@ -28,9 +28,6 @@ from .loading import LoadedJudge, verifier_of
 from .logs import is_log, no_new_rows
 from .naming import Name, Prompt, find_judge
 
-_REACHED = ("timeout", "patience", "rpm")
-"""Settings of how models are reached, which say nothing of who answers."""
-
 
 def sure_answer(scale: Scale, verdict: Verdict) -> SureAnswer:
     """Return the value of a verdict on one unit as text, and how sure it is: by its tokens, else by its votes."""
@@ -38,8 +35,10 @@ def sure_answer(scale: Scale, verdict: Verdict) -> SureAnswer:
     if value is None:
         return None
     shares = verdict.probabilities[0] if verdict.measured else {}
-    agreed = verdict.agreement[0]
-    return scale.text(value), shares.get(value, 1.0 if agreed is None else agreed)
+    agreement = verdict.agreement[0]
+    if agreement is None:
+        agreement = 1.0
+    return scale.text(value), shares.get(value, agreement)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,27 +64,33 @@ class CascadeAsker(Asker):
     @cached_property
     def embedded(self) -> list[tuple[Asker, Remembered]]:
         """The embedded rows that its judges remember."""
-        return [pair for member in self.members for pair in member.asker.embedded]
+        pairs: list[tuple[Asker, Remembered]] = []
+        for member in self.members:
+            pairs += member.asker.embedded
+        return pairs
 
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case by the first judge that is sure enough."""
-        usage, doubts = usage or Spend(), []
+        usage = usage or Spend()
+        doubts: list[str] = []
         for member in self.members:
             async with member.asker.ready():
                 verdict = await member.asker.judged(case, usage)
             probable = member.trust.of(sure_answer(member.asker.judge.answer.scale, verdict))
-            if verdict.status == "failed" or (verdict.status == "verdict" and probable >= self.level):
+            is_sure = verdict.status == "verdict" and probable >= self.level
+            if verdict.status == "failed" or is_sure:
                 return replace(verdict, by=member.name, usage=usage)
             doubts.append(f"{member.name} {probable:.2f}")
-        unsure = f"no judge is sure enough ({', '.join(doubts)}; {self.level:g} is needed)"
-        nobody: dict[str, Any] = {
-            "values": (None,),
-            "agreement": (None,),
-            "error_kind": UNSURE,
-            "error": unsure,
-            "by": PEOPLE,
-        }
-        return replace(verdict, status="abstained", usage=usage, **nobody)
+        return replace(
+            verdict,
+            status="abstained",
+            values=(None,),
+            agreement=(None,),
+            error_kind=UNSURE,
+            error=f"no judge is sure enough ({', '.join(doubts)}; {self.level:g} is needed)",
+            by=PEOPLE,
+            usage=usage,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -102,7 +107,8 @@ class CascadeJudge(LoadedJudge):
     @property
     def names(self) -> str:
         """The models of its judges."""
-        return ", ".join(dict.fromkeys(member.model.name for member in self.members))
+        names = [member.model.name for member in self.members]
+        return ", ".join(dict.fromkeys(names))
 
     @property
     def questions(self) -> tuple[int, int]:
@@ -113,23 +119,29 @@ class CascadeJudge(LoadedJudge):
     @property
     def models(self) -> tuple[Model, ...]:
         """All models that are asked."""
-        return tuple(dict.fromkeys(model for member in self.members for model in member.models))
+        models: list[Model] = []
+        for member in self.members:
+            models += member.models
+        return tuple(dict.fromkeys(models))
 
     def with_model(self, model: Model, *, draws: int = 1) -> "CascadeJudge":
         """Return it with how models are reached taken from one: who answers is part of the cascade."""
         if not model.offline and model.name not in {member.model.name for member in self.members}:
             hint = "leave out the model, or choose a cascade with it: jurist cascade"
             raise UsageError(f"{self.name} is a cascade, whose judges are asked with {self.names}", hint=hint)
-        reached = {name: getattr(model, name) for name in _REACHED}
-        members = [replace(member, model=replace(member.model, **reached)) for member in self.members]
+        members: list[LoadedJudge] = []
+        for member in self.members:
+            reached = replace(member.model, timeout=model.timeout, patience=model.patience, rpm=model.rpm)
+            members.append(replace(member, model=reached))
         return replace(self, members=tuple(members), model=members[-1].model)
 
     def asker(self, repeat: int = 0) -> Asker:
         """Return the asker of its judges, whose draws differ from those of other repeats."""
-        kept = self.artifact.about.cascade if self.artifact else None
-        assert kept is not None
-        members = []
-        for judge, card in zip(self.members, kept.members, strict=True):
+        assert self.artifact is not None
+        cascade = self.artifact.about.cascade
+        assert cascade is not None
+        members: list[Member] = []
+        for judge, card in zip(self.members, cascade.members, strict=True):
             settings = replace(
                 judge.settings, concurrency=self.settings.concurrency, redraws=self.settings.redraws
             )
@@ -147,7 +159,7 @@ class CascadeJudge(LoadedJudge):
             settings=last.settings,
             first_draw=last.first_draw,
             members=members,
-            level=kept.level,
+            level=cascade.level,
         )
 
     def fingerprint(self) -> dict[str, Any]:
@@ -190,10 +202,13 @@ def load_judge(
     values = {option: value for option, value in options.items() if value is not None}
     name = Name.of(reference, version, store, samples=samples, threshold=threshold, options=values)
     settings = replace(FOR_NEW_ROWS, concurrency=concurrency, verifier=verifier)
-    prompt = name.prompt(model.name if model else None, settings)
+    model_name = None
+    if model is not None:
+        model_name = model.name
+    prompt = name.prompt(model_name, settings)
     if prompt.artifact and prompt.artifact.about.cascade:
         chosen = {"samples": samples, "threshold": threshold, **values, "verifier": verifier}
-        return _cascade(prompt, prompt.artifact, store, chosen).with_model(model or Model())
+        return _load_cascade(prompt, prompt.artifact, store, chosen).with_model(model or Model())
     # that there are no frozen steps is said before anything is asked
     verifier_of(prompt.judge, Model(), verifier)
     check_sampling(prompt.judge, prompt.settings.sampling)
@@ -201,37 +216,37 @@ def load_judge(
         **vars(prompt),
         model=model or Model(),
         context=CallContext.fresh(),
-        by_name=None if name.version else name,
+        name_without_version=None if name.version else name,
     )
-    return loaded._asking(loaded.model, loaded.settings.sampling.samples)
+    return loaded.for_model(loaded.model, loaded.settings.sampling.samples)
 
 
-def _cascade(prompt: Prompt, artifact: Artifact, store: Store, settings: Mapping[str, Any]) -> CascadeJudge:
+def _load_cascade(
+    prompt: Prompt, artifact: Artifact, store: Store, settings: Mapping[str, object]
+) -> CascadeJudge:
     """Return a cascade with its judges, each as it was when the level was chosen; none takes other settings."""
-    if name := next((name for name, value in settings.items() if value is not None), ""):
-        message = f"{artifact.ref} is a cascade, whose judges keep their own {name}"
-        raise UsageError(message, hint="leave it out")
+    for name, value in settings.items():
+        if value is not None:
+            message = f"{artifact.ref} is a cascade, whose judges keep their own {name}"
+            raise UsageError(message, hint="leave it out")
     assert artifact.about.cascade is not None
-    members = tuple(_member(kept, store) for kept in artifact.about.cascade.members)
-    context, model = CallContext.fresh(), members[-1].model
-    return CascadeJudge(**vars(prompt), model=model, context=context, members=members)
+    members = tuple(_load_member(card, store) for card in artifact.about.cascade.members)
+    model = members[-1].model
+    return CascadeJudge(**vars(prompt), model=model, context=CallContext.fresh(), members=members)
 
 
-def _member(kept: MemberCard, store: Store) -> LoadedJudge:
+def _load_member(card: MemberCard, store: Store) -> LoadedJudge:
     """Return a judge of a cascade, from what the cascade keeps of it."""
-    judge = read_definition(kept.definition) if kept.definition else find_judge(kept.reference, store)
+    judge = read_definition(card.definition) if card.definition else find_judge(card.reference, store)
+    settings = replace(FOR_NEW_ROWS, adapter=card.adapter, sampling=card.thresholds.sampling, concurrency=1)
+    if card.verifier:
+        settings = replace(settings, verifier=card.verifier.model())
     return LoadedJudge(
-        judge=judge.with_options(kept.option_values),
-        state=prompt_from_json(kept.prompt, f"the prompt of {kept.judge} in the cascade"),
+        judge=judge.with_options(card.option_values),
+        state=prompt_from_json(card.prompt, f"the prompt of {card.judge} in the cascade"),
         artifact=None,
-        settings=replace(
-            FOR_NEW_ROWS,
-            adapter=kept.adapter,
-            sampling=kept.thresholds.sampling,
-            verifier=kept.verifier.model() if kept.verifier else None,
-            concurrency=1,
-        ),
-        model=kept.model.model(),
+        settings=settings,
+        model=card.model.model(),
         context=CallContext.fresh(),
-        named=kept.judge,
+        own_name=card.judge,
     )

@@ -22,7 +22,7 @@ from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
 from ..text.templates import CHAT
 from .artifact_card import proof_rows
-from .contenders import Contender
+from .contenders import Contender, request_stamp, sampling_stamp
 from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
 
 _WARM = 0.7
@@ -37,18 +37,19 @@ class ResolvedSampling(NamedTuple):
     note: str = ""  # one line if that is fewer than were asked for
 
 
-def default_temperature(model: Model, samples: int, own: float | None = None) -> Model:
-    """Return the model with a temperature: its own, else ``own``, else what suits samples."""
+def default_temperature(model: Model, samples: int, temperature: float | None = None) -> Model:
+    """Return the model with a temperature: its own, else the one that is given, else what suits samples."""
     if model.temperature is not None or model.fixed_temperature:
         return model
-    usual = _WARM if samples > 1 else 0.0
-    return replace(model, temperature=usual if own is None else own)
+    if temperature is None:
+        temperature = _WARM if samples > 1 else 0.0
+    return replace(model, temperature=temperature)
 
 
-def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:
+def resolve_sampling(model: Model, sampling: Sampling, temperature: float | None = None) -> ResolvedSampling:
     """Return the effective sampling: a temperature that suits the samples, and one sample where all would be equal."""
     # Under any threshold from 1 to k the one verdict at temperature 0 is the one that k equal votes would give.
-    model = default_temperature(model, sampling.samples, own)
+    model = default_temperature(model, sampling.samples, temperature)
     if sampling.samples == 1 or model.temperature != 0:
         return ResolvedSampling(model, sampling)
     note = (
@@ -65,16 +66,18 @@ def sampled_once(sampling: Sampling) -> Sampling:
     return Sampling()
 
 
-def verifier_of(judge: Judge, model: Model, named: Model | None) -> Model | None:
-    """Return who answers the frozen steps of a judge: who is named for them, else its own model at temperature 0."""
+def verifier_of(judge: Judge, model: Model, verifier: Model | None) -> Model | None:
+    """Return who answers the frozen steps of a judge: the verifier that is named, else its model at temperature 0."""
     if not judge.frozen:
-        if named is not None:
+        if verifier is not None:
             hint = "leave out --judge-model"
-            raise UsageError(f"{judge.name} has no frozen steps for {named.name} to answer", hint=hint)
+            raise UsageError(f"{judge.name} has no frozen steps for {verifier.name} to answer", hint=hint)
         return None
-    if named is None:
-        named = model if model.fixed_temperature else replace(model, temperature=0.0)
-    return default_temperature(named, 1)
+    if verifier is None:
+        verifier = model
+        if not model.fixed_temperature:
+            verifier = replace(model, temperature=0.0)
+    return default_temperature(verifier, 1)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -91,20 +94,21 @@ class LoadedJudge(Prompt):
         context: the ledger of all its calls.
         contexts: role -> what that role's calls share, where those who write and those who verify have their own.
         reach: how its models are reached: at once, or in batches.
-        named: what it is called where that is no judge with a version: as a member of a cascade.
-        by_name: how it was named, if without a version: with another model that may stand for another prompt.
+        own_name: its name where that is no judge with a version: as a member of a cascade; else empty.
+        name_without_version: how it was named, if without a version: with another model that may stand for another
+            prompt.
     """
 
     model: Model
     context: CallContext
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
     reach: Reach = reached
-    named: str = ""
-    by_name: Name | None = field(default=None, compare=False)
+    own_name: str = ""
+    name_without_version: Name | None = field(default=None, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""
-        return {**vars(self), "context": None, "by_name": None}
+        return {**vars(self), "context": None, "name_without_version": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Begin a ledger: a copy, as in another process, has its own."""
@@ -116,14 +120,19 @@ class LoadedJudge(Prompt):
 
     def _repr_html_(self) -> str:
         """Show it in a notebook, with what a user should know."""
-        return "".join(f"<p>{escape(text)}</p>" for text in (repr(self).strip("<>"), self.note) if text)
+        page = f"<p>{escape(repr(self).strip('<>'))}</p>"
+        if self.note:
+            page += f"<p>{escape(self.note)}</p>"
+        return page
 
     @property
     def name(self) -> str:
         """``judge@version``, or ``judge:basic``."""
-        if self.named:
-            return self.named
-        return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + BASIC
+        if self.own_name:
+            return self.own_name
+        if self.artifact:
+            return f"{self.judge.name}@{self.artifact.version}"
+        return self.judge.name + BASIC
 
     @cached_property
     def _fit(self) -> ResolvedSampling:
@@ -142,22 +151,25 @@ class LoadedJudge(Prompt):
     @property
     def note(self) -> str:
         """A note for the user before the first call, in one line; empty without one."""
-        return "; ".join(part for part in (self.standing, self.other_model, self._fit.note) if part)
+        return "; ".join(filter(None, (self.standing, self.other_model, self._fit.note)))
 
     @property
     def questions(self) -> tuple[int, int]:
         """How often it is asked about a row, at least and at most."""
-        sampling = self.sampling
-        fewest = sampling.fewest if self.settings.stopping == "settled" else sampling.samples
-        return fewest, sampling.samples
+        draws = self.sampling.samples
+        if self.settings.stopping == "settled":
+            return self.sampling.fewest, draws
+        return draws, draws
 
     @property
     def other_model(self) -> str:
         """A note that the version was proven with another model, in one line; empty if it was not."""
-        proven = self.artifact.about.model.name if self.artifact else ""
-        if not proven or same_model(proven, self.model.name):
+        if self.artifact is None:
             return ""
-        return f"{self.name} was proven with {proven}, not with {self.model.name}: its scores do not hold for that"
+        model = self.artifact.model
+        if not model or same_model(model, self.model.name):
+            return ""
+        return f"{self.name} was proven with {model}, not with {self.model.name}: its scores do not hold for that"
 
     def __call__(self, *row: Any, **inputs: Any) -> Verdict:
         """Judge one row, given by the names its gold uses.
@@ -170,9 +182,11 @@ class LoadedJudge(Prompt):
 
     async def acall(self, *row: Any, **inputs: Any) -> Verdict:
         """Judge one row inside a running event loop; raises what calling it raises."""
-        return (await self.asker().ask_async([self._case(row, inputs)]))[0]
+        (verdict,) = await self.asker().ask_async([self._case(row, inputs)])
+        return verdict
 
-    def _case(self, unnamed: Sequence[Any], inputs: Mapping[str, Any]) -> Case:
+    def _case(self, unnamed: Sequence[object], inputs: Mapping[str, object]) -> Case:
+        """Return the case of one row. Raises ``UsageError`` for inputs without their names."""
         if unnamed:
             names = ", ".join(f"{name}=..." for name in self.judge.input_fields)
             hint = f"write ({names}), or (**row)"
@@ -202,7 +216,11 @@ class LoadedJudge(Prompt):
         return JudgeModule(self)
 
     def _cases(self, rows: Any) -> list[Case]:
-        return [self.judge.case(row, path="rows", line=line) for line, row in enumerate(records(rows), 1)]
+        """Return the case of each row; an error names the number of its row."""
+        cases: list[Case] = []
+        for line, row in enumerate(records(rows), 1):
+            cases.append(self.judge.case(row, path="rows", line=line))
+        return cases
 
     def verdicts(
         self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
@@ -225,22 +243,32 @@ class LoadedJudge(Prompt):
 
     def asker(self, repeat: int = 0) -> Asker:
         """Return the asker of this judge, whose draws differ from those of other repeats."""
-        program = self.artifact.program(self.judge) if self.artifact else self.state.apply(self.judge.basic())
-        frozen, role = self.frozen_model, self.judge.role
-        verifying = self.contexts.get("judge", self.context)
+        role = self.judge.role
+        lm = connect(self.model, self.contexts.get(role, self.context), role, self.reach)
+        frozen_lm = None
+        if self.frozen_model:
+            frozen_lm = connect(self.frozen_model, self.contexts.get("judge", self.context), reach=self.reach)
         asker = Asker(
             judge=self.judge,
-            program=program,
-            lm=connect(self.model, self.contexts.get(role, self.context), role, self.reach),
-            frozen_lm=connect(frozen, verifying, reach=self.reach) if frozen else None,
+            program=self._program(),
+            lm=lm,
+            frozen_lm=frozen_lm,
             settings=replace(self.settings, sampling=self.sampling),
             first_draw=repeat * self.sampling.samples,
         )
         if asker.embedded and self.model.offline:
-            embedder = asker.embedded[0][1].embedder
-            what = f"{self.name} chooses the rows that it shows by vectors of {embedder}, not by words alone"
-            raise UsageError(what, hint="name a --model")
+            _, remembered = asker.embedded[0]
+            raise UsageError(
+                f"{self.name} chooses the rows that it shows by vectors of {remembered.embedder}, not by words alone",
+                hint="name a --model",
+            )
         return asker
+
+    def _program(self) -> dspy.Module:
+        """Return the judge's program with its prompt."""
+        if self.artifact:
+            return self.artifact.program(self.judge)
+        return self.state.apply(self.judge.basic())
 
     @property
     def frozen_model(self) -> Model | None:
@@ -250,24 +278,26 @@ class LoadedJudge(Prompt):
     @property
     def models(self) -> tuple[Model, ...]:
         """All models that are asked: who answers, and who answers the frozen steps."""
-        return (self.model,) if self.frozen_model is None else (self.model, self.frozen_model)
+        if self.frozen_model is None:
+            return (self.model,)
+        return (self.model, self.frozen_model)
 
     def with_model(self, model: Model, *, draws: int = 1) -> "LoadedJudge":
         """Return a copy of the judge for another model, with as many samples as can differ there."""
         # A judge that was named without a version is what its name stands for with that model. A temperature that
         # ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each sample
         # ``draws`` times.
-        meant = self
-        if self.by_name is not None:
-            meant = replace(self, **vars(self.by_name.prompt(model.name, self.settings)))
-        return meant._asking(model, meant.settings.sampling.samples * max(1, draws))
+        judge = self
+        if self.name_without_version is not None:
+            prompt = self.name_without_version.prompt(model.name, self.settings)
+            judge = replace(self, **vars(prompt))
+        return judge.for_model(model, judge.settings.sampling.samples * max(1, draws))
 
-    def _asking(self, model: Model, draws: int) -> "LoadedJudge":
-        """Return a copy of the prompt for a model, at the temperature that suits it."""
+    def for_model(self, model: Model, draws: int) -> "LoadedJudge":
+        """Return a copy of this very prompt for a model, at the temperature that suits so many draws."""
         model = default_temperature(model, draws, self.judge.temperature)
-        proven = self.artifact.about.model if self.artifact else None
-        if proven and model.reasoning_effort is None and same_model(proven.name, model.name):
-            model = replace(model, reasoning_effort=proven.reasoning_effort)
+        if self.artifact and model.reasoning_effort is None and same_model(self.artifact.model, model.name):
+            model = replace(model, reasoning_effort=self.artifact.about.model.reasoning_effort)
         return replace(self, model=model)
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
@@ -279,8 +309,11 @@ class LoadedJudge(Prompt):
             if adapter != self.adapter:
                 raise proven_with(self.artifact, self.adapter)
             return self
-        by_name = self.by_name and replace(self.by_name, adapter=adapter)
-        return replace(self, settings=replace(self.settings, adapter=adapter), by_name=by_name)
+        settings = replace(self.settings, adapter=adapter)
+        name = self.name_without_version
+        if name is not None:
+            name = replace(name, adapter=adapter)
+        return replace(self, settings=settings, name_without_version=name)
 
     @property
     def finds_adapter(self) -> bool:
@@ -297,59 +330,50 @@ class LoadedJudge(Prompt):
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the settings that identify this judge's answers, as JSON values."""
-        known = {
-            **self.stamp(),
-            "prompt": self.state.id,
-            "adapter": self.adapter,
-            "api_base": self.model.api_base,
-            "max_tokens": self.model.max_tokens,
-            "seed": self.model.seed,
-            **self.model.further_settings,
-        }
-        if frozen := self.frozen_model:
-            settings = ("api_base", "temperature", "max_tokens")
-            known |= {f"frozen_{name}": getattr(frozen, name) for name in settings}
-            known["frozen"] = self.judge.frozen
-        return known
+        fingerprint: dict[str, object] = {**self.stamp(), **request_stamp(self)}
+        frozen_model = self.frozen_model
+        if frozen_model:
+            fingerprint["frozen_api_base"] = frozen_model.api_base
+            fingerprint["frozen_temperature"] = frozen_model.temperature
+            fingerprint["frozen_max_tokens"] = frozen_model.max_tokens
+            fingerprint["frozen"] = self.judge.frozen
+        return fingerprint
 
-    def is_same(self, other: Contender) -> bool:
+    def is_same(self, contender: Contender) -> bool:
         """Say whether another one is this version, or this very judge, and asked in the same way."""
-        # prompts do not tell: basic ones of two files may differ in their code alone
-        alike = self.artifact is not None or self.judge == other.judge
-        if alike and self.fingerprint() == other.fingerprint():
+        # Prompts do not tell: basic ones of two files may differ in their code alone.
+        is_one_judge = self.artifact is not None or self.judge == contender.judge
+        if is_one_judge and self.fingerprint() == contender.fingerprint():
             return True
-        return self._keeps_prompt_of(other)
+        return self._keeps_prompt_of(contender)
 
     def _keeps_prompt_of(self, basic: Contender) -> bool:
         """Say whether this is a version that kept the basic prompt, and the other one is that prompt."""
-        if (
-            self.artifact is None
-            or not self.artifact.about.decision.keeps_basic
-            or basic.artifact is not None
-        ):
+        if self.artifact is None or basic.artifact is not None:
             return False
-        asked, other = (
-            (judge.judge.name, judge.state, judge.adapter, judge.sampling.to_card(), judge.model)
-            for judge in (self, basic)
+        return (
+            self.artifact.about.decision.keeps_basic
+            and self.judge.name == basic.judge.name
+            and self.state == basic.state
+            and self.adapter == basic.adapter
+            and self.sampling.to_card() == basic.sampling.to_card()
+            and self.model == basic.model
         )
-        return asked == other
 
     def stamp(self) -> dict[str, Any]:
         """Return the fields that identify the judge in its output."""
-        verifier = self.settings.verifier
-        return {
+        stamp: dict[str, Any] = {
             "judge": self.name,
             "artifact": self.artifact.sha256 if self.artifact else None,
             "model": self.model.name,
-            **({"judge_model": verifier.name} if verifier else {}),
-            **self.judge.option_values,
-            **({} if self.artifact or self.adapter == ADAPTER else {"adapter": self.adapter}),
-            "sampling": {
-                **self.sampling.to_card(),
-                "temperature": self.model.temperature,
-                **self.model.further_settings,
-            },
         }
+        if self.settings.verifier:
+            stamp["judge_model"] = self.settings.verifier.name
+        stamp |= self.judge.option_values
+        if not self.artifact and self.adapter != ADAPTER:
+            stamp["adapter"] = self.adapter
+        stamp["sampling"] = sampling_stamp(self.sampling, self.model)
+        return stamp
 
 
 class JudgeModule(dspy.Module):
@@ -373,34 +397,40 @@ class JudgeModule(dspy.Module):
             fields = answer.row_parts(verdict.values)["answers"]
             assert isinstance(fields, Mapping)
         else:
-            value = verdict.value if len(verdict.values) == 1 else verdict.values
-            fields = {answer.field: value if verdict.status == "verdict" else None}
+            value = None
+            if verdict.status == "verdict":
+                value = verdict.value if len(verdict.values) == 1 else verdict.values
+            fields = {answer.field: value}
         return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **fields})
 
 
 def proven_rows(judge: LoadedJudge) -> list[Row]:
     """Return the answers of a judge's version on its sealed test, without failed rows."""
-    proof = judge.artifact.proof_records() if judge.artifact else []
-    return [row for row in proof_rows(judge.judge.answer, proof, "compiled") if not row.failed]
+    if judge.artifact is None:
+        return []
+    rows = proof_rows(judge.judge.answer, judge.artifact.proof_records(), "compiled")
+    return [row for row in rows if not row.failed]
 
 
 def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:
     """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name."""
     assert judge.artifact is not None
-    about = judge.artifact.about
+    card = judge.artifact.about
     proven = {
-        "model": about.model.name or None,
-        "samples": about.thresholds.samples,
-        "threshold": about.thresholds.threshold,
-        "weights": about.thresholds.weights,
-        "temperature": about.model.temperature,
-        **{option: about.option_values.get(option) for option in JUDGE_OPTIONS},
-        "reasoning_effort": about.model.reasoning_effort,
-        "body": about.model.body,
+        "model": card.model.name or None,
+        "samples": card.thresholds.samples,
+        "threshold": card.thresholds.threshold,
+        "weights": card.thresholds.weights,
+        "temperature": card.model.temperature,
+        **{option: card.option_values.get(option) for option in JUDGE_OPTIONS},
+        "reasoning_effort": card.model.reasoning_effort,
+        "body": card.model.body,
     }
-    now = {**stamp, **stamp["sampling"]}
-    return {
-        name: f"{name} {now.get(name)} and not {value}"
-        for name, value in proven.items()
-        if now.get(name) != value and not (name == "model" and value and same_model(str(value), now["model"]))
-    }
+    conditions = {**stamp, **stamp["sampling"]}
+    differences: dict[str, str] = {}
+    for name, value in proven.items():
+        if conditions.get(name) != value:
+            differences[name] = f"{name} {conditions.get(name)} and not {value}"
+    if card.model.name and same_model(card.model.name, conditions["model"]):
+        differences.pop("model", None)
+    return differences

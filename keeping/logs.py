@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -17,7 +17,7 @@ from ..programs.deciding import check_sampling, verdict_of
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import OnVerdict, Verdict
-from .contenders import Contender
+from .contenders import Contender, request_stamp, sampling_stamp
 from .naming import ADAPTER
 
 
@@ -39,12 +39,11 @@ class LogReference:
     name: str  # ``recorded:FILE``, or ``recorded:FILE#COLUMN``
     file: str
     column: str = ""  # empty where the log itself tells which one it is
-    threshold: float | None = (
-        None  # the probability from which a verdict is positive, where it gives probabilities
-    )
+    # the probability from which a verdict is positive, where it gives probabilities
+    threshold: float | None = None
 
     @property
-    def named(self) -> str:
+    def own_name(self) -> str:
         """Its name: it is no judge with a version."""
         return self.name
 
@@ -89,7 +88,7 @@ class Log:
         return self.reference.name
 
     @property
-    def named(self) -> str:
+    def own_name(self) -> str:
         """Its name: a log is no judge with a version."""
         return self.reference.name
 
@@ -125,15 +124,15 @@ class Log:
     def check(self) -> None:
         """Refuse nothing: its verdicts are there."""
 
-    def is_same(self, other: Contender) -> bool:
+    def is_same(self, contender: Contender) -> bool:
         """Say whether another one is the same log."""
-        return self.fingerprint() == other.fingerprint()
+        return self.fingerprint() == contender.fingerprint()
 
     def verdicts(
         self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
     ) -> list[Verdict]:
         """Return the verdict of the log on each case, the same in every repeat."""
-        verdicts = []
+        verdicts: list[Verdict] = []
         for index, case in enumerate(cases):
             reading = self.readings.get(case.id)
             if reading is None:
@@ -145,22 +144,14 @@ class Log:
                 on_verdict(index, verdict)
         return verdicts
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the content that identifies this log's verdicts, as JSON values."""
         return {
             "judge": self.name,
             "artifact": None,
             "model": self.name,
             **self.judge.option_values,
-            "sampling": {
-                **self.sampling.to_card(),
-                "temperature": self.model.temperature,
-                **self.model.further_settings,
-            },
-            "prompt": self.state.id,
-            "adapter": self.adapter,
-            "api_base": self.model.api_base,
-            "max_tokens": self.model.max_tokens,
-            "seed": self.model.seed,
+            "sampling": sampling_stamp(self.sampling, self.model),
+            **request_stamp(self),
             "sha256": self.sha256,
         }

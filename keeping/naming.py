@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
 
 from ..engines.models import OFFLINE, same_model
 from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
@@ -23,7 +22,7 @@ from ..programs.state import PromptState
 from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact
 from .artifacts import Store
-from .card import Card
+from .card_parts import ThresholdCard
 
 BASIC = ":basic"
 ADAPTER = CHAT
@@ -50,84 +49,137 @@ class Name:
     # or a tag, or ``basic``; empty for what its name stands for with the model that is asked
     version: str = ""
     file: str = ""  # the file that was named, if one was
-    kept: bool = False  # whether it was found by its name alone, so that each version says what the judge is
+    is_bare: bool = (
+        False  # whether it was found by its name alone, so that each version says what the judge is
+    )
     samples: int | None = None
     threshold: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)  # values of options that the judge declares
     adapter: str | None = None
 
     @classmethod
-    def of(cls, reference: str | Judge, version: str, store: Store, **asked: Any) -> "Name":
-        """Return the judge and version that a reference names."""
+    def of(
+        cls,
+        reference: str | Judge,
+        version: str,
+        store: Store,
+        *,
+        samples: int | None = None,
+        threshold: float | None = None,
+        options: Mapping[str, str],
+    ) -> "Name":
+        """Return the judge and version that a reference names, with what was said of how it is asked."""
+        file = ""
+        is_bare = False
         if isinstance(reference, Judge):
-            return cls(judge=reference, store=store, version=version, **asked)
-        if reference.endswith(BASIC):
+            judge = reference
+        elif reference.endswith(BASIC):
             judge = find_judge(reference.removesuffix(BASIC), store)
-            return cls(judge=judge, store=store, version="basic", **asked)
-        named, version = _parted(reference)
-        judge, source = locate(named, store, version)
-        file = named if file_of(named)[0] else ""
-        return cls(judge=judge, store=store, version=version, file=file, kept=source != named, **asked)
+            version = "basic"
+        else:
+            judge_reference, version = _split_version(reference)
+            judge, source = locate_judge(judge_reference, store, version)
+            is_bare = source != judge_reference
+            path, _ = file_of(judge_reference)
+            if path is not None:
+                file = judge_reference
+        return cls(
+            judge=judge,
+            store=store,
+            version=version,
+            file=file,
+            is_bare=is_bare,
+            samples=samples,
+            threshold=threshold,
+            options=options,
+        )
 
     def prompt(self, model: str | None, settings: AskSettings) -> Prompt:
         """Return the prompt that the name stands for with a model, without one the latest, and its own settings."""
-        version, standing = (self.version, "") if self.version else self._meaning(model)
+        version = self.version
+        if not version:
+            version = self._current_version(model)
         if version == "basic":
-            return self._prompt(settings, self.judge, None, standing)
+            standing = ""
+            if not self.version:
+                standing = self._reason_for_basic(model)
+            return self._basic_prompt(settings, standing)
         artifact = self.store.load(f"{self.judge.name}@{version}")
-        if self.kept and not self.version:
-            return self._prompt(settings, judge_of(artifact, self.store), artifact)
-        return self._prompt(settings, fitting(self.judge, artifact, self.store, self.file), artifact)
+        if self.is_bare and not self.version:
+            return self._version_prompt(settings, judge_of_artifact(artifact, self.store), artifact)
+        return self._version_prompt(settings, fitting(self.judge, artifact, self.store, self.file), artifact)
 
-    def _prompt(
-        self, settings: AskSettings, judge: Judge, artifact: Artifact | None, standing: str = ""
-    ) -> Prompt:
-        about = Card(judge=judge.name, version=1)
-        if artifact is not None:
-            judge, about = artifact.as_compiled(judge), artifact.about
-            artifact.check(judge)
-        adapter = self.adapter
-        if artifact is not None:
-            adapter = about.adapter or self.adapter or ADAPTER
-            if self.adapter not in (None, adapter):
-                raise proven_with(artifact, adapter)
-        kept = about.thresholds
-        proven_values = judge.option_values | about.option_values
-        option_values = {**proven_values, **self.options}
-        judge = judge.with_options(option_values)
-        samples = kept.samples if self.samples is None else self.samples
-        sampling = Sampling(samples=samples, threshold=self.threshold)
-        if self.samples is None and self.threshold is None and option_values == proven_values:
-            known = kept.sampling if judge.answer.scale.uses_threshold else sampling
-            sampling = replace(known, weights=kept.weights)
+    def _basic_prompt(self, settings: AskSettings, standing: str) -> Prompt:
+        """Return the basic prompt, with the reason why the name stands for it."""
+        option_values = {**self.judge.option_values, **self.options}
+        judge = self.judge.with_options(option_values)
+        is_as_proven = option_values == self.judge.option_values
+        sampling = self._sampling(judge, ThresholdCard(), is_as_proven=is_as_proven)
         return Prompt(
             judge=judge,
-            state=artifact.state if artifact else PromptState.of(judge.basic()),
-            artifact=artifact,
-            settings=replace(settings, sampling=sampling, adapter=adapter),
+            state=PromptState.of(judge.basic()),
+            artifact=None,
+            settings=replace(settings, sampling=sampling, adapter=self.adapter),
             standing=standing,
         )
 
-    def _meaning(self, model: str | None) -> tuple[str, str]:
-        """Return the version that the name stands for, or ``basic`` and why; a card without a model goes with any."""
-        judge = self.judge.name
-        promoted = self.store.promoted(judge)
-        for artifact in promoted:
+    def _version_prompt(self, settings: AskSettings, judge: Judge, artifact: Artifact) -> Prompt:
+        """Return the prompt of a version, asked as it was proven where the name says nothing else."""
+        card = artifact.about
+        judge = artifact.as_compiled(judge)
+        artifact.check(judge)
+        adapter = card.adapter or self.adapter or ADAPTER
+        if self.adapter not in (None, adapter):
+            raise proven_with(artifact, adapter)
+        proven_values = judge.option_values | card.option_values
+        option_values = {**proven_values, **self.options}
+        judge = judge.with_options(option_values)
+        is_as_proven = option_values == proven_values
+        sampling = self._sampling(judge, card.thresholds, is_as_proven=is_as_proven)
+        return Prompt(
+            judge=judge,
+            state=artifact.state,
+            artifact=artifact,
+            settings=replace(settings, sampling=sampling, adapter=adapter),
+        )
+
+    def _sampling(self, judge: Judge, proven: ThresholdCard, *, is_as_proven: bool) -> Sampling:
+        """Return samples and threshold: those of the proof, as far as the name and the options leave them."""
+        samples = proven.samples if self.samples is None else self.samples
+        sampling = Sampling(samples=samples, threshold=self.threshold)
+        if self.samples is None and self.threshold is None and is_as_proven:
+            if judge.answer.scale.uses_threshold:
+                sampling = proven.sampling
+            sampling = replace(sampling, weights=proven.weights)
+        return sampling
+
+    def _current_version(self, model: str | None) -> str:
+        """Return the version that the name stands for with a model, else ``basic``; a card without a model fits all."""
+        for artifact in self.store.promoted(self.judge.name):
             if model is None or artifact.problem or not artifact.model or same_model(artifact.model, model):
-                return str(artifact.version), ""
-        proving = f"jurist compile {self.file or judge}"
-        proving += "" if model in (None, OFFLINE) else f" --model {model}"
-        kept = self.store.list(judge)
+                return str(artifact.version)
+        return "basic"
+
+    def _reason_for_basic(self, model: str | None) -> str:
+        """Return in one line why the name stands for the basic prompt, and what proves a version."""
+        judge = self.judge.name
+        command = f"jurist compile {self.file or judge}"
+        if model not in (None, OFFLINE):
+            command += f" --model {model}"
+        promoted = self.store.promoted(judge)
         if promoted:
             ref = promoted[0].ref
-            why = f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
-            why += f"{ref} names it all the same; {proving} proves one"
-        elif kept:
-            why = f"no version of {judge} has passed a sealed test: its basic prompt is used; "
-            why += f"{kept[-1].ref} names a version"
-        else:
-            why = f"{judge} was not compiled yet: its basic prompt is used; {proving} proves a version"
-        return "basic", why
+            return (
+                f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
+                f"{ref} names it all the same; {command} proves one"
+            )
+        versions = self.store.list(judge)
+        if versions:
+            return (
+                f"no version of {judge} has passed a sealed test: its basic prompt is used; "
+                f"{versions[-1].ref} names a version"
+            )
+        return f"{judge} was not compiled yet: its basic prompt is used; {command} proves a version"
 
 
 def proven_with(artifact: Artifact, adapter: str) -> UsageError:
@@ -138,63 +190,71 @@ def proven_with(artifact: Artifact, adapter: str) -> UsageError:
 
 def find_judge(name: str, store: Store) -> Judge:
     """Return a built-in judge, one from a file, or one whose artifacts say which file it came from."""
-    return locate(name, store)[0]
+    return locate_judge(name, store)[0]
 
 
-def locate(name: str, store: Store, version: str = "", *, source: bool = False) -> tuple[Judge, str]:
+def locate_judge(name: str, store: Store, version: str = "", *, source: bool = False) -> tuple[Judge, str]:
     """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again."""
     try:
         path, attribute = file_of(name)
         return find(name if path is None else f"{store.file(path)}:{attribute}"), name
     except JudgeError as error:
-        kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
-        if not kept:
-            own = get_close_matches(name, {one.judge for one in store.list()}, n=1)
-            if own and isinstance(error, UnknownJudgeError):
-                hint = f"did you mean {own[0]}?"
-                raise UnknownJudgeError(f"no judge is called {name!r}", hint=hint) from error
-            raise
-        named = [
-            each for each in kept if each.problem or each.about.definition or each.about.reference != name
-        ]
-        if not named:
-            raise JudgeError(
-                f"{name}@{version or kept[0].version} was compiled from a judge that stands in no file",
-                hint="write that judge into a Python file and name it in place of the judge, as FILE.py:judge; "
-                "or, where it is defined, give it to jurist.load(judge)",
-            ) from None
-    artifact = store.load(f"{name}@{version or named[0].version}")
-    return judge_of(artifact, store, source=source), artifact.about.judge_ref or name
+        version = _version_that_keeps_judge(name, version, store, error)
+    artifact = store.load(f"{name}@{version}")
+    return judge_of_artifact(artifact, store, source=source), artifact.about.judge_ref or name
 
 
-def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge:
+def _version_that_keeps_judge(name: str, version: str, store: Store, error: JudgeError) -> str:
+    """Return the version by which a judge without a file is found; raise the error where there is none."""
+    artifacts = sorted(
+        store.list(name), key=lambda artifact: (artifact.latest, artifact.version), reverse=True
+    )
+    if not artifacts:
+        close_names = get_close_matches(name, {artifact.judge for artifact in store.list()}, n=1)
+        if close_names and isinstance(error, UnknownJudgeError):
+            hint = f"did you mean {close_names[0]}?"
+            raise UnknownJudgeError(f"no judge is called {name!r}", hint=hint) from error
+        raise error
+    for artifact in artifacts:
+        if artifact.problem or artifact.about.definition or artifact.about.reference != name:
+            return version or str(artifact.version)
+    raise JudgeError(
+        f"{name}@{version or artifacts[0].version} was compiled from a judge that stands in no file",
+        hint="write that judge into a Python file and name it in place of the judge, as FILE.py:judge; "
+        "or, where it is defined, give it to jurist.load(judge)",
+    ) from None
+
+
+def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False) -> Judge:
     """Return the judge of an artifact, whose seal held: what it keeps, else its file's, executed if trusted."""
-    about = artifact.about
-    path, attribute = file_of(about.reference)
+    card = artifact.about
+    path, attribute = file_of(card.reference)
     if path is None:
         try:
-            return fitting(find(about.reference), artifact, store)
+            return fitting(find(card.reference), artifact, store)
         except UnknownJudgeError:
-            if not about.definition:
+            if not card.definition:
                 raise
-            return read_definition(about.definition)
+            return read_definition(card.definition)
     place = store.file(path)
-    if about.definition and not (source and place.is_file()):
+    if card.definition and not (source and place.is_file()):
         with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
             if _was_changed(artifact, JudgeFile.read(place).hashes):
                 changed = f"{place} was changed since {artifact.ref} was compiled from it"
                 store.trust.tell(f"{changed}{_goes_on(artifact)}")
-        return read_definition(about.definition)
+        return read_definition(card.definition)
     if not place.is_file():
         raise JudgeError(
-            f"judge {artifact.judge!r} was compiled from {about.reference}: {path}: no such file",
+            f"judge {artifact.judge!r} was compiled from {card.reference}: {path}: no such file",
             hint="go where that file is, or name the file in place of the judge",
         )
     judge = find(
         f"{place}:{attribute}",
-        lambda file, hashes: store.trust.check(artifact.ref, file, hashes, about.hashes),
+        lambda file, hashes: store.trust.check(artifact.ref, file, hashes, card.hashes),
     )
-    return judge if source else fitting(judge, artifact, store, str(place))
+    if source:
+        return judge
+    return fitting(judge, artifact, store, str(place))
 
 
 def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
@@ -219,24 +279,28 @@ def _with_kept_prompt(judge: Judge, artifact: Artifact) -> Judge:
     """Return the judge of a file with the prompt that a version sends as it stands, whatever the file says by now."""
     if artifact.about.adapter != PLAIN:
         return judge
-    kept = read_definition(artifact.about.definition or {})
-    if kept.template == judge.template:
+    compiled_judge = read_definition(artifact.about.definition or {})
+    if compiled_judge.template == judge.template:
         return judge
-    return replace(kept, columns=judge.columns, values=judge.values)
+    return replace(compiled_judge, columns=judge.columns, values=judge.values)
 
 
-def _was_changed(artifact: Artifact, now: Mapping[str, str]) -> bool:
+def _was_changed(artifact: Artifact, hashes: Mapping[str, str]) -> bool:
+    """Say whether a file, by its hashes, is none of those that the artifact was compiled from."""
     recorded = artifact.about.hashes
-    return bool(now and recorded) and recorded.isdisjoint(now.values())
+    if not hashes or not recorded:
+        return False
+    return recorded.isdisjoint(hashes.values())
 
 
 def _goes_on(artifact: Artifact) -> str:
-    again = f"jurist compile {artifact.about.reference} makes a version of the judge as it is"
-    return f": {artifact.ref} is asked as it was proven; {again}"
+    """Return the end of a line that says how an artifact is asked whose judge was changed."""
+    command = f"jurist compile {artifact.about.reference}"
+    return f": {artifact.ref} is asked as it was proven; {command} makes a version of the judge as it is"
 
 
-def _parted(reference: str) -> tuple[str, str]:
-    """Part the judge from its version, empty without one; an ``@`` in the path of a file is neither."""
+def _split_version(reference: str) -> tuple[str, str]:
+    """Return the judge of a reference and its version, empty without one; an ``@`` in the path of a file is neither."""
     name, at, version = reference.rpartition("@")
     if not at or "/" in version or ":" in version:
         return reference, ""

@@ -286,7 +286,7 @@ class Detectors(Experiment):
     def detection(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Detection:
         """Ask all detectors and score them."""
         comparison = ClosedLabels(LABELS, BELOW[self.strictness])
-        notes = list(self.remarks)
+        notes = list(self.notes)
         fixed_names = [
             contender.name for contender in self.contenders if "strictness" not in contender.judge.options
         ]

@@ -13,7 +13,7 @@ from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.loading import default_temperature, resolve_sampling
-from jurist.keeping.naming import find_judge, locate
+from jurist.keeping.naming import find_judge, locate_judge
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 
@@ -109,10 +109,10 @@ def test_a_judge_in_no_file_is_loaded_by_itself_and_its_name_says_what_it_needs(
 
 
 def test_a_judge_compiled_by_its_name_still_knows_its_file(store: Store) -> None:
-    judge, reference = locate("may-go", store)
+    judge, reference = locate_judge("may-go", store)
     assert (judge.name, reference) == ("may-go", "own.py:judge")
     assert find_judge("may-go", store).answer.labels == judge.answer.labels
-    assert locate("fect", store) == (FECT, "fect")
+    assert locate_judge("fect", store) == (FECT, "fect")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,9 @@ def test_a_judge_is_found_from_another_folder_by_the_place_of_its_store(
     far = Store(root)
     for reference in ("may-go@1", "own.py:judge@1", "own.py@1"):
         assert load_judge(reference, store=far).name == "may-go@1"
-    assert locate("may-go", far)[1] == "own.py:judge", "what a card holds names no folder of this machine"
+    assert locate_judge("may-go", far)[1] == "own.py:judge", (
+        "what a card holds names no folder of this machine"
+    )
     Path("own.py").write_text(OWN.replace('name="may-go"', 'name="mine"'))
     assert find_judge("own.py", far).name == "mine", "the file of this folder comes first"
 

@@ -16,7 +16,7 @@ from jurist.errors import ArtifactError, JudgeError, printable
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card
 from jurist.keeping.loaders import load_judge
-from jurist.keeping.naming import judge_of
+from jurist.keeping.naming import judge_of_artifact
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import Trust, data_file
 from jurist.programs.catalogue import find
@@ -154,7 +154,7 @@ def test_a_judge_of_another_version_is_not_executed_in_its_place(folder: Path) -
     artifact = Store("compiled").load("may-go@1")
     lines: list[str] = []
     trusting = Store("compiled", trust=Trust(trusts_all=True, say=lines.append))
-    assert judge_of(artifact, trusting).name == "may-go"
+    assert judge_of_artifact(artifact, trusting).name == "may-go"
     assert len(lines) == 1
     with pytest.raises(ArtifactError, match="no may-go@7"):
         load_judge("may-go@7", store=trusting)
