@@ -26,7 +26,7 @@ from ..text.redaction import redact
 from ..text.replies import fields_of, said_once, typed
 from ..text.templates import CHAT, JSON, PLAIN, Template, with_named_inputs
 from .channel import Channel
-from .draws import TypedRequest, cut, typed_request
+from .draws import TypedRequest, answers_cut_off, typed_request
 from .dspy_internals import (
     UnboundJSONAdapter,
     apply_output_field_defaults,
@@ -34,7 +34,7 @@ from .dspy_internals import (
     format_field_value,
     parse_value,
 )
-from .kept import Kept
+from .identity_cache import IdentityCache
 
 _KEPT = 32
 """Prompts that are kept: those of a program's predictors, and of a few programs that are compared."""
@@ -227,7 +227,7 @@ def _name_inputs(signature: Any) -> Any:
     return signature if named == instruction else signature.with_instructions(named)
 
 
-_naming_inputs: Final[Kept[Any]] = Kept(_name_inputs)
+_naming_inputs: Final[IdentityCache[Any]] = IdentityCache(_name_inputs)
 
 
 class ChatAdapter(_Typed, dspy.ChatAdapter):
@@ -330,9 +330,9 @@ def bounded_schema(field: Any) -> Mapping[str, Any]:
     return schema
 
 
-_reader: Final[Kept[TypeAdapter[Any]]] = Kept(TypeAdapter)
-_schema: Final[Kept[Mapping[str, Any]]] = Kept(_schema_of)
-_bounded_schema: Final[Kept[Mapping[str, Any]]] = Kept(
+_reader: Final[IdentityCache[TypeAdapter[Any]]] = IdentityCache(TypeAdapter)
+_schema: Final[IdentityCache[Mapping[str, Any]]] = IdentityCache(_schema_of)
+_bounded_schema: Final[IdentityCache[Mapping[str, Any]]] = IdentityCache(
     lambda field: _schema_of(
         Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
     )
@@ -364,7 +364,7 @@ async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.
 
 def _lacks_end(text: str) -> bool:
     """Whether a text is a reply without its drafts, or the last of one, that was ended before it was over."""
-    return any(without_drafts(answer.text).endswith(text) for answer in cut())
+    return any(without_drafts(answer.text).endswith(text) for answer in answers_cut_off())
 
 
 def _words(error: Exception, name: str) -> str:
@@ -376,9 +376,9 @@ def _words(error: Exception, name: str) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
-_inputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.input_fields)
-_outputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.output_fields)
-_is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
+_inputs: Final[IdentityCache[Mapping[str, Any]]] = IdentityCache(lambda signature: signature.input_fields)
+_outputs: Final[IdentityCache[Mapping[str, Any]]] = IdentityCache(lambda signature: signature.output_fields)
+_is_plain: Final[IdentityCache[bool]] = IdentityCache(lambda signature: not special(signature))
 _BY_NAME: Final[Mapping[str, type[ChatAdapter | JsonAdapter]]] = {CHAT: ChatAdapter, JSON: JsonAdapter}
 ADAPTERS: Final = tuple(_BY_NAME)
 """The forms of every prompt."""

@@ -15,8 +15,15 @@ from dspy import LMError
 from dspy.lm15 import Request, Response
 
 from ..errors import BudgetExhausted, CheckpointError, unknown_price
-from .conversion import answer_of, content_of, response_of, text_of
-from .draws import current_draw, drawn_for, heard, number_of_draw, numbered, probabilities_of
+from .conversion import answer_of, content_of, reply_text, response_of
+from .draws import (
+    current_draw,
+    note_answer,
+    number_of_draw,
+    probabilities_of,
+    request_of_draw,
+    request_with_number,
+)
 from .failures import (
     ATTEMPTS,
     FATAL,
@@ -185,7 +192,7 @@ class Channel:
         return await self._answered(request, _Way(self.inner.acomplete, asyncio.sleep))
 
     async def _answered(self, request: Request, way: _Way) -> Response:
-        call = self._begin(drawn_for(request))
+        call = self._begin(request_of_draw(request))
         if call.past.answer:
             return response_of(call.past.answer, call.request)
         if call.past.refusal:
@@ -310,7 +317,7 @@ class Channel:
             self._book(past, past.retried + 1)
         elif past.retried:  # it goes on with the attempt at which it was interrupted
             self._book(past, past.retried)
-        sent = numbered(request, number_of_draw(key, past.occurrence))
+        sent = request_with_number(request, number_of_draw(key, past.occurrence))
         return _Call(request=request, sent=sent, key=key, past=past)
 
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
@@ -318,7 +325,7 @@ class Channel:
         self.context.meter.replay(known, phase=past.phase)
         self.pace.heard = self.pace.heard or -1.0  # it has answered an earlier process
         self._count(Spend(replayed=1, failed_before=past.retried))
-        heard(kept)
+        note_answer(kept)
         case = current_draw.get().spend
         if case is not None:  # a case takes what it takes, in whichever run it was paid
             case.add(replace(_taken(kept), calls=0))
@@ -341,7 +348,7 @@ class Channel:
             self._count(spend)
             if isinstance(end, Answer):
                 self.context.journal.keep(attempt.number, end)
-                heard(end)
+                note_answer(end)
             else:
                 self.context.journal.fail(attempt.number, end, error)
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
@@ -414,7 +421,7 @@ def _looping() -> bool:
 def says_something(response: Response) -> bool:
     """Whether there is anything to read; a limit or a filter before the first word is no fault of the endpoint."""
     ended = response.finish_reason in WITHOUT_END and response.finish_reason != "error"
-    return ended or bool(text_of(response).strip() or response.tool_calls)
+    return ended or bool(reply_text(response).strip() or response.tool_calls)
 
 
 def _taken(answer: Answer) -> Spend:

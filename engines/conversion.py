@@ -9,26 +9,25 @@ from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response,
 
 from ..text.escaping import well_formed
 from ..text.replies import is_whole
+from .identity_cache import IdentityCache
 from .journal import WINDOW_FULL, Answer
-from .kept import Kept
 
-_MOST: Final = 2**53  # tokens: an endpoint may say anything, and a journal holds no larger number
+_MOST_TOKENS: Final = 2**53  # an endpoint may say anything, and a journal holds no larger number
 _FULL_WINDOW: Final = ("model_context_window_exceeded", "model_length")  # Anthropic's word, and Mistral's
-_SHORTEST: Final = 12  # characters of a key; what is shorter ("none", "local") is also an ordinary word
+_SHORTEST_KEY: Final = 12  # characters; what is shorter ("none", "local") is also an ordinary word
 
-settled: Final[Kept[Config]] = Kept(
+settled: Final[IdentityCache[Config]] = IdentityCache(
     lambda config, seed, logprobs: replace(config, seed=seed, logprobs=logprobs)
 )
 """Settings, a seed and a number of log-probabilities -> the settings with these, the same object each time."""
 
 
-def content_of(request: Request) -> dict[str, Any]:
+def content_of(request: Request) -> dict[str, object]:
     """Return the content of a request that identifies it, as JSON values."""
-    config = request.config
-    system = (
-        request.system if isinstance(request.system, str | None) else "".join(p.text for p in request.system)
-    )
-    return {
+    config, system = request.config, request.system
+    if not isinstance(system, str | None):
+        system = "".join(part.text for part in system)
+    content = {
         "model": request.model,
         "system": system,
         "messages": [[message.role, message.text] for message in request.messages],
@@ -36,9 +35,13 @@ def content_of(request: Request) -> dict[str, Any]:
         "max_tokens": config.max_tokens,
         "seed": config.seed,
         "response_format": config.response_format,
-        # left out where they are not asked for, as in journals of before there were any
-        **{name: value for name in ("logprobs", "top_p") if (value := getattr(config, name)) is not None},
     }
+    # These are left out where nobody set them, as journals of earlier releases did not know them.
+    if config.logprobs is not None:
+        content["logprobs"] = config.logprobs
+    if config.top_p is not None:
+        content["top_p"] = config.top_p
+    return content
 
 
 def answer_of(
@@ -47,12 +50,12 @@ def answer_of(
     """Return the answer in a response, without the model's thinking."""
     usage = response.usage
     return Answer(
-        text=well_formed(text_of(response)),
+        text=well_formed(reply_text(response)),
         finish_reason=_end_of(response),
-        input_tokens=min(usage.input_tokens or 0, _MOST),
-        output_tokens=min(usage.output_tokens or 0, _MOST),
-        cached_tokens=min(usage.cache_read_tokens or 0, _MOST),
-        reasoning_tokens=min(usage.reasoning_tokens or 0, _MOST),
+        input_tokens=min(usage.input_tokens or 0, _MOST_TOKENS),
+        output_tokens=min(usage.output_tokens or 0, _MOST_TOKENS),
+        cached_tokens=min(usage.cache_read_tokens or 0, _MOST_TOKENS),
+        reasoning_tokens=min(usage.reasoning_tokens or 0, _MOST_TOKENS),
         cost=cost,
         model=well_formed(response.model),
         probabilities=probabilities,
@@ -61,39 +64,37 @@ def answer_of(
 
 def _end_of(response: Response) -> str:
     """Return why a reply ended, also where DSPy's client has one word for two reasons."""
-    if _refused(response):
+    if response.message.parts_of(
+        RefusalPart
+    ):  # the model says in the provider's own form that it will not answer
         return "content_filter"
     if _reason_of_provider(response) in _FULL_WINDOW:
         return WINDOW_FULL
     return str(response.finish_reason)
 
 
-def _reason_of_provider(response: Response) -> Any:
+def _reason_of_provider(response: Response) -> object:
     """Return the provider's own word for the end of a reply: Anthropic's, or that of an OpenAI-compatible endpoint."""
     return (response.provider_data or {}).get("stop_reason") or _of_choice(response, "finish_reason")
 
 
-def _refused(response: Response) -> bool:
-    """Whether a reply says, in the provider's own form, that the model will not answer."""
-    return bool(response.message.parts_of(RefusalPart))
-
-
-def text_of(response: Response) -> str:
+def reply_text(response: Response) -> str:
     """Return the text of a reply as it came, or that with which the model refused one."""
-    # DSPy's client reads one that was held to a schema, and gives data in its place, in which the last of two values
-    # that contradict each other has won.
+    # DSPy's client reads a reply that was held to a schema, and gives data in its place, in which the last of two
+    # values that contradict each other has won.
     text: str | None = response.text
     if text:
         return text
-    if refusals := response.message.parts_of(RefusalPart):
+    refusals = response.message.parts_of(RefusalPart)
+    if refusals:
         return "\n".join(part.text for part in refusals)
-    data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
+    data = response.message.parts_of(DataPart)
     if not data:
         return _text_of_tool_call(response)
     if len(data) != 1:
         return ""
     content = _of_choice(response, "message", "content")
-    return content if isinstance(content, str) else json.dumps(data[0], ensure_ascii=False)
+    return _text_or_json(content, data[0].value)
 
 
 def _text_of_tool_call(response: Response) -> str:
@@ -101,8 +102,15 @@ def _text_of_tool_call(response: Response) -> str:
     calls = response.message.parts_of(ToolCallPart)
     if len(calls) != 1:
         return ""
-    sent = _of_choice(response, "message", "tool_calls", 0, "function", "arguments")
-    return sent if isinstance(sent, str) else json.dumps(calls[0].input, ensure_ascii=False)
+    arguments = _of_choice(response, "message", "tool_calls", 0, "function", "arguments")
+    return _text_or_json(arguments, calls[0].input)
+
+
+def _text_or_json(text: object, data: object) -> str:
+    """Return what a provider sent as text; else the data that DSPy's client has read from it, as JSON."""
+    if isinstance(text, str):
+        return text
+    return json.dumps(data, ensure_ascii=False)
 
 
 def as_ended(response: Response) -> Response:
@@ -111,16 +119,18 @@ def as_ended(response: Response) -> Response:
     reason = _of_choice(response, "finish_reason")
     if response.finish_reason != "stop" or is_whole(reason):
         return response
-    limited = any(word in str(reason).lower() for word in ("length", "tokens"))
-    return replace(response, finish_reason="length" if limited else "error")
+    words = str(reason).lower()
+    if "length" in words or "tokens" in words:
+        return replace(response, finish_reason="length")
+    return replace(response, finish_reason="error")
 
 
-def _of_choice(response: Response, *names: str | int) -> Any:
-    """Return the first choice of an OpenAI-compatible response; ``None`` for responses of another kind."""
+def _of_choice(response: Response, *path: str | int) -> Any:
+    """Return the value at a path of an OpenAI-compatible response's first choice; ``None`` if it has none there."""
     try:
         value = (response.provider_data or {})["choices"][0]
-        for name in names:
-            value = value[name]
+        for step in path:
+            value = value[step]
     except (KeyError, IndexError, TypeError):
         return None
     return value
@@ -128,20 +138,25 @@ def _of_choice(response: Response, *names: str | int) -> Any:
 
 def without_key(response: Response, key: str) -> Response:
     """Return a response that does not show the key, as a server may that shows what it was sent: replies are kept."""
-    text, model = hiding(text_of(response), key), hiding(response.model, key)
-    if (text, model) == (text_of(response), response.model):
+    reply, model = reply_text(response), response.model
+    text, model_without_key = hide_key(reply, key), hide_key(model, key)
+    if text == reply and model_without_key == model:
         return response
-    return replace(response, message=Message.assistant(text), model=model)
+    return replace(response, message=Message.assistant(text), model=model_without_key)
 
 
-def hiding(text: str, key: str) -> str:
+def hide_key(text: str, key: str) -> str:
     """Return a text with stars in the place of the key."""
-    return text if len(key) < _SHORTEST else text.replace(key, "***")
+    if len(key) < _SHORTEST_KEY:
+        return text
+    return text.replace(key, "***")
 
 
 def response_of(answer: Answer, request: Request) -> Response:
     """Return the response that an answer was."""
-    finish_reason: Any = "length" if answer.finish_reason == WINDOW_FULL else answer.finish_reason
+    finish_reason: Any = answer.finish_reason
+    if finish_reason == WINDOW_FULL:
+        finish_reason = "length"
     return Response(
         id=None,
         model=answer.model or request.model,

@@ -23,7 +23,7 @@ from dspy import LMError, LMProviderError, LMUnexpectedError, LMUnsupportedFeatu
 from dspy.lm15 import Config, LMRouter, Message, Request, Response, RouterConfig, TextPart, TransportError
 
 from .dspy_internals import error_boundary, select_backend
-from .kept import Kept
+from .identity_cache import IdentityCache
 
 if TYPE_CHECKING:
     import aiohttp
@@ -202,7 +202,7 @@ class Direct:
         # Connections are closed with the generator that has opened them.
         self._lines: dict[asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]] = {}
         self._wire, self._lock = _Wire(), threading.Lock()
-        self._forms: Final[Kept[_Form | None]] = Kept(self._form)
+        self._forms: Final[IdentityCache[_Form | None]] = IdentityCache(self._form)
         if self.fits:
             self.provider, self.name = chosen.resolution.provider, chosen.resolution.model
             self._options = {

@@ -7,9 +7,9 @@ import json
 import math
 import struct
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import dspy
 import numpy as np
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from ..errors import ModelError, UsageError
 from ..text.ranking import AT_ONCE, embeddable, packed, unpacked
 from .channel import Channel
-from .draws import current_draw, drawing
+from .draws import change_draw, current_draw
 from .models import Endpoint, Model, connect
 
 Vectors: TypeAlias = NDArray[np.float32]
-_KEPT: Final = 10_000  # vectors of rows that are kept; those of remembered rows stay with what remembers them
+_MOST_VECTORS: Final = 10_000  # of rows, in memory; those of remembered rows stay with what remembers them
 
 
 def requests_for(texts: int) -> int:
@@ -48,12 +48,7 @@ class EmbeddingEndpoint(Endpoint):
             async with asyncio.timeout(self._timeout):
                 reply = await self._direct.embedded(texts)
         try:
-            data = sorted(reply["data"], key=lambda entry: entry.get("index", 0))
-            vectors = [entry["embedding"] for entry in data]
-            usable = [bool(vector) and all(map(math.isfinite, vector)) for vector in vectors]
-            if usable != [True] * len(texts):
-                raise ValueError("a vector is missing, empty, or holds what is no number")
-            packs = [packed(vector) for vector in vectors]
+            packs = _packed_vectors(reply["data"], len(texts))
             tokens = int(reply["usage"]["prompt_tokens"]) if reply.get("usage") else 0
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
             problem = "what came is not one vector of numbers for each text"
@@ -64,48 +59,72 @@ class EmbeddingEndpoint(Endpoint):
         return response, self._cost(request, response)
 
 
+def _packed_vectors(data: Iterable[Mapping[str, Any]], number: int) -> list[str]:
+    """Return the vectors in a reply for so many texts, in their order.
+
+    Raises:
+        ValueError: a vector is missing or unusable; broken data may also raise what Python raises for it.
+    """
+    packs = list[str]()
+    for entry in sorted(data, key=lambda entry: entry.get("index", 0)):
+        vector = entry["embedding"]
+        if not vector or not all(map(math.isfinite, vector)):
+            raise ValueError("a vector is empty, or holds what is no number")
+        packs.append(packed(vector))
+    if len(packs) != number:
+        raise ValueError("a vector is missing, or there are too many")
+    return packs
+
+
 class Embedder:
     """An endpoint for embeddings and the vectors it has given, each of length 1."""
 
     def __init__(self, model: Model, beside: Channel) -> None:
         channel = connect(model, beside.context, beside.purpose, EmbeddingEndpoint).engine
         self._channel: Channel = channel
-        self.model, self._known, self._length = model, OrderedDict[str, str](), 0
+        self.model = model
+        self._packs = OrderedDict[str, str]()
+        """Text -> its vector, packed; the oldest first."""
+        self._length = 0
+        """Numbers in each vector; 0 before the first."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts, a row each; those that are not known are asked for, a hundred at once."""
-        for request in self._missing(texts):
+        """Return the vectors of texts, a row each; new texts are asked for, a hundred at once."""
+        for request in self._requests_for_new(texts):
             with _no_draw():
-                self._take(request, await self._channel.acomplete(request))
-        return self.known(texts)
+                self._remember(request, await self._channel.acomplete(request))
+        return self.remembered(texts)
 
-    def known(self, texts: Sequence[str]) -> Vectors:
+    def remembered(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts that were embedded last."""
-        return np.array([unpacked(self._known[embeddable(text)]) for text in texts], dtype=np.float32)
+        return np.array([unpacked(self._packs[embeddable(text)]) for text in texts], dtype=np.float32)
 
-    def _missing(self, texts: Sequence[str]) -> Iterator[Request]:
-        """Yield what asks for the texts that are not known; the oldest of what is known is forgotten before."""
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        new = list(dict.fromkeys(text for text in map(embeddable, texts) if text not in self._known))
-        for start in range(0, len(new), AT_ONCE):
-            messages = tuple(map(Message.user, new[start : start + AT_ONCE]))
+    def _requests_for_new(self, texts: Sequence[str]) -> Iterator[Request]:
+        """Yield the requests for texts that are not remembered; before, the oldest vectors beyond the limit go."""
+        while len(self._packs) > _MOST_VECTORS:
+            self._packs.popitem(last=False)
+        new_texts = list[str]()
+        for text in dict.fromkeys(map(embeddable, texts)):
+            if text not in self._packs:
+                new_texts.append(text)
+        for start in range(0, len(new_texts), AT_ONCE):
+            messages = tuple(map(Message.user, new_texts[start : start + AT_ONCE]))
             yield Request(model=self.model.name, messages=messages, config=Config())
 
-    def _take(self, request: Request, response: Response) -> None:
+    def _remember(self, request: Request, response: Response) -> None:
         for message, vector in zip(request.messages, json.loads(response.text or "[]"), strict=True):
             length = len(unpacked(vector))
             if length != (self._length or length):
                 hint = "name another --embedder"
                 raise ModelError(f"{self.model.name} gives vectors of several lengths", hint=hint)
             self._length = length
-            self._known[message.text or ""] = vector
+            self._packs[message.text or ""] = vector
 
 
 @contextmanager
 def _no_draw() -> Iterator[None]:
     """Let a call count for its case, and be no part of the sample in hand."""
-    token = drawing(sample=None, asked=None, labels=(), answers=None)
+    token = change_draw(sample=None, request_counts=None, labels=(), answers=None)
     try:
         yield
     finally:
@@ -114,20 +133,21 @@ def _no_draw() -> Iterator[None]:
 
 def embedding_model(judge: Model, name: str) -> Model:
     """Return the embedding model beside a judge's model, with its address and key if the provider is the same."""
-    own = {field: getattr(judge, field) for field in ("timeout", "patience", "rpm")}
-    if judge.name.partition("/")[0] == name.partition("/")[0]:
-        own |= {"api_base": judge.api_base, "key_env": judge.key_env, "headers": judge.headers}
-    return Model(name=name, **own)
+    limits: dict[str, Any] = {"timeout": judge.timeout, "patience": judge.patience, "rpm": judge.rpm}
+    if judge.name.partition("/")[0] != name.partition("/")[0]:
+        return Model(name=name, **limits)
+    return Model(name=name, api_base=judge.api_base, key_env=judge.key_env, headers=judge.headers, **limits)
 
 
 def embedder_beside(lm: dspy.LM | None, name: str) -> Embedder | None:
     """Return the embedder beside a language model, counted and limited with its calls; ``None`` if nothing is sent."""
-    # ``None`` beside what answers here, such as the offline engine that prices work beforehand: nothing is sent then.
+    # Nothing is sent beside an engine of this process, such as the offline engine that prices work beforehand.
     channel = getattr(lm, "engine", None)  # DSPy says itself that there is no model
     if not isinstance(channel, Channel) or not isinstance(channel.inner, Endpoint):
         return None
-    known, model = channel.context.embedders, embedding_model(channel.inner.model, name)
-    if model not in known:
-        known[model] = Embedder(model, channel)
-    embedder: Embedder = known[model]
+    embedders = channel.context.embedders
+    model = embedding_model(channel.inner.model, name)
+    if model not in embedders:
+        embedders[model] = Embedder(model, channel)
+    embedder: Embedder = embedders[model]
     return embedder

@@ -40,14 +40,20 @@ def check_headers(headers: Pairs) -> None:
             if redact(value) != " ".join(value.split()):
                 raise UsageError(f"the header {name} holds a key", hint=_in_variable(name))
             continue
-        variables = _variables_in(value)
-        if not variables or not all(variable.upper().endswith(_SECRET_VARIABLES) for variable in variables):
+        if not _has_secret_variables_alone(value):
             raise UsageError(
                 f"the header {name} takes its key from no environment variable", hint=_in_variable(name)
             )
 
 
+def _has_secret_variables_alone(value: str) -> bool:
+    """Say whether a header's value has variables, and only those whose values are taken out of all that is written."""
+    variables = _variables_in(value)
+    return bool(variables) and all(name.upper().endswith(_SECRET_VARIABLES) for name in variables)
+
+
 def _in_variable(name: str) -> str:
+    """Return the next step for a header with a key that is written out."""
     return (
         f'write {name} = "$NAME" and set the variable NAME, which ends in _KEY, _TOKEN, _SECRET or _PASSWORD'
     )
@@ -64,20 +70,30 @@ def check_fields(body: Pairs) -> None:
 
 def headers_of(model: Extended) -> list[tuple[str, str]]:
     """Return the headers to send, with the values of their variables; of two with one name the last."""
-    values = {}
+    values = dict[str, str]()
     for name, value in model.headers:
         for variable in _variables_in(value):
             if not os.environ.get(variable, "").strip():
                 raise UsageError(
                     f"the environment variable {variable} of the header {name} is empty", hint="set it"
                 )
-        values[name] = _VARIABLE.sub(lambda found: os.environ[found[1] or found[2]].strip(), value)
+        values[name] = _VARIABLE.sub(_value_of_variable, value)
     return list(values.items())
 
 
-def fields_of(model: Extended) -> dict[str, Any]:
+def _value_of_variable(reference: re.Match[str]) -> str:
+    """Return the value of the environment variable that a header refers to."""
+    return os.environ[_variable_name(reference)].strip()
+
+
+def _variable_name(reference: re.Match[str]) -> str:
+    """Return the name in ``${NAME}`` or ``$NAME``."""
+    return reference[1] or reference[2]
+
+
+def body_fields(model: Extended) -> dict[str, object]:
     """Return the fields to send, as JSON values; what is no JSON is a text."""
-    fields = {}
+    fields = dict[str, object]()
     for name, text in model.body:
         try:
             fields[name] = json.loads(text)
@@ -88,16 +104,27 @@ def fields_of(model: Extended) -> dict[str, Any]:
 
 def secrets_in(model: Extended, sent: Pairs) -> list[str]:
     """Return the header values that come from the environment, which a reply may not show."""
-    written = dict(model.headers)
-    return [value for name, value in sent if _variables_in(written[name])]
+    templates = dict(model.headers)
+    secrets = list[str]()
+    for name, value in sent:
+        if _variables_in(templates[name]):
+            secrets.append(value)
+    return secrets
 
 
-def pairs_of(given: Mapping[str, Any] | Pairs, *, as_json: bool = False) -> tuple[tuple[str, str], ...]:
-    """Return headers or fields that were given as a mapping or as pairs, as pairs."""
-    if not isinstance(given, Mapping):
-        return tuple((name, value) for name, value in given)
-    return tuple((name, json.dumps(value) if as_json else value) for name, value in given.items())
+def pairs_of(settings: Mapping[str, object] | Pairs, *, as_json: bool = False) -> tuple[tuple[str, str], ...]:
+    """Return headers or body fields as pairs, whether they came as pairs or as a mapping.
+
+    With ``as_json`` the values of a mapping are written as JSON. Other values stay, and wrong ones are refused later.
+    """
+    if not isinstance(settings, Mapping):
+        return tuple((name, value) for name, value in settings)
+    pairs = list[tuple[str, Any]]()
+    for name, value in settings.items():
+        pairs.append((name, json.dumps(value) if as_json else value))
+    return tuple(pairs)
 
 
 def _variables_in(value: str) -> list[str]:
-    return [found[1] or found[2] for found in _VARIABLE.finditer(value)]
+    """Return the names of the environment variables that a header's value refers to."""
+    return [_variable_name(reference) for reference in _VARIABLE.finditer(value)]

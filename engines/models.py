@@ -26,9 +26,9 @@ from ..arguments.groups import Endpoint as EndpointSettings
 from ..arguments.groups import Prices
 from ..errors import UsageError, check_types
 from .channel import CallContext, Channel, Inner
-from .conversion import answer_of, as_ended, text_of, without_key
+from .conversion import answer_of, as_ended, reply_text, without_key
 from .direct import Direct, finished
-from .extras import check_fields, check_headers, fields_of, headers_of, pairs_of, secrets_in
+from .extras import body_fields, check_fields, check_headers, headers_of, pairs_of, secrets_in
 from .failures import (
     MAY_TEACH,
     FailureKind,
@@ -38,8 +38,8 @@ from .failures import (
     failure_of,
     timed_out,
 )
+from .identity_cache import IdentityCache
 from .journal import WITHOUT_END
-from .kept import Kept
 from .ledger import Purpose
 from .meter import size_of
 from .pace import Pace
@@ -184,7 +184,7 @@ class Model(EndpointSettings):
         if self.reasoning_effort is not None:
             settings["reasoning_effort"] = self.reasoning_effort
         if self.body:
-            settings["body"] = fields_of(self)
+            settings["body"] = body_fields(self)
         return settings
 
     @property
@@ -325,8 +325,8 @@ class Endpoint:
         self._lm = client(**options)
         self._terms = Terms(model.name, foreign=bool(model.api_base))
         sent_headers = headers_of(model)
-        self._direct = Direct(self._lm, headers=sent_headers, fields=fields_of(model))
-        self._config, self._with_cache = Kept(self._with_effort), Kept(_with_cache)
+        self._direct = Direct(self._lm, headers=sent_headers, fields=body_fields(model))
+        self._config, self._with_cache = IdentityCache(self._with_effort), IdentityCache(_with_cache)
         if not self._direct.fits:
             _say_slower(model.name)
         elif not self._direct.key.isprintable():
@@ -407,7 +407,7 @@ class Endpoint:
         effort = self.model.reasoning_effort
         if effort is not None:
             config = replace(config, reasoning=Reasoning(effort="off" if effort == "none" else effort))
-        fields = fields_of(self.model)
+        fields = body_fields(self.model)
         if fields and not self._direct.fits:  # LiteLLM takes what it does not know as fields of the request
             config = replace(config, extensions={**(config.extensions or {}), **fields})
         return config
@@ -493,4 +493,4 @@ def _with_cache(config: Config, shared_parts: int) -> Config:
 def _only_thoughts(response: Response) -> bool:
     """Say whether a whole reply holds what the model thought, and nothing else."""
     has_end = response.finish_reason not in WITHOUT_END
-    return has_end and not text_of(response).strip() and bool(response.message.parts_of(ThinkingPart))
+    return has_end and not reply_text(response).strip() and bool(response.message.parts_of(ThinkingPart))

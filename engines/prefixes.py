@@ -16,67 +16,86 @@ from dspy.lm15 import Request
 _LEAST_BYTES: Final = 3 * 1024
 """Bytes of the fewest tokens that Anthropic caches (1,024 or more); it ignores a mark on less."""
 _RECENT: Final = 32
-"""The requests of one shape by which it is seen what they share."""
+"""The most requests of one shape that are compared."""
 _MOST_SHAPES: Final = 256
 _USES_OF_ALL: Final = 2
-"""The mean uses of all that stands before the case, from which on it is marked: written once, read once is cheaper."""
+"""The mean uses from which on all that stands before the case is marked: written once and read once, it is cheaper."""
 _USES_OF_PART: Final = 8
-"""The same of a shorter beginning, behind which rows may be chosen for each case."""
+"""The mean uses from which on a shorter beginning is marked, behind which rows may be chosen for each case."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Sent:
-    """One request: digests of its beginnings, the shortest first, and of all of it."""
+class _SentPrompt:
+    """One request: digests of its beginnings, the shortest first, and of the complete prompt."""
 
     beginnings: Sequence[bytes]
-    whole: bytes
+    complete: bytes
 
 
 class SharedPrefixes:
     """The common beginnings of recent requests to one endpoint: the system text, alone and with messages after it."""
 
     def __init__(self) -> None:
-        self._recent: dict[tuple[bytes, int], deque[_Sent]] = {}
+        self._recent: dict[tuple[bytes, int], deque[_SentPrompt]] = {}
 
     def shared_parts(self, request: Request) -> int:
         """Take note of a request; return how many of its parts to mark: 0 none, 1 the system's text, 2 a message more.
 
         The last message holds the case and is never among them.
         """
-        system = request.system
-        if system is not None and not isinstance(system, str):
-            system = "".join(part.text for part in system)
-        parts = [system or "", *(f"{message.role}\n{message.text or ''}" for message in request.messages)]
-        digests, sizes = _beginnings_of(parts)
-        sent = _Sent(beginnings=digests[:-1], whole=digests[-1])
-        recent = self._requests_like(sent)
-        others = [other for other in recent if other.whole != sent.whole]
-        if len(others) == len(recent):  # a request that is sent again shares with nobody
-            recent.append(sent)
-        for number in range(len(sent.beginnings), 0, -1):
+        digests, sizes = _beginnings_of(_parts_of(request))
+        prompt = _SentPrompt(beginnings=digests[:-1], complete=digests[-1])
+        recent = self._prompts_like(prompt)
+        different_prompts = [sent for sent in recent if sent.complete != prompt.complete]
+        if len(different_prompts) == len(recent):  # a request that is sent again shares with nobody
+            recent.append(prompt)
+        for number in range(len(prompt.beginnings), 0, -1):
             place = number - 1
             if sizes[place] < _LEAST_BYTES:
                 break
-            if not any(other.beginnings[place] == sent.beginnings[place] for other in others):
-                continue
-            variety = len({other.beginnings[place] for other in recent})
-            uses = _USES_OF_ALL if number == len(sent.beginnings) else _USES_OF_PART
-            if variety == 1 or len(recent) >= uses * variety:
+            if _share_beginning(prompt, different_prompts, place) and _is_worth_a_mark(recent, number):
                 return number
         return 0
 
-    def _requests_like(self, sent: _Sent) -> deque[_Sent]:
-        """Return the requests of late with the same system's text and as many messages."""
-        shape = (sent.beginnings[0], len(sent.beginnings))
+    def _prompts_like(self, prompt: _SentPrompt) -> deque[_SentPrompt]:
+        """Return the recent requests with the same system's text and as many messages."""
+        shape = (prompt.beginnings[0], len(prompt.beginnings))
         if shape not in self._recent and len(self._recent) >= _MOST_SHAPES:
             self._recent.clear()
         return self._recent.setdefault(shape, deque(maxlen=_RECENT))
 
 
+def _share_beginning(prompt: _SentPrompt, different_prompts: Sequence[_SentPrompt], place: int) -> bool:
+    """Say whether another recent request has this beginning of a prompt."""
+    beginning = prompt.beginnings[place]
+    return any(sent.beginnings[place] == beginning for sent in different_prompts)
+
+
+def _is_worth_a_mark(recent: Sequence[_SentPrompt], number: int) -> bool:
+    """Say whether recent requests repeat their beginnings of so many parts often enough."""
+    variety = len({sent.beginnings[number - 1] for sent in recent})
+    uses = _USES_OF_PART
+    if number == len(recent[-1].beginnings):
+        uses = _USES_OF_ALL
+    return variety == 1 or len(recent) >= uses * variety
+
+
+def _parts_of(request: Request) -> list[str]:
+    """Return the texts of a request in the order in which a provider reads them: the system's, then each message."""
+    system = request.system
+    if system is not None and not isinstance(system, str):
+        system = "".join(part.text for part in system)
+    parts = [system or ""]
+    for message in request.messages:
+        parts.append(f"{message.role}\n{message.text or ''}")
+    return parts
+
+
 def _beginnings_of(parts: Sequence[str]) -> tuple[list[bytes], list[int]]:
     """Return the digest and the bytes of each beginning of some texts, the shortest first."""
-    hashed, size = hashlib.blake2b(digest_size=16), 0
+    hashed = hashlib.blake2b(digest_size=16)
     digests, sizes = list[bytes](), list[int]()
+    size = 0
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
         hashed.update(len(encoded).to_bytes(8, "big") + encoded)

@@ -15,10 +15,10 @@ import dspy
 import pydantic
 from dspy.lm15 import Config, Message, Request, Response, ThinkingPart
 
-from .conversion import text_of
+from .conversion import reply_text
 from .draws import typed_request
 from .failures import Failure, FailureKind
-from .kept import Kept
+from .identity_cache import IdentityCache
 from .prefixes import SharedPrefixes
 
 _Form = Literal["schema", "object_schema", "object", "prompt"]
@@ -99,7 +99,7 @@ class Terms:
         self._takes_system = True
         self._heard = False
         self.prefixes = SharedPrefixes()  # of the prompts that were sent there
-        self._config = Kept(self._changed)
+        self._config = IdentityCache(self._changed)
         self._at_first = self.known
 
     @property
@@ -143,7 +143,7 @@ class Terms:
             limit = None if limit else 0
         other._limit_refused_from = limit
         other._takes_system = later[0] if later else True
-        other._config = Kept(other._changed)
+        other._config = IdentityCache(other._changed)
         return other
 
     def apply(self, request: Request) -> Request:
@@ -221,7 +221,7 @@ class Terms:
             and "max_tokens" in words
         ):
             self._both_limits = False
-            self._config = Kept(self._changed)
+            self._config = IdentityCache(self._changed)
         elif (refuses or kind is FailureKind.TOO_LONG) and about_limit and _has_default_limit(request, sent):
             self._refuse_limit(request, sent, words)
         elif refuses and sent.system and _ABOUT_SYSTEM.search(words):
@@ -235,11 +235,11 @@ class Terms:
         """Take note of a reply; return whether it is worth another try, now without a limit."""
         self._heard = True
         if response.finish_reason == "length" and _has_default_limit(request, sent):
-            text, thoughts = text_of(response), response.message.parts_of(ThinkingPart)
+            text, thoughts = reply_text(response), response.message.parts_of(ThinkingPart)
             if thoughts or response.usage.reasoning_tokens or not text.strip() or "<think" in text:
                 self._leave_limit(0, "thinks before it answers")
                 return True
-        if sent.config.logprobs is not None and not response.logprobs and text_of(response):
+        if sent.config.logprobs is not None and not response.logprobs and reply_text(response):
             self._leave_out("logprobs", sent, "gives no")
         return False
 
@@ -271,7 +271,7 @@ class Terms:
         if self._refused.get(name, requested) != requested:
             return  # another request has learned it in between
         self._refused[name] = None if name in self._refused else fewer
-        self._config = Kept(self._changed)
+        self._config = IdentityCache(self._changed)
         instead = _INSTEAD.get(name, "left out from now on")
         if fewer := self._refused[name]:
             name, instead = f"{requested} {name}", f"{fewer} are asked for from now on"
@@ -281,7 +281,7 @@ class Terms:
         if form not in self._forms:
             return  # another request has learned it in between
         self._forms = tuple(other for other in self._forms if other != form)
-        self._config = Kept(self._changed)
+        self._config = IdentityCache(self._changed)
         _log.warning(
             "%s refuses %s: asked by %s from now on", self._model, _SAID[form], _SAID[self._forms[0]]
         )

@@ -19,7 +19,7 @@ from dspy.lm15 import Request, Response
 
 from ..cases import Case
 from ..engines.adapters import ChatAdapter
-from ..engines.draws import current_draw, drawing
+from ..engines.draws import change_draw, current_draw
 from ..engines.dspy_internals import BaseCallback, InstructionProposer, Teleprompter, argument_of
 from ..engines.failures import ROW_REFUSED, brief, kind_of, model_error
 from ..errors import JuristError, OptimizerError, choices
@@ -267,7 +267,7 @@ class DspyOptimizer(Optimizer):
             "max_errors": _NEVER,
             "num_threads": 1,
         }
-        drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
+        drawn = change_draw(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
         try:
             with dspy.context(**context):
                 optimizer = self.kind(

@@ -18,7 +18,7 @@ from dspy import AdapterParseError, LMError
 from ..cases import Case
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
-from ..engines.draws import Draw, current_draw, cut
+from ..engines.draws import Draw, answers_cut_off, current_draw
 from ..engines.failures import FATAL, FailureKind, brief, kind_of, model_error, our_own
 from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
@@ -141,7 +141,7 @@ class Asker:
                 break
             draw = Draw(
                 sample=case.draw + number,
-                asked=Counter(),
+                request_counts=Counter(),
                 labels=self._labels,
                 case=case.id,
                 spend=usage,
@@ -346,7 +346,7 @@ def _token_shares() -> Mapping[str, Sequence[Mapping[str, float]]]:
 
 def _unreadable(bad: AdapterParseError) -> tuple[str, str]:
     """Return why a reply cannot be read: in a few words by which rows are counted, and in a line."""
-    unfinished = cut()
+    unfinished = answers_cut_off()
     if not unfinished:
         problem = redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
         return UNREADABLE, f"unusable reply: {problem}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from dspy import LMError
 
-from ..engines.conversion import hiding
+from ..engines.conversion import hide_key
 from ..engines.database import Database
 from ..engines.direct import Reply
 from ..engines.failures import brief
@@ -258,7 +258,7 @@ class BatchStore(Database):
 
 def _shown(value: Any, key: str) -> str:
     """Return a value as JSON that does not show the key."""
-    return hiding(json.dumps(value), json.dumps(key)[1:-1])
+    return hide_key(json.dumps(value), json.dumps(key)[1:-1])
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

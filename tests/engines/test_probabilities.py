@@ -16,11 +16,11 @@ from small import ok
 
 from jurist.engines.adapters import ADAPTERS
 from jurist.engines.channel import CallContext
-from jurist.engines.draws import label_probabilities
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter
 from jurist.engines.models import Model, connect
+from jurist.engines.token_probabilities import label_probabilities
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.settings import AskSettings

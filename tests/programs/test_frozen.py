@@ -8,7 +8,7 @@ import pytest
 from fakes import Scripted, context_with, lm_of, reply, user_of
 
 from jurist.engines.adapters import adapter
-from jurist.engines.draws import current_draw, drawing
+from jurist.engines.draws import change_draw, current_draw
 from jurist.evaluation.checked_items import Check
 from jurist.programs.frozen import all_predictors, frozen, frozen_predictors, verifier
 from jurist.programs.state import PromptState
@@ -57,7 +57,7 @@ def test_another_model_answers_the_frozen_steps_only() -> None:
     writer, verifier_model = Scripted([reply("chat", item="it")]), Scripted([reply("chat", verdict="yes")])
     program = Checked()
     judge = lm_of(verifier_model, context, "judge")
-    frozen_steps_are_the_judges = drawing(frozen_lm=judge)
+    frozen_steps_are_the_judges = change_draw(frozen_lm=judge)
     with dspy.context(lm=lm_of(writer, context, "generator")):
         found = asyncio.run(program.acall(document="d"))
     current_draw.reset(frozen_steps_are_the_judges)
