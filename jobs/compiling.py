@@ -33,7 +33,7 @@ from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, S
 from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT
 from ..optimizers.threshold import with_thresholds
-from ..programs.asking import embedding
+from ..programs.asking import embedding_errors
 from ..programs.judge import Judge
 from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
@@ -277,7 +277,7 @@ def _check_embedder(plan: Plan, job: Job) -> None:
     if plan.settings.embedder:
         embedder = embedder_beside(job.judge_lm, plan.settings.embedder)
     if embedder:
-        with embedding():
+        with embedding_errors():
             run_to_end(embedder.embed(["-"]))
 
 

@@ -113,7 +113,7 @@ class Job:
                 sampling=self.sampling_under(setting),
                 adapter=setting.form or self.basic_adapter,
             ),
-            apart=self._groups,
+            hidden_rows=self._groups,
         )
 
     @cached_property

@@ -36,7 +36,13 @@ from .together import Gathered, asking_of, run_to_end, together
 from .verdicts import CUT_OFF, FILTERED, REFUSED_ROW, TOO_LONG, UNREADABLE, OnVerdict, Verdict
 
 _BUGS = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
     ValueError,
 )
 """What a user's own program may raise; what models and limits raise is none of these."""
@@ -58,7 +64,7 @@ class Asker:
     # number of the first sample; other numbers are other draws (repeats of an experiment)
     first_draw: int = 0
     # id of a case -> the remembered rows that are not shown with it, besides itself: those of its group
-    apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    hidden_rows: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a threshold that changes nothing."""
@@ -96,7 +102,7 @@ class Asker:
             return verdict
 
         async with self.ready():
-            with embedding():
+            with embedding_errors():
                 await self.embed(cases[:_AHEAD])
             return await together(list(enumerate(cases)), ask_one, concurrency=self.settings.concurrency)
 
@@ -109,7 +115,7 @@ class Asker:
     async def ready(self) -> AsyncIterator[None]:
         """Let :meth:`judged` ask this asker's models, in this block and the tasks that are begun in it."""
         with asking_of(self.lm, self.judge.adapter(self.adapter)):
-            with embedding():
+            with embedding_errors():
                 for asker, remembered in self.embedded:
                     await remembered.opened(asker.lm)
             yield
@@ -117,24 +123,27 @@ class Asker:
     @cached_property
     def embedded(self) -> "list[tuple[Asker, Remembered]]":
         """The askers that embed rows, each with its remembered rows."""
-        kept = [one.remembered for one in self.program.predictors() if isinstance(one, Remembering)]
-        return [(self, one) for one in kept if one.embedder]
+        pairs: list[tuple[Asker, Remembered]] = []
+        for predictor in self.program.predictors():
+            if isinstance(predictor, Remembering) and predictor.remembered.embedder:
+                pairs.append((self, predictor.remembered))
+        return pairs
 
     async def embed(self, cases: Sequence[Case]) -> None:
         """Embed what is asked about, many rows at once, where a program compares it with remembered rows."""
         for asker, remembered in self.embedded:
-            judge = asker.judge
-            rows = (judge.prompt_values(row) for case in cases for row in judge.answer.asks(case.inputs))
-            alike = [row for row in rows if row.keys() >= set(remembered.fields)]
-            if (embedder := await remembered.opened(asker.lm)) is not None:
-                await embedder.embed(remembered.texts(alike))
+            rows = _prompt_rows(asker.judge, cases, remembered.fields)
+            embedder = await remembered.opened(asker.lm)
+            if embedder is not None:
+                await embedder.embed(remembered.texts(rows))
 
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
         usage = usage or Spend()
-        hidden_rows = {case.id, *self.apart.get(case.id, ())}
+        hidden_rows = {case.id}.union(self.hidden_rows.get(case.id, ()))
         units = len(self.judge.answer.units(case.inputs))
         readings: list[Reading] = []
+        redraws = self.redraws
         gathered = Gathered()
         for number in range(self.first_draw, self.first_draw + self.settings.sampling.samples):
             if readings and self.settings.stopping == "settled" and self._may_end(readings, units, gathered):
@@ -148,8 +157,8 @@ class Asker:
                 frozen_lm=self.frozen_lm,
                 hidden_rows=hidden_rows,
             )
-            redraws = self.redraws - sum(reading.redrawn for reading in readings)
             reading = await self._draw_readable(case, draw, redraws, gathered)
+            redraws -= reading.redrawn
             readings.append(reading)
             if reading.ends_case:
                 break
@@ -183,7 +192,8 @@ class Asker:
         if not places or not self.redraws:
             return final
         asker = replace(self, settings=replace(self.settings, redraws=self.redraws - 1))
-        for place, second in zip(places, asker.ask_all([cases[place] for place in places]), strict=True):
+        second_verdicts = asker.ask_all([cases[place] for place in places])
+        for place, second in zip(places, second_verdicts, strict=True):
             usage = Spend(redrawn=1)
             self._count_redraw(None)
             usage.add(verdicts[place].usage)
@@ -245,11 +255,13 @@ class Asker:
 
     def note(self, verdict: Verdict) -> None:
         """End the work with a ``ModelError`` where answers fail one after the other."""
-        if self._context is not None:
-            if verdict.refused:
-                return  # which says nothing about other rows
-            failure = verdict.error_kind if verdict.status == "failed" else ""
-            self._context.breaker.note(failure, verdict.error)
+        # A row that is refused says nothing about other rows.
+        if self._context is None or verdict.refused:
+            return
+        failure = ""
+        if verdict.status == "failed":
+            failure = verdict.error_kind
+        self._context.breaker.note(failure, verdict.error)
 
     async def _read_reply(self, case: Case) -> Reading:
         """Ask once, in every presentation."""
@@ -270,14 +282,16 @@ class Asker:
         try:
             prediction = await self._call(judge.prompt_values(case.inputs, missing))
         except AdapterParseError as bad:
-            return replace(reading, problem=reading.problem or _unreadable(bad)[1])
+            _, problem = _unreadable(bad)
+            return replace(reading, problem=reading.problem or problem)
         return reading.completed(judge.read(prediction, case.inputs, places=missing))
 
     @property
     def _labels(self) -> tuple[str, ...]:
         """The output fields of whose labels the probabilities are wanted."""
-        asked = self.settings.probabilities == "tokens" or self.settings.sampling.by_probability
-        return self.judge.answer.label_fields if asked else ()
+        if self.settings.probabilities == "tokens" or self.settings.sampling.by_probability:
+            return self.judge.answer.label_fields
+        return ()
 
     def _may_end(self, readings: Sequence[Reading], units: int, gathered: Gathered) -> bool:
         """Whether no outcome can change any more, or what is asked already may come to that."""
@@ -288,10 +302,11 @@ class Asker:
         is_decided = self.judge.answer.scale.is_decided
         return all(is_decided(votes, not_drawn, sampling) for votes in votes_of(readings, units))
 
-    async def _call(self, inputs: Mapping[str, Any]) -> Any:
+    async def _call(self, inputs: Mapping[str, object]) -> dspy.Prediction:
+        """Return what the program answers. Raises ``JudgeError`` where it is itself at fault."""
+        call_program = predicted if type(self.program) is dspy.Predict else called
         try:
-            plain = type(self.program) is dspy.Predict
-            prediction = await (predicted if plain else called)(self.program, inputs)
+            prediction = await call_program(self.program, inputs)
         except _BUGS as bug:
             raise JudgeError(
                 f"the program of judge {self.judge.name} raised {type(bug).__name__}: {redact(str(bug))[:200]}",
@@ -316,12 +331,14 @@ class Asker:
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
-        spend = self._context.ledger.spend() if self._context else None
-        return spend is None or spend.calls > spend.failures + spend.retries or spend.replayed > 0
+        if self._context is None:
+            return True
+        spend = self._context.ledger.spend()
+        return spend.calls > spend.failures + spend.retries or spend.replayed > 0
 
 
 @contextmanager
-def embedding() -> Iterator[None]:
+def embedding_errors() -> Iterator[None]:
     """End the work with a ``ModelError`` where texts cannot be embedded."""
     try:
         yield
@@ -334,14 +351,29 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
     # A judge that can be asked for missing units again gets a quarter more. It may take fewer calls, and, if more than
     # one reply in four is incomplete, more: the meter ends the work then, at its limit.
     calls = cases * samples * judge.calls
-    return calls + (calls // _AGAIN if judge.answer.repeatable else 0)
+    if judge.answer.repeatable:
+        calls += calls // _AGAIN
+    return calls
 
 
 def _token_shares() -> Mapping[str, Sequence[Mapping[str, float]]]:
     """Return the label probabilities in the answer's tokens; nothing where several calls have the answer's fields."""
     answers = current_draw.get().answers or ()
     calls = [answer.probabilities for answer in answers if answer.probabilities]
-    return calls[0] if len(calls) == 1 else {}
+    if len(calls) != 1:
+        return {}
+    return calls[0]
+
+
+def _prompt_rows(judge: Judge, cases: Sequence[Case], fields: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Return the inputs that cases put into prompts, without those that lack one of the fields."""
+    rows: list[Mapping[str, Any]] = []
+    for case in cases:
+        for inputs in judge.answer.asks(case.inputs):
+            row = judge.prompt_values(inputs)
+            if row.keys() >= set(fields):
+                rows.append(row)
+    return rows
 
 
 def _unreadable(bad: AdapterParseError) -> tuple[str, str]:
@@ -358,6 +390,8 @@ def _unreadable(bad: AdapterParseError) -> tuple[str, str]:
         hint = "shorten the row, or name a model with a larger window"
         return TOO_LONG, f"{REFUSED_ROW[TOO_LONG]}: prompt and reply filled its context window: {hint}"
     if last.finish_reason == "content_filter":
-        told = " ".join(redact(last.text).split())[:200] or "the reply is empty, or ends where it was stopped"
-        return FILTERED, f"{REFUSED_ROW[FILTERED]}: {told}"
+        words = " ".join(redact(last.text).split())[:200]
+        if not words:
+            words = "the reply is empty, or ends where it was stopped"
+        return FILTERED, f"{REFUSED_ROW[FILTERED]}: {words}"
     return UNREADABLE, "unusable reply: the endpoint has ended it before it was over"
