@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ...text.terms import neutralise, shorten
-from .decisions import Decision, Task, decide_labels, explain, write_text
+from .decisions import Decision, Task, decide_labels, explain, write_free_text
 from .filler import fill_outputs
 from .objects import decide_objects, write_objects
 from .proposals import propose_instruction
@@ -84,7 +84,7 @@ def _field_value(task: Task, field: Field, decisions: Decisions) -> object:
         case "text" if "instruction" in field.name.lower() and not decisions:
             return neutralise(propose_instruction(task.request.inputs, task.sampler))
         case "text":
-            return write_text(field.name, decisions)
+            return write_free_text(field.name, decisions)
         case "map":
             return {}
         case "objects" if _renders_verdict(task, field):

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ...text.terms import neutralise, shorten
-from .features import CaseTexts, measure_units
+from .features import CaseTexts, measure_case
 from .labels import Meaning, meaning_of, meanings, prior_weights
 from .learning import Array, Regression, columns, learn
 from .request import Demo, ParsedRequest
@@ -89,20 +89,23 @@ class _LabelModel:
 
 def read_case(inputs: Mapping[str, str], roles: Roles) -> CaseTexts:
     """Return the texts of a case by role, with the judged text as the only unit."""
-    evidence = [inputs.get(name, "") for name in roles.evidence]
-    question: list[str] = []
-    history: list[str] = []
+    question_names: list[str] = []
+    history_names: list[str] = []
     for name in roles.context:
         if _QUESTION_NAME.search(name.lower()):
-            question.append(inputs.get(name, ""))
+            question_names.append(name)
         else:
-            history.append(inputs.get(name, ""))
+            history_names.append(name)
     return CaseTexts(
-        evidence="\n".join(evidence),
+        evidence=_join_inputs(inputs, roles.evidence),
         units=(inputs.get(roles.judged, ""),),
-        question="\n".join(question),
-        history="\n".join(history),
+        question=_join_inputs(inputs, question_names),
+        history=_join_inputs(inputs, history_names),
     )
+
+
+def _join_inputs(inputs: Mapping[str, str], names: Sequence[str]) -> str:
+    return "\n".join(inputs.get(name, "") for name in names)
 
 
 def split_case(inputs: Mapping[str, str], roles: Roles, kind: Kind) -> tuple[CaseTexts, tuple[Unit, ...]]:
@@ -122,7 +125,7 @@ def decide_labels(task: Task, field: Field) -> list[Decision]:
         return []
     model = _learn_labels(task.examples_of(field))
     x = columns(case)
-    quotes = measure_units(case).quotes
+    quotes = measure_case(case).quotes
     probabilities = model.regression.probabilities(x).tolist()
     decisions: list[Decision] = []
     for place, unit in enumerate(units):
@@ -138,7 +141,9 @@ def _describe_choice(
     """Return the decision for a unit whose label is at the place ``chosen``."""
     meaning = model.meanings[chosen]
     support = _probability_of_support(model, chosen, probabilities)
-    holds = meaning.group == "supported" if meaning.is_known else support >= 0.5
+    holds = support >= 0.5
+    if meaning.is_known:
+        holds = meaning.group == "supported"
     rival = _strongest_rival(model, chosen, probabilities)
     return Decision(
         unit=unit,
@@ -187,7 +192,8 @@ def _choose_label(probabilities: Sequence[float], label_meanings: Sequence[Meani
     for places in verdicts:
         sums.append(sum(probabilities[place] for place in places))
     places = verdicts[sampler.choose(sums)]
-    return places[sampler.choose([probabilities[place] for place in places])]
+    label_probabilities = [probabilities[place] for place in places]
+    return places[sampler.choose(label_probabilities)]
 
 
 @lru_cache(maxsize=64)
@@ -203,25 +209,27 @@ def _learn_labels(examples: FieldExamples) -> _LabelModel:
     targets: list[Array] = []
     for inputs, value in examples.labelled():
         case, units = split_case(inputs, examples.roles, shape.kind)
-        marks = _label_places(value, shape, labels, units)
-        if marks:
-            rows.append(columns(case)[[unit_place for unit_place, _ in marks]])
-            targets.append(np.eye(len(labels))[[label_place for _, label_place in marks]])
+        unit_places, label_places = _read_labels(value, shape, labels, units)
+        if unit_places:
+            rows.append(columns(case)[unit_places])
+            targets.append(np.eye(len(labels))[label_places])
     regression = learn(rows, targets, prior_weights(label_meanings))
     return _LabelModel(labels=labels, meanings=label_meanings, regression=regression)
 
 
-def _label_places(
+def _read_labels(
     value: object, shape: Shape, labels: Sequence[str], units: Sequence[Unit]
-) -> list[tuple[int, int]]:
-    """Return (place of a unit, place of its label) for the units that a demonstration's output labels."""
+) -> tuple[list[int], list[int]]:
+    """Return the places of the units that a demonstration's output labels, and for each the place of its label."""
     places = {label.lower(): place for place, label in enumerate(labels)}
-    marks: list[tuple[int, int]] = []
+    unit_places: list[int] = []
+    label_places: list[int] = []
     for unit_place, label in _unit_labels(value, shape, units):
         label_place = places.get(str(label).strip().strip("\"'").lower())
         if label_place is not None and 0 <= unit_place < len(units):
-            marks.append((unit_place, label_place))
-    return marks
+            unit_places.append(unit_place)
+            label_places.append(label_place)
+    return unit_places, label_places
 
 
 def _unit_labels(value: object, shape: Shape, units: Sequence[Unit]) -> Iterator[tuple[int, object]]:
@@ -286,14 +294,17 @@ def explain(decisions: Sequence[Decision]) -> str:
     if len(decisions) > 1:
         facts.append(f"Unit {doubtful.unit.number}.")
     quote = shorten(doubtful.quote, _QUOTE_LIMIT)
-    facts.append(f'Closest evidence: "{quote}".' if quote else "No evidence shares a word with it.")
+    if quote:
+        facts.append(f'Closest evidence: "{quote}".')
+    else:
+        facts.append("No evidence shares a word with it.")
     if doubtful.reasons:
         facts.append(f"Decided by {', '.join(doubtful.reasons)}.")
     facts.append(f"Verdict: {doubtful.label}.")
     return shorten(neutralise(" ".join(facts)), _REASON_LIMIT)
 
 
-def write_text(name: str, decisions: Sequence[Decision]) -> str:
+def write_free_text(name: str, decisions: Sequence[Decision]) -> str:
     """Return the text of a free-text field by its name: an explanation, a quote, or an honest refusal."""
     words = name.lower().split("_")
     if words[0] in _REASON_NAMES or words[-1] in _REASON_NAMES:

@@ -39,7 +39,9 @@ class OfflineEngine:
         provider_data: dict[str, object] | None = None
         if request.config.logprobs is not None:
             provider_data = {LABELS: _probabilities_by_field(outputs.decisions)}
-        input_tokens = sum(count_tokens(body) for _, body in messages)
+        input_tokens = 0
+        for _, body in messages:
+            input_tokens += count_tokens(body)
         return Response(
             id=None,
             model=MODEL,
@@ -71,7 +73,10 @@ def _typed_request_in_hand() -> TypedRequest:
 def _read_messages(request: Request) -> Messages:
     system = request.system or ""
     if not isinstance(system, str):
-        system = "\n".join(str(getattr(part, "text", "")) for part in system)
+        parts: list[str] = []
+        for part in system:
+            parts.append(str(getattr(part, "text", "")))
+        system = "\n".join(parts)
     messages = [("system", system)]
     for message in request.messages:
         messages.append((message.role, message.text or ""))

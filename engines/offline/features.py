@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -55,7 +55,7 @@ class Measurements:
 
 
 @lru_cache(maxsize=1024)
-def measure_units(case: CaseTexts) -> Measurements:
+def measure_case(case: CaseTexts) -> Measurements:
     """Return the features and quotes of all units of a case (cached by its texts)."""
     evidence = index_evidence(case.evidence)
     question_terms = term_set(case.question)
@@ -137,10 +137,9 @@ def _measure_coverage(
     terms_beyond_quote = unit_terms.difference(terms(quote))
     if quote and terms_beyond_quote:
         second_best, _ = evidence.best(terms_beyond_quote)
-    worst = coverage
-    unit_sentences = sentences(unit)[:_SENTENCE_LIMIT]
-    if unit_sentences:
-        worst = min(evidence.coverage(term_set(sentence)) for sentence in unit_sentences)
+    sentence_coverages: list[float] = []
+    for sentence in sentences(unit)[:_SENTENCE_LIMIT]:
+        sentence_coverages.append(evidence.coverage(term_set(sentence)))
     term_pairs = list(pairwise(terms(unit)))
     common_pairs = sum(pair in evidence.pairs for pair in term_pairs)
     return {
@@ -148,7 +147,7 @@ def _measure_coverage(
         "cov_best": best,
         "cov_two": best + (1.0 - best) * second_best,
         "cov_pairs": _ratio(common_pairs, len(term_pairs)),
-        "cov_worst": worst,
+        "cov_worst": min(sentence_coverages, default=coverage),
         "cov_low": max(0.0, 0.6 - coverage) / 0.6,
         "cov_full": max(0.0, coverage - 0.8) / 0.2,
     }
@@ -158,7 +157,7 @@ def _measure_numbers_and_names(unit: str, evidence: Evidence) -> Features:
     unit_numbers = numbers(unit)
     missing_numbers = unit_numbers - evidence.digits
     unit_names = latin_names(unit)
-    missing_names = [name for name in unit_names if name not in evidence.lowered]
+    missing_names = _words_beyond(unit_names, evidence)
     return {
         "has_number": float(bool(unit_numbers)),
         "number_missing": _ratio(len(missing_numbers), len(unit_numbers)),
@@ -166,6 +165,11 @@ def _measure_numbers_and_names(unit: str, evidence: Evidence) -> Features:
         "name_missing": _ratio(len(missing_names), len(unit_names)),
         "changed": _exchange_degree(unit, evidence, missing_numbers, missing_names),
     }
+
+
+def _words_beyond(words: Iterable[str], evidence: Evidence) -> list[str]:
+    """Return the words in lower case that the evidence does not have."""
+    return [word for word in words if word not in evidence.lowered]
 
 
 def _exchange_degree(
@@ -216,7 +220,7 @@ def _measure_wording(unit: str, lowered: str, evidence: Evidence) -> Features:
     term_count = len(terms(unit))
     last_sign = unit.rstrip(" \"'”’)")[-1:]
     evaluative_words = _words_in_lexicon("evaluative", lowered)
-    new_words = [word for word in evaluative_words if word not in evidence.lowered]
+    new_words = _words_beyond(evaluative_words, evidence)
     row = {
         "new_evaluative": min(1.0, len(new_words) / 2),
         "length": min(1.0, math.log1p(term_count) / 4.0),

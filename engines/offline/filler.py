@@ -64,10 +64,9 @@ def fill_outputs(request: ParsedRequest, sampler: Sampler) -> dict[str, object] 
     written = writer.fill(request.inputs, sampler)
     values: dict[str, object] = {}
     for name, kind in output_kinds(request).items():
-        value = written.get(name)
-        if name not in written:
-            value = [] if kind in _LIST_KINDS else ""
-        elif isinstance(value, str):
+        empty: object = [] if kind in _LIST_KINDS else ""
+        value = written.get(name, empty)
+        if isinstance(value, str):
             value = neutralise(value)
         values[name] = value
     return values
@@ -85,8 +84,15 @@ def listed_entries(text: str) -> list[str]:
     try:
         entries = json.loads(text)
     except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
-        return [_LIST_MARK.sub("", line) for line in lines]
+        return _entries_of_lines(text)
     if isinstance(entries, list):
         return [str(entry) for entry in entries]
     return [str(entries)]
+
+
+def _entries_of_lines(text: str) -> list[str]:
+    entries: list[str] = []
+    for line in text.splitlines():
+        if line.strip():
+            entries.append(_LIST_MARK.sub("", line))
+    return entries

@@ -56,6 +56,8 @@ _DEFINED_MEANINGS: Final = {
 }
 _YES_LABELS: Final = ("true", "yes", "是")
 _NO_LABELS: Final = ("false", "no", "否")
+_COLUMNS: Final = {name: place for place, name in enumerate((*NAMES, "bias"))}
+"""Feature, or bias -> its column in the weights."""
 _AXES: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
 """Axis -> feature -> how much one unit of it speaks for the positive end of the axis."""
 
@@ -109,7 +111,8 @@ def meanings(labels: Sequence[str], field_name: str, instruction: str) -> tuple[
             meaning = _defined_meaning(label, labels, instruction)
         label_meanings.append(meaning)
     if any(meaning.cognitive > 0 for meaning in label_meanings):
-        label_meanings = [_beside_inferences(meaning) for meaning in label_meanings]
+        for place, meaning in enumerate(label_meanings):
+            label_meanings[place] = _beside_inferences(meaning)
     return tuple(label_meanings)
 
 
@@ -130,13 +133,11 @@ def _beside_inferences(meaning: Meaning) -> Meaning:
 
 def prior_weights(label_meanings: Sequence[Meaning]) -> NDArray[np.float64]:
     """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions."""
-    columns = {name: place for place, name in enumerate(NAMES)}
-    columns["bias"] = len(NAMES)
-    weights = np.zeros((len(label_meanings), len(columns)))
+    weights = np.zeros((len(label_meanings), len(_COLUMNS)))
     for row, meaning in enumerate(label_meanings):
         for axis, directions in _AXES.items():
             for name, weight in directions.items():
-                weights[row, columns[name]] += getattr(meaning, axis) * weight
+                weights[row, _COLUMNS[name]] += getattr(meaning, axis) * weight
     return weights
 
 

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from ...text.evidence import term_set
-from .features import NAMES, CaseTexts, measure_units
+from .features import NAMES, CaseTexts, measure_case
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,10 @@ class Regression:
 def learn(
     rows: Sequence[Array], targets: Sequence[Array], prior: Array, words: tuple[str, ...] = ()
 ) -> Regression:
-    """Return the regression of demonstrations: :func:`columns` and target shares, shape (units, labels), of each."""
+    """Return the regression of demonstrations: of each the :func:`columns` and the targets, shape (units, labels).
+
+    A demonstration has one unit at least. Without demonstrations the weights are the prior.
+    """
     start = np.hstack([prior, np.zeros((len(prior), len(words)))])
     if not rows:
         return Regression(weights=start, words=words)
@@ -78,8 +81,7 @@ def _weigh_units(rows: Sequence[Array], target: Array) -> Array:
     """Return the weight of each unit, shape (units, 1): less if its case has many, more if its label is rare."""
     weights_by_row: list[Array] = []
     for row in rows:
-        if len(row):
-            weights_by_row.append(np.full(len(row), len(row) ** -_UNIT_SHARE))
+        weights_by_row.append(np.full(len(row), len(row) ** -_UNIT_SHARE))
     weights = np.concatenate(weights_by_row)
     label_totals = (target * weights[:, None]).sum(axis=0)
     balance = target @ np.maximum(label_totals, 1e-9) ** -_LABEL_BALANCE
@@ -88,7 +90,7 @@ def _weigh_units(rows: Sequence[Array], target: Array) -> Array:
     return unit_weights[:, None]
 
 
-def targets_of(shares: Sequence[float]) -> Array:
+def targets_of(shares: Sequence[float] | Array) -> Array:
     """Return the targets of yes or no, or of shares, shape (units, 2): how far it holds, how far it does not."""
     holds = np.asarray(shares, dtype=np.float64)
     return np.column_stack([holds, 1.0 - holds])
@@ -99,13 +101,17 @@ def choose_vocabulary(texts: Sequence[str]) -> tuple[str, ...]:
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(term_set(text))
-    shared = [(-count, term) for term, count in counts.items() if 1 < count < len(texts)]
-    return tuple(term for _, term in sorted(shared)[:_WORD_LIMIT])
+    shared: list[str] = []
+    for term, count in counts.items():
+        if 1 < count < len(texts):
+            shared.append(term)
+    shared.sort(key=lambda term: (-counts[term], term))
+    return tuple(shared[:_WORD_LIMIT])
 
 
 def columns(case: CaseTexts, words: Sequence[str] = (), extra: Array | None = None) -> Array:
     """Return the columns of a case's units: features, 1, further columns, and which of the words each holds."""
-    features = measure_units(case).matrix
+    features = measure_case(case).matrix
     parts = [features, np.ones((len(features), 1))]
     if extra is not None:
         parts.append(extra)

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...text.evidence import term_set
 from ...text.terms import neutralise
-from .decisions import NO_TEXT, Decision, FieldExamples, Task, read_case, write_text
-from .features import CaseTexts, measure_units
+from .decisions import NO_TEXT, Decision, FieldExamples, Task, read_case, write_free_text
+from .features import CaseTexts, measure_case
 from .labels import meaning_of, meanings, prior_of, prior_weights
 from .learning import Array, Regression, choose_vocabulary, columns, learn, targets_of
 from .roles import Roles, Unit, split_units
@@ -33,7 +33,7 @@ def decide_objects(task: Task, field: Field) -> list[Decision]:
     if not case.units:
         return []
     x = columns(case, model.words)
-    quotes = measure_units(case).quotes
+    quotes = measure_case(case).quotes
     decisions: list[Decision] = []
     for place, probability in enumerate(model.probabilities(x)[:, 0].tolist()):
         if task.sampler.choose_yes(probability):
@@ -77,7 +77,7 @@ def _property_of_span(task: Task, field: Field, part: Field, x: Array, decision:
         return label if shape.kind == "label" else label == "True"
     if shape.kind == "number":
         return decision.unit.number
-    text = write_text(part.name, [decision])
+    text = write_free_text(part.name, [decision])
     if text == NO_TEXT:
         return neutralise(decision.quote)
     return text
@@ -92,7 +92,9 @@ def _split_into_spans(inputs: Mapping[str, str], roles: Roles) -> CaseTexts:
     """Return the texts of a case with its spans as units, each once: sentences, or the clauses of a single one."""
     case = read_case(inputs, roles)
     (judged,) = case.units
-    spans = [unit.text for unit in split_units(judged, quoting=True)]
+    spans: list[str] = []
+    for unit in split_units(judged, quoting=True):
+        spans.append(unit.text)
     if len(spans) == 1:
         spans = _split_clauses(spans[0])
     distinct_spans = list(dict.fromkeys(spans))
@@ -116,8 +118,8 @@ def _learn_spans(examples: FieldExamples) -> Regression:
     object_lists: list[list[object]] = []
     units: list[str] = []
     for inputs, value in examples.labelled():
-        if isinstance(value, list):
-            case = _split_into_spans(inputs, examples.roles)
+        case = _split_into_spans(inputs, examples.roles)
+        if case.units and isinstance(value, list):
             cases.append(case)
             object_lists.append(value)
             units.extend(case.units)
@@ -127,7 +129,9 @@ def _learn_spans(examples: FieldExamples) -> Regression:
     for case, objects in zip(cases, object_lists, strict=True):
         matches = _match_spans(case.units, objects, examples.field.shape.part_name("text"))
         rows.append(columns(case, words))
-        targets.append(targets_of([place in matches for place in range(len(case.units))]))
+        is_match = np.zeros(len(case.units))
+        is_match[list(matches)] = 1.0
+        targets.append(targets_of(is_match))
     return learn(rows, targets, _span_prior(examples.field.name), words)
 
 

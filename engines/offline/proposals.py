@@ -51,12 +51,12 @@ def propose_instruction(inputs: Mapping[str, str], sampler: Sampler) -> str:
     base = _choose_base(history, sampler)
     in_chinese = is_cjk(base)
     rest, stated = _separate_advice(base, history.basic, in_chinese=in_chinese)
-    known_wordings = {normalise_instruction(history.basic)}
+    known_wordings = {wording_of(history.basic)}
     for text in history.scored:
-        known_wordings.add(normalise_instruction(text))
+        known_wordings.add(wording_of(text))
     for plan in _plan_advice(stated, sampler):
         text = _compose(rest, plan, in_chinese=in_chinese)
-        if normalise_instruction(text) not in known_wordings:
+        if wording_of(text) not in known_wordings:
             return text
     return base
 
@@ -80,12 +80,19 @@ def _read_history(inputs: Mapping[str, str]) -> _History:
             continue
         entries = _SCORED.findall(text)
         for body, score in entries:
-            lines = [line.rstrip() for line in body.strip().splitlines() if line.strip()]
-            scored.append((float(score), "\n".join(lines)))
+            scored.append((float(score), _without_blank_lines(body)))
         if not entries and not _HISTORY_NAME.search(lowered):
             basic = basic or text.strip()
     scored.sort(key=lambda entry: -entry[0])
     return _History(basic=basic, scored=[text for _, text in scored])
+
+
+def _without_blank_lines(text: str) -> str:
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        if line.strip():
+            lines.append(line.rstrip())
+    return "\n".join(lines)
 
 
 def _choose_base(history: _History, sampler: Sampler) -> str:
@@ -103,13 +110,13 @@ def _separate_advice(instruction: str, basic: str, *, in_chinese: bool) -> tuple
     """Return an instruction without the bank's sentences that the basic one does not say, and these as advice."""
     bank: dict[str, Advice] = {}
     for advice in BANK:
-        bank[normalise_instruction(advice.sentence(in_chinese=in_chinese))] = advice
+        bank[wording_of(advice.sentence(in_chinese=in_chinese))] = advice
     for sentence in _split_instruction(basic):
-        bank.pop(normalise_instruction(sentence), None)
+        bank.pop(wording_of(sentence), None)
     stated: list[Advice] = []
     rest = instruction
     for sentence in _split_instruction(instruction):
-        wording = normalise_instruction(sentence)
+        wording = wording_of(sentence)
         if wording in bank:
             stated.append(bank[wording])
             rest = rest.replace(sentence, "", 1)
@@ -126,7 +133,7 @@ def _split_instruction(text: str) -> list[str]:
     return sentences
 
 
-def normalise_instruction(text: str) -> str:
+def wording_of(text: str) -> str:
     """Return a text without case, punctuation and spacing, to compare instructions."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
@@ -148,7 +155,10 @@ def _draw_advice(stated: list[Advice], unused: list[Advice], sampler: Sampler) -
     rng = sampler.rng
     weights = [1.0 / (1 + place) for place in range(len(unused))]
     for _ in range(_TRIES):
-        plan = [advice for advice in stated if rng.random() < _CHANCE_TO_REPEAT]
+        plan: list[Advice] = []
+        for advice in stated:
+            if rng.random() < _CHANCE_TO_REPEAT:
+                plan.append(advice)
         size = rng.choice(_SIZES)
         plan.extend(rng.choices(unused, weights, k=size))
         yield plan

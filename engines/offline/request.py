@@ -74,11 +74,13 @@ def parse_request(request: TypedRequest) -> ParsedRequest:
 
 @lru_cache(maxsize=256)
 def _read_declaration(signature: Signature) -> _Declaration:
-    lines = signature.instructions.strip().splitlines()
+    lines: list[str] = []
+    for line in signature.instructions.strip().splitlines():
+        lines.append(line.strip())
     return _Declaration(
         input_fields=_declared_fields(signature.input_fields),
         output_fields=_declared_fields(signature.output_fields),
-        instruction="\n".join(line.strip() for line in lines),
+        instruction="\n".join(lines),
     )
 
 

@@ -127,7 +127,10 @@ def split_units(text: str, *, quoting: bool = False) -> tuple[Unit, ...]:
     numbered_units = _read_numbers(lines)
     if numbered_units:
         return numbered_units
-    return _count_units([_without_empty_tag(line) for line in lines])
+    texts: list[str] = []
+    for line in lines:
+        texts.append(_without_empty_tag(line))
+    return _count_units(texts)
 
 
 def _quotable_units(lines: list[str]) -> tuple[Unit, ...]:

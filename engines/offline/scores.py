@@ -11,7 +11,7 @@ import numpy as np
 
 from ...text.evidence import term_set
 from .decisions import Decision, FieldExamples, Task, decide_labels, read_case
-from .features import NAMES, CaseTexts, measure_units, share_of_terms
+from .features import NAMES, CaseTexts, measure_case, share_of_terms
 from .labels import find_definition, prior_of
 from .learning import BIAS_COLUMN, Array, Regression, choose_vocabulary, columns, learn, targets_of
 from .roles import Roles, Unit
@@ -54,19 +54,21 @@ def _decide_whole(
         label=label,
         support=support,
         holds=holds,
-        quote=measure_units(case).quotes[0],
+        quote=measure_case(case).quotes[0],
         reasons=model.reasons(x[0], chosen, rival),
     )
 
 
 def choose_level(share: float, shape: Shape, sampler: Sampler) -> float:
     """Return a level as a share of the range: the nearest to ``share``, or, above temperature 0, one drawn near it."""
-    levels = [shape.share_of(level) for level in _levels_of(shape)]
+    shares: list[float] = []
     weights: list[float] = []
-    for level in levels:
-        distance = (level - share) / _SPREAD
+    for level in _levels_of(shape):
+        level_share = shape.share_of(level)
+        distance = (level_share - share) / _SPREAD
+        shares.append(level_share)
         weights.append(float(np.exp(-(distance**2) / 2.0)))
-    return levels[sampler.choose(weights)]
+    return shares[sampler.choose(weights)]
 
 
 def _levels_of(shape: Shape) -> Sequence[float]:
@@ -92,7 +94,9 @@ def _learn_score(examples: FieldExamples) -> Regression:
             cases.append(read_case(inputs, examples.roles))
             targets.append(targets_of([examples.field.shape.share_of(float(number))]))
     words = _choose_words(cases)
-    rows = [columns(case, words) for case in cases]
+    rows: list[Array] = []
+    for case in cases:
+        rows.append(columns(case, words))
     return learn(rows, targets, prior_of(examples.field.name), words)
 
 
@@ -158,7 +162,7 @@ class _PreferenceModel:
 def decide_preference(task: Task, field: Field) -> list[Decision]:
     """Return the decision between two candidates; without two inputs to compare, as for any label."""
     # What is learned is of their difference: exchanging them exchanges the odds, for no weight is of a place.
-    pair = _find_candidates([input_field.name for input_field in task.request.input_fields])
+    pair = _find_compared_inputs([input_field.name for input_field in task.request.input_fields])
     if pair is None:
         return decide_labels(task, field)
     first, second = pair
@@ -175,13 +179,14 @@ def decide_preference(task: Task, field: Field) -> list[Decision]:
         "second": (1.0 - tie) * (1.0 - first_is_better),
         "tie": tie,
     }
-    label = labels[task.sampler.choose([probabilities[label] for label in labels])]
+    label_probabilities = [probabilities[label] for label in labels]
+    label = labels[task.sampler.choose(label_probabilities)]
     preferred = second if label == "second" else first
     case = read_case(task.request.inputs, replace(roles, judged=preferred))
     return [_decide_whole(case, x, model.better, label, probabilities[label], holds=label != "second")]
 
 
-def _find_candidates(names: Sequence[str]) -> tuple[str, str] | None:
+def _find_compared_inputs(names: Sequence[str]) -> tuple[str, str] | None:
     """Return the inputs that are compared: two whose names differ in a mark (a and b, 1 and 2), else the last two."""
     for name, next_name in combinations(names, 2):
         words, next_words = _words_of_name(name), _words_of_name(next_name)
@@ -202,14 +207,16 @@ def _words_of_name(name: str) -> set[str]:
 
 def _roles_beside(pair: tuple[str, str], roles: Roles) -> Roles:
     """Return the roles of the inputs that are not compared, with the first candidate as what is judged."""
-    names: list[str] = []
-    for name in roles.evidence + (roles.judged,) + roles.context:
+    evidence: list[str] = []
+    context: list[str] = []
+    for name in roles.evidence:
         if name not in pair:
-            names.append(name)
-    evidence = [name for name in names if name in roles.evidence]
-    if not evidence:
-        evidence = names[:1]
-    context = [name for name in names if name not in evidence]
+            evidence.append(name)
+    for name in (roles.judged,) + roles.context:
+        if name not in pair:
+            context.append(name)
+    if not evidence and context:
+        evidence.append(context.pop(0))
     return Roles(evidence=tuple(evidence), judged=pair[0], context=tuple(context))
 
 
@@ -232,13 +239,14 @@ def _columns_of_tie(better: Regression, x: Array) -> Array:
 @lru_cache(maxsize=64)
 def _learn_preference(examples: FieldExamples, pair: tuple[str, str]) -> _PreferenceModel:
     """Return the model of the better candidate, and that of a tie."""
+    first, second = pair
     labelled: list[tuple[dict[str, str], str]] = []
     candidates: list[str] = []
     for inputs, value in examples.labelled():
         label = str(value)
         if label in _SHARES_OF_FIRST:
             labelled.append((inputs, label))
-            candidates.extend(inputs.get(name, "") for name in pair)
+            candidates += [inputs.get(first, ""), inputs.get(second, "")]
     words = choose_vocabulary(candidates)
     prior = prior_of("supported")
     prior[:, BIAS_COLUMN] = 0.0  # it is the same for both
@@ -250,5 +258,7 @@ def _learn_preference(examples: FieldExamples, pair: tuple[str, str]) -> _Prefer
         targets.append(targets_of([_SHARES_OF_FIRST[label]]))
         tie_targets.append(targets_of([label == "tie"]))
     better = learn(rows, targets, prior, words)
-    tie_rows = [_columns_of_tie(better, row) for row in rows]
+    tie_rows: list[Array] = []
+    for row in rows:
+        tie_rows.append(_columns_of_tie(better, row))
     return _PreferenceModel(better=better, tie=learn(tie_rows, tie_targets, _TIE_PRIOR))

@@ -136,10 +136,18 @@ def _resolve_schema(schema: Schema, definitions: Schema) -> Schema:
         if "$ref" in schema:
             schema = definitions.get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
         elif "anyOf" in schema:
-            schema = next((option for option in schema["anyOf"] if option.get("type") != "null"), {})
+            schema = _first_option(schema["anyOf"])
         else:
             break
     return schema
+
+
+def _first_option(schemas: Sequence[Schema]) -> Schema:
+    """Return the first of several schemas that is not that of null; an empty one if there is none."""
+    for schema in schemas:
+        if schema.get("type") != "null":
+            return schema
+    return {}
 
 
 def _closed_shape(values: Sequence[Any]) -> Shape:
@@ -158,23 +166,29 @@ def _list_shape(item: Shape) -> Shape:
     """Return the shape of a list by that of its items."""
     if item.kind != "tag":
         return Shape(kind=_ITEM_KINDS.get(item.kind, "texts"), labels=item.labels)
-    is_numbered = any(part.shape.kind == "number" for part in item.parts)
-    if is_numbered and item.labels:
+    if item.part_name("number") and item.labels:
         return replace(item, kind="tags")
     return replace(item, kind="objects")
 
 
 def _object_shape(schema: Schema, definitions: Schema) -> Shape:
-    """Return the shape of an object: its properties, and the labels of the first closed one, else of the first flag."""
+    """Return the shape of an object: its properties, and the labels that they say it with."""
     parts: list[Field] = []
     for name, part in schema.get("properties", {}).items():
         shape = _shape_of(part, definitions, part.get("description", ""))
         parts.append(Field(name=name, description="", shape=shape))
     if not parts:
         return Shape(kind="map")
-    labels_by_kind = {part.shape.kind: part.shape.labels for part in reversed(parts)}
-    labels = labels_by_kind.get("label", labels_by_kind.get("bool", ()))
-    return Shape(kind="tag", labels=labels, parts=tuple(parts))
+    return Shape(kind="tag", labels=_labels_of_parts(parts), parts=tuple(parts))
+
+
+def _labels_of_parts(parts: Sequence[Field]) -> tuple[str, ...]:
+    """Return the labels of the first property that has a closed set, else those of the first flag."""
+    for kind in ("label", "bool"):
+        for part in parts:
+            if part.shape.kind == kind:
+                return part.shape.labels
+    return ()
 
 
 def _number_shape(schema: Schema, description: str, *, is_integer: bool) -> Shape:
@@ -201,7 +215,7 @@ def _text_shape(description: str) -> Shape:
     if len(labels) < 2:
         return Shape(kind="text")
     closing_tags = re.findall(r"</(\w+)>", description)
-    if any(tag in labels for tag in closing_tags):
+    if not set(labels).isdisjoint(closing_tags):
         return Shape(kind="echo", labels=labels)
     return Shape(kind="label", labels=labels)
 

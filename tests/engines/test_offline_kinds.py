@@ -100,6 +100,13 @@ def test_odd_texts_get_an_answer(signature: Any, text: str) -> None:
     ask(signature, demos, [dict.fromkeys(signature.input_fields, text)])
 
 
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_a_demonstration_with_a_blank_text_teaches_nothing(query: str) -> None:
+    rows = [{"query": "it must rain, snow"}]
+    blank = dspy.Example(query=query, wishes=[])
+    assert ask(Wishes, [blank], rows)[0].toDict() == ask(Wishes, [], rows)[0].toDict()
+
+
 def test_scores_are_in_range_and_objects_are_spans_that_demonstrations_choose() -> None:
     (grade,) = ask(Tone, [], [{"policy": POLICY, "reply": FIGURE[0]}])
     assert (grade.grade in range(1, 6), 0 <= grade.share <= 1, 0 <= grade.points <= 100) == (True,) * 3

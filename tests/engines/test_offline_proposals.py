@@ -3,7 +3,7 @@
 import dspy
 from asking import offline
 
-from jurist.engines.offline.proposals import normalise_instruction
+from jurist.engines.offline.proposals import wording_of
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""
@@ -29,7 +29,7 @@ def test_proposals_never_repeat_and_keep_the_definitions() -> None:
     tried: list[tuple[str, float]] = [(BASIC, 50)]
     for seed in range(40):
         text = ask(tried, seed=seed % 5)
-        assert normalise_instruction(text) not in {normalise_instruction(old) for old, _ in tried}
+        assert wording_of(text) not in {wording_of(old) for old, _ in tried}
         assert BASIC in text
         tried = sorted([*tried, (text, 40 + (seed * 7) % 30)], key=lambda pair: pair[1])
 
