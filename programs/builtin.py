@@ -26,11 +26,12 @@ class Description:
 
 def describe_judge(judge: "Judge") -> Description:
     """Return the description of a judge."""
+    inputs = [name for name in judge.row_model.model_fields if name != "ratings"]
     data = {
         "name": judge.name,
         "variant": judge.variant,
         "description": judge.description,
-        "inputs": [name for name in judge.row_model.model_fields if name != "ratings"],
+        "inputs": inputs,
         **judge.answer.scale.identity(),
         "metric": judge.metric if isinstance(judge.metric, str) else "custom",
     }

@@ -17,7 +17,7 @@ from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, 
 from ..text.sentences import locate, split
 from ..text.turns import Text, dialogue
 from .answers.sentences import Listed, PerSentence, Tagged
-from .judge import Judge
+from .judge import Judge, Row
 from .options import JudgeOption
 
 Strictness = Literal["rational", "grounded", "irrefutable"]
@@ -37,7 +37,10 @@ HALLUCINATED = BELOW[STRICTNESS]
 def strictness_option(below: Mapping[str, frozenset[Label]]) -> dict[str, JudgeOption]:
     """Return the option ``strictness`` of a judge, by the labels that are hallucinations under each value."""
     # The prompts ask for the tier, whatever counts as a hallucination.
-    return {"strictness": {level: {"positive": labels} for level, labels in below.items()}}
+    settings_of_level: dict[str, Mapping[str, object]] = {}
+    for level, labels in below.items():
+        settings_of_level[level] = {"positive": labels}
+    return {"strictness": settings_of_level}
 
 
 _TYPES: dict[Label, str] = {"irrelevant": "irrelevant", "faithful": "factual", "invented": "factual"}
@@ -65,14 +68,14 @@ class Turn(pydantic.BaseModel):
 def _either(schema: dict[str, Any]) -> None:
     """Require in the schema of a row that it has its sentences, or the response that holds them."""
     schema["required"].remove("sentences")
-    whole = {
+    response = {
         "type": "string",
         "pattern": r"\S",
         "description": "in place of the sentences: it is split into them",
     }
     schema["anyOf"] = [
         {"required": ["sentences"]},
-        {"required": ["response"], "properties": {"response": whole}},
+        {"required": ["response"], "properties": {"response": response}},
     ]
 
 
@@ -98,26 +101,34 @@ class CogniBenchRow(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _split_response(cls, data: Any) -> Any:
+    def _split_response(cls, data: object) -> object:
         if not isinstance(data, Mapping) or data.get("sentences") not in (None, ""):
             return data
         response = data.get("response")
         if not isinstance(response, str):
             return data
-        # of an empty one: nothing is given, which is no missing field
-        return {**data, "sentences": [sentence.text for sentence in split(response)] or None}
+        sentences = [sentence.text for sentence in split(response)]
+        # An empty response gives nothing, which is no missing field.
+        return {**data, "sentences": sentences or None}
 
     @pydantic.model_validator(mode="after")
     def _same_length(self) -> Self:
-        for name, labels in (("labels", self.labels), *self.ratings.items()):
-            if labels is not None and len(labels) != len(self.sentences):
-                raise ValueError(f"{name} has {len(labels)} entries for {len(self.sentences)} sentences")
+        if self.labels is not None:
+            self._check_length("labels", self.labels)
+        for rater, labels in self.ratings.items():
+            self._check_length(rater, labels)
         return self
+
+    def _check_length(self, name: str, labels: Sequence[object]) -> None:
+        if len(labels) != len(self.sentences):
+            raise ValueError(f"{name} has {len(labels)} entries for {len(self.sentences)} sentences")
 
 
 def dialogue_of(row: CogniBenchRow) -> str:
     """Return the turns before the response, the question last, one to a paragraph with its role."""
-    turns = [*row.history, *([Turn(role="user", content=row.question)] if row.question else [])]
+    turns = list(row.history)
+    if row.question:
+        turns.append(Turn(role="user", content=row.question))
     return dialogue(turn.model_dump() for turn in turns) or row.dialogue or ""
 
 
@@ -129,33 +140,37 @@ class _Dialogue(pydantic.BaseModel):
     @pydantic.field_validator("turns")
     @classmethod
     def _alternate(cls, turns: list[Turn]) -> list[Turn]:
-        in_turn = [turn.role for turn in turns] == ["user", "assistant"] * (len(turns) // 2)
+        roles = [turn.role for turn in turns]
+        in_turn = roles == ["user", "assistant"] * (len(turns) // 2)
         if not in_turn or not all(turn.content.strip() for turn in turns):
             raise ValueError("the user and the assistant take turns, and each says something")
         return turns
 
 
-def turns_of(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def turns_of(row: Row) -> Sequence[Row]:
     """Return a row for each assistant turn of a dialogue of ``jurist generate dialogue``; another row as it is."""
     if "turns" not in row or row.keys() & {"sentences", "response"}:  # another column of that name
         return (row,)
     turns = [turn.model_dump() for turn in _Dialogue.model_validate({"turns": row["turns"]}).turns]
-    about = {name: row[name] for name in ("reference", "topic", "language") if name in row}
+    shared_fields = {name: row[name] for name in ("reference", "topic", "language") if name in row}
     name = row.get("id") or row.get("group") or "dialogue"
-    return [
-        {
-            **about,
-            "id": f"{name}_{number}",
-            "group": str(row.get("group") or name),
-            "history": turns[: 2 * number],
-            "question": asked["content"],
-            "response": answer["content"],
-        }
-        for number, (asked, answer) in enumerate(zip(turns[::2], turns[1::2], strict=True))
-    ]
+    rows: list[Row] = []
+    for start in range(0, len(turns), 2):
+        question, answer = turns[start], turns[start + 1]
+        rows.append(
+            {
+                **shared_fields,
+                "id": f"{name}_{start // 2}",
+                "group": str(row.get("group") or name),
+                "history": turns[:start],
+                "question": question["content"],
+                "response": answer["content"],
+            }
+        )
+    return rows
 
 
-def _case(row: CogniBenchRow) -> Case:
+def _case_of_response(row: CogniBenchRow) -> Case:
     return Case(
         inputs={"reference": row.reference, "dialogue": dialogue_of(row), "sentences": row.sentences},
         group=row.group or text_hash(row.reference)[:12],
@@ -193,7 +208,7 @@ COGNIBENCH = Judge(
     options=strictness_option(BELOW),
     metric="f1",
     rows=CogniBenchRow,
-    to_case=_case,
+    to_case=_case_of_response,
     expand=turns_of,
     bundled="cognibench-mini",
 )
@@ -224,18 +239,25 @@ class DetectorRow(CogniBenchRow):
     )
 
 
-def detector_case(row: Any) -> Case:
+def detector_case(row: CogniBenchRow) -> Case:
     """Return the case of a row with two labels (section 2.2): ``hallucinated``, and ``faithful`` for all others."""
-    case = _case(row)
-    return replace(
-        case,
-        gold=None if case.gold is None else _two(case.gold),
-        ratings={rater: _two(labels) for rater, labels in case.ratings.items()},
-    )
+    case = _case_of_response(row)
+    gold = None if case.gold is None else _merge_labels(case.gold)
+    ratings = {rater: _merge_labels(labels) for rater, labels in case.ratings.items()}
+    return replace(case, gold=gold, ratings=ratings)
 
 
-def _two(labels: Values) -> Values:
-    return tuple(label and (FOUND if label in (FOUND, *HALLUCINATED) else CLEAR) for label in labels)
+def _merge_labels(labels: Values) -> Values:
+    """Return the detector's two labels in place of CogniBench's; of an unlabelled sentence none."""
+    merged_labels: list[Label | None] = []
+    for label in labels:
+        if not label:
+            merged_labels.append(label)
+        elif label == FOUND or label in HALLUCINATED:
+            merged_labels.append(FOUND)
+        else:
+            merged_labels.append(CLEAR)
+    return tuple(merged_labels)
 
 
 TWO_LABELS: dict[str, Any] = {"unit": "sentences", "labels": (CLEAR, FOUND), "positive": frozenset({FOUND})}

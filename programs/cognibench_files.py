@@ -35,15 +35,15 @@ class CogniBenchFiles:
     file_name: str = DIALOGUES
     companion: str = "labels.json"
 
-    def records(self, file: Path) -> Iterator[Mapping[str, Any]] | None:
+    def records(self, file: Path) -> Iterator[Mapping[str, object]] | None:
         """Return ``None``: the file holds records in JSON, which jurist reads itself."""
         return None
 
-    def recognises(self, record: Mapping[str, Any]) -> bool:
+    def recognises(self, record: Mapping[str, object]) -> bool:
         """Return whether a record is one of ``dialogues.json``."""
         return record.keys() >= _KEYS
 
-    def row(self, record: Mapping[str, Any], companion: Mapping[str, Any]) -> dict[str, Any]:
+    def row(self, record: Mapping[str, Any], companion: Mapping[str, Any]) -> dict[str, object]:
         """Return the row of a dialogue turn, with labels if ``labels.json`` has any for it."""
         try:
             row = _turn_row(record)
@@ -62,9 +62,10 @@ def _turn_row(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of a dialogue turn, without labels."""
     name = record["id"]
     current_turn = _turns(record["current_turn"])
-    tagged_sentences = [
-        text.strip() for text in _TAGGED.findall(record.get("current_turn_processed") or "") if text.strip()
-    ]
+    tagged_sentences: list[str] = []
+    for text in _TAGGED.findall(record.get("current_turn_processed") or ""):
+        if text.strip():
+            tagged_sentences.append(text.strip())
     history = _history(_turns(record["dialogue"]), current_turn)
     return {
         "id": name,
@@ -87,16 +88,18 @@ def _history(
     return dialogue
 
 
-def _labelled_sentences(sentence_labels: Mapping[str, Any], response: str) -> dict[str, Any]:
+def _labelled_sentences(sentence_labels: Mapping[str, Any], response: str) -> dict[str, object]:
     """Return the sentences of a response in their order, and their labels."""
     positions: list[tuple[Any, str, list[str]]] = []
     for sentence, (passed_tests, position) in sentence_labels.items():
         positions.append((position, sentence, passed_tests))
     positions.sort()
-    return {
-        "sentences": _as_in_response([sentence for _, sentence, _ in positions], response),
-        "labels": [SENTENCE_LABELS[tuple(passed_tests)] for _, _, passed_tests in positions],
-    }
+    sentences: list[str] = []
+    labels: list[str | None] = []
+    for _, sentence, passed_tests in positions:
+        sentences.append(sentence)
+        labels.append(SENTENCE_LABELS[tuple(passed_tests)])
+    return {"sentences": _as_in_response(sentences, response), "labels": labels}
 
 
 def _turns(text: str) -> list[tuple[str, str]]:

@@ -63,7 +63,9 @@ class Range(NamedTuple):
     high: int
 
     def __str__(self) -> str:
-        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
+        if self.low == self.high:
+            return str(self.low)
+        return f"{self.low}-{self.high}"
 
 
 def range_of(text: str, option: str) -> Range:
@@ -106,41 +108,53 @@ class Exchange:
     def length(self) -> str:
         """The length as prompts name it."""
         low, high = self.words
-        return f"{low} {self.unit}" if low == high else f"between {low} and {high} {self.unit}"
+        if low == high:
+            return f"{low} {self.unit}"
+        return f"between {low} and {high} {self.unit}"
 
 
-def faults(asked: Exchange, turns: Sequence[Turn], user: str, assistant: str) -> Iterator[Fault]:
-    """Yield what is wrong with an exchange after ``turns``, the plainest first."""
-    earlier = {normalised(turn["content"]) for turn in turns}
+def find_faults(exchange: Exchange, turns: Sequence[Turn], user: str, assistant: str) -> Iterator[Fault]:
+    """Yield the faults of an exchange after ``turns``, the plainest first."""
+    earlier_messages = {normalised(turn["content"]) for turn in turns}
     for name, text in (("user", user), ("assistant", assistant)):
         if not text.strip():
             yield Fault("readable", f"The {name}'s message is empty.")
         if _ROLE.search(text):
             complaint = f"The {name}'s message holds another speaker's turn; write one message only."
             yield Fault("readable", complaint)
-        if normalised(text) in earlier:
+        if normalised(text) in earlier_messages:
             yield Fault("readable", f"The {name}'s message was said before; write another.")
-        if is_chinese(text) != (asked.language == "zh"):
-            yield Fault("language", f"The {name}'s message is not in {asked.language_name}.")
+        if is_chinese(text) != (exchange.language == "zh"):
+            yield Fault("language", f"The {name}'s message is not in {exchange.language_name}.")
     if count_words(user) > _LONG_QUESTION:
         yield Fault("length", "The user's message is too long; write one or two sentences.")
     length = count_words(assistant)
-    if not asked.words.low <= length <= asked.words.high:
-        way = "longer" if length < asked.words.low else "shorter"
-        complaint = f"The assistant's message has {length} {asked.unit}; write a {way} one, {asked.length}."
+    if not exchange.words.low <= length <= exchange.words.high:
+        way = "longer" if length < exchange.words.low else "shorter"
+        complaint = (
+            f"The assistant's message has {length} {exchange.unit}; write a {way} one, {exchange.length}."
+        )
         yield Fault("length", complaint)
-    evidence, terms = index_evidence(asked.reference), term_set(assistant)
-    if evidence.coverage(terms) < USED or len((terms - term_set(user)) & evidence.places.keys()) < NEW:
+    if not _uses_reference(exchange.reference, user, assistant):
         complaint = "The assistant's message hardly uses the reference; answer from what the reference says."
         yield Fault("grounded", complaint)
-    if (runs := _runs(asked.reference)) and len(runs & _runs(assistant)) / len(runs) >= COPIED:
+    runs = _runs_of_words(exchange.reference)
+    if runs and len(runs & _runs_of_words(assistant)) / len(runs) >= COPIED:
         complaint = "The assistant's message copies the whole reference; answer in other words, and only what is asked."
         yield Fault("grounded", complaint)
 
 
-def _runs(text: str) -> set[tuple[str, ...]]:
+def _uses_reference(reference: str, user: str, assistant: str) -> bool:
+    """Return whether the assistant's message holds enough content words of the reference, new ones among them."""
+    evidence = index_evidence(reference)
+    terms = term_set(assistant)
+    new_terms = (terms - term_set(user)) & evidence.places.keys()
+    return evidence.coverage(terms) >= USED and len(new_terms) >= NEW
+
+
+def _runs_of_words(text: str) -> set[tuple[str, ...]]:
     tokens = words(text)
-    return {tuple(tokens[i : i + _RUN]) for i in range(len(tokens) - _RUN + 1)}
+    return {tuple(tokens[start : start + _RUN]) for start in range(len(tokens) - _RUN + 1)}
 
 
 _UNREADABLE = Fault(
@@ -161,51 +175,56 @@ class WriteDialogue(Stepwise):
 
     def steps(self, **inputs: Any) -> Steps:
         """Ask for each exchange until it has no fault, as often as is allowed."""
-        asked = Exchange(
+        exchange = Exchange(
             reference=inputs["reference"],
             language=inputs["language"],
             words=range_of(inputs["words"], "words"),
         )
-        shown = {
-            "reference": asked.reference,
+        prompt_inputs = {
+            "reference": exchange.reference,
             "topic": inputs["topic"],
-            "language": asked.language_name,
-            "length": asked.length,
+            "language": exchange.language_name,
+            "length": exchange.length,
         }
         turns: list[Turn] = []
-        again = 0
+        asked_again = 0
         for _ in range(inputs["turns"]):
-            complaints: list[Fault] = []
-            while len(complaints) < ATTEMPTS:
-                last = complaints[-1].complaint if complaints else ""
-                context = defuse({**shown, "dialogue": dialogue(turns), "complaint": last})
+            faults: list[Fault] = []
+            while len(faults) < ATTEMPTS:
+                complaint = faults[-1].complaint if faults else ""
+                context = defuse({**prompt_inputs, "dialogue": dialogue(turns), "complaint": complaint})
                 try:
                     reply = yield self.speak, context
                 except AdapterParseError:
-                    complaints.append(_UNREADABLE)
+                    faults.append(_UNREADABLE)
                     continue
-                user, assistant = _text(reply.user_message), _text(reply.assistant_message)
-                if wrong := next(faults(asked, turns, user, assistant), None):
-                    complaints.append(wrong)
+                user, assistant = _clean(reply.user_message), _clean(reply.assistant_message)
+                fault = next(find_faults(exchange, turns, user, assistant), None)
+                if fault is not None:
+                    faults.append(fault)
                     continue
-                turns += {"role": "user", "content": user}, {"role": "assistant", "content": assistant}
+                turns.append({"role": "user", "content": user})
+                turns.append({"role": "assistant", "content": assistant})
                 break
-            again += len(complaints)
-            if len(complaints) == ATTEMPTS:
-                return _written(turns, again, complaints)
-        return _written(turns, again, [])
+            asked_again += len(faults)
+            if len(faults) == ATTEMPTS:
+                return _as_prediction(turns, asked_again, faults)
+        return _as_prediction(turns, asked_again, [])
 
 
-def _text(value: Any) -> str:
-    return well_formed(str(value or "")).strip()
+def _clean(message: object) -> str:
+    """Return a message of a reply without white space around it and without characters that no text can hold."""
+    return well_formed(str(message or "")).strip()
 
 
-def _written(turns: list[Turn], again: int, complaints: Sequence[Fault]) -> dspy.Prediction:
+def _as_prediction(turns: list[Turn], asked_again: int, faults: Sequence[Fault]) -> dspy.Prediction:
+    """Return the item of a dialogue with its checks; ``faults`` are those of an exchange that was given up."""
     checks = dict.fromkeys(CHECKS, Check(verdict="yes"))
-    if complaints:
-        check, complaint = complaints[-1]
+    if faults:
+        check, complaint = faults[-1]
         checks[check] = Check(verdict="no", reason=complaint)
-    item = {"turns": turns, "asked_again": again, "reasons": [fault.complaint for fault in complaints]}
+    reasons = [fault.complaint for fault in faults]
+    item = {"turns": turns, "asked_again": asked_again, "reasons": reasons}
     return dspy.Prediction(written=[item], checks=[checks])
 
 
@@ -224,11 +243,14 @@ class DialogueRow(pydantic.BaseModel, extra="ignore"):
     draw: int = 0
 
 
-def _case(row: DialogueRow) -> Case:
+def _case_of_document(row: DialogueRow) -> Case:
+    language: str = row.language
+    if not language:
+        language = "zh" if is_chinese(row.reference) else "en"
     inputs = {
         "reference": row.reference,
         "topic": row.topic or row.title,
-        "language": row.language or ("zh" if is_chinese(row.reference) else "en"),
+        "language": language,
         "words": row.words,
         "turns": row.turns,
         "id": row.id,
@@ -243,7 +265,7 @@ def _case(row: DialogueRow) -> Case:
     )
 
 
-def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
+def _row_of_dialogue(case: Case, item: CheckedItem, number: int) -> dict[str, object]:
     """Return a dialogue as one row, with the reasons of one that was rejected."""
     inputs, written = case.inputs, item.data
     return {
@@ -265,8 +287,8 @@ DIALOGUE = Generator(
     program=WriteDialogue,
     checks=CHECKS,
     rows=DialogueRow,
-    to_case=_case,
-    to_row=_row,
+    to_case=_case_of_document,
+    to_row=_row_of_dialogue,
     most_calls=ATTEMPTS * 3,
     case_calls=lambda case: (case.inputs["turns"], ATTEMPTS * case.inputs["turns"]),
     temperature=0.7,

@@ -21,26 +21,25 @@ _STARTS: Final = 3  # sentences that a drawn reply may begin with
 def _write_turn(values: Inputs, sampler: Sampler) -> Written:
     """Write a turn: sentences of the reference that were not told yet, or that the user asks for."""
     reference = values.get("reference", "")
-    sentences = [
-        sentence.text
-        for sentence in split(reference)
-        if count_words(sentence.text) >= _FEWEST_WORDS and not sentence.text.startswith("#")
-    ]
+    sentences: list[str] = []
+    for sentence in split(reference):
+        if count_words(sentence.text) >= _FEWEST_WORDS and not sentence.text.startswith("#"):
+            sentences.append(sentence.text)
     low, high = _length_range(values.get("length", ""))
     question = values.get("user_message", "")
     if question:
         by_relevance = _by_relevance(sentences, question)
-        return {"assistant_message": _told(sentences, by_relevance, low, high)}
+        return {"assistant_message": _choose_sentences(sentences, by_relevance, low, high)}
 
     dialogue = values.get("dialogue", "")
-    untold = [sentence for sentence in sentences if sentence not in dialogue]
+    new_sentences = [text for text in sentences if text not in dialogue]
     start = 0
-    if sampler.temperature > 0 and untold:
-        start = sampler.rng.randrange(min(_STARTS, len(untold)))
-    in_order = untold[start:] + untold[:start]
+    if sampler.temperature > 0 and new_sentences:
+        start = sampler.rng.randrange(min(_STARTS, len(new_sentences)))
+    in_order = new_sentences[start:] + new_sentences[:start]
     return {
         "user_message": _next_question(reference, dialogue, values.get("topic", "")),
-        "assistant_message": _told(sentences, in_order, low, high),
+        "assistant_message": _choose_sentences(sentences, in_order, low, high),
     }
 
 
@@ -67,26 +66,29 @@ def _by_relevance(sentences: Sequence[str], question: str) -> list[str]:
 
 def _next_question(reference: str, dialogue: str, topic: str) -> str:
     """Return the user's message: an opening, then the first request to go on that was not used yet."""
-    phrases: dict[str, Any] = _PHRASES["chinese" if is_chinese(reference) else "english"]
+    phrases: dict[str, Any] = _PHRASES["english"]
+    if is_chinese(reference):
+        phrases = _PHRASES["chinese"]
     if not dialogue.strip():
         opening: str = phrases["opening"].format(topic=topic) if topic else phrases["opening_alone"]
         return opening
     return next((text for text in phrases["going_on"] if text not in dialogue), "")
 
 
-def _told(sentences: Sequence[str], by_priority: Sequence[str], low: int, high: int) -> str:
+def _choose_sentences(sentences: Sequence[str], by_priority: Sequence[str], low: int, high: int) -> str:
     """Return sentences in the order of their text until they are long enough, none that would make them too long."""
     chosen: list[str] = []
     for sentence in by_priority:
-        too_short = count_words(_joined(chosen)) < low
-        if too_short and count_words(_joined([*chosen, sentence])) <= high:
+        too_short = count_words(_join_sentences(chosen)) < low
+        if too_short and count_words(_join_sentences(chosen + [sentence])) <= high:
             chosen.append(sentence)
-    return _joined([sentence for sentence in sentences if sentence in chosen])
+    return _join_sentences([sentence for sentence in sentences if sentence in chosen])
 
 
-def _joined(sentences: Sequence[str]) -> str:
-    separator = "" if sentences and is_chinese(sentences[0]) else " "
-    return separator.join(sentences)
+def _join_sentences(sentences: Sequence[str]) -> str:
+    if sentences and is_chinese(sentences[0]):
+        return "".join(sentences)
+    return " ".join(sentences)
 
 
 DIALOGUE_WRITERS: Final = (writer_of_fields("", "assistant_message", "text", _write_turn),)

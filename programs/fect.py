@@ -32,19 +32,20 @@ class FectRow(pydantic.BaseModel):
     ratings: dict[str, Factual] = pydantic.Field(default_factory=dict)
 
 
-def _label(value: Factual) -> str | None:
+def _label_of(value: Factual) -> str | None:
+    """Return the label that a file writes as a text or a bool."""
     if isinstance(value, bool):
         return "factual" if value else "non_factual"
     return value
 
 
-def _case(row: FectRow) -> Case:
-    label = _label(row.factual)
+def _case_of_claim(row: FectRow) -> Case:
+    label = _label_of(row.factual)
     return Case(
         inputs={"conversation": row.conversation, "claim": row.claim},
         group=row.group or text_hash(row.conversation)[:12],
         gold=None if label is None else (label,),
-        ratings={rater: (_label(value),) for rater, value in row.ratings.items()},
+        ratings={rater: (_label_of(value),) for rater, value in row.ratings.items()},
     )
 
 
@@ -63,7 +64,7 @@ FECT = Judge(
     answer=OneLabel(**_ANSWER),
     metric="f1",
     rows=FectRow,
-    to_case=_case,
+    to_case=_case_of_claim,
     bundled="fect-mini",
     # Claims about conversations are ambiguous in a sentiment or a relation (section 2.3).
     ambiguities=("sentiment", "relation", "other"),
@@ -71,9 +72,9 @@ FECT = Judge(
 _CHECKED: Final = Verified(**_ANSWER, parts="units", holds="factual", fails="non_factual")
 FECT_REASONING, FECT_3D, FECT_3D_REASONING = (
     replace(
-        FECT, name=f"fect-{name}", variant=variant, description=about, signature=signature, answer=answer
+        FECT, name=f"fect-{name}", variant=variant, description=description, signature=signature, answer=answer
     )
-    for name, variant, about, signature, answer in (
+    for name, variant, description, signature, answer in (
         ("reasoning", "basic-reasoning", "FECT, with reasoning before the label", FectBasicReasoning, FECT.answer),
         ("3d", "3d", "FECT, 3D: decompose, decouple, detach", Fect3D, FECT.answer),
         ("3d-reasoning", "3d-reasoning",

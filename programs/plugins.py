@@ -135,7 +135,8 @@ class PluginKind(Generic[T]):
         return value
 
     def _a_noun(self) -> str:
-        return f"an {self.noun}" if self.noun[0] in "aeiou" else f"a {self.noun}"
+        article = "an" if self.noun[0] in "aeiou" else "a"
+        return f"{article} {self.noun}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,7 @@ from ..text.sentences import locate
 from ..text.turns import Text
 from .answers.labels import OneLabel
 from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type, strictness_option
-from .judge import Judge
+from .judge import Judge, Row
 from .state import Demo
 from .stepwise import Plan, Stepwise
 
@@ -57,9 +57,7 @@ class SentenceRow(pydantic.BaseModel):
     span: tuple[int, int] | None = None
 
 
-def by_sentence(
-    row: Mapping[str, Any], field: str, labels: Mapping[Label, Label]
-) -> Sequence[Mapping[str, Any]]:
+def by_sentence(row: Row, field: str, labels: Mapping[Label, Label]) -> Sequence[Row]:
     """Return the rows of a response's sentences that concern a judge; a row about one sentence, or else, as it is."""
     # ``labels`` are CogniBench's labels with the judge's, which go to ``field``; a label that is not there does not
     # concern it. A sentence that nobody labelled concerns every judge, and comes out unlabelled. Raters who gave a
@@ -67,34 +65,47 @@ def by_sentence(
     if "sentence" in row or not row.keys() & {"sentences", "response"}:
         return (row,)
     response = CogniBenchRow.model_validate(dict(row))
-    shared = {
+    shared_fields = {
         "reference": response.reference,
         "dialogue": dialogue_of(response),
         "group": response.group or text_hash(response.reference)[:12],
     }
     spans = locate(response.response, response.sentences) if response.response else ()
-    rows = []
+    rows: list[Row] = []
     for place, sentence in enumerate(response.sentences):
         gold = response.labels[place] if response.labels else None
-        ratings = {rater: marks[place] for rater, marks in response.ratings.items() if marks[place]}
-        own_ratings = {rater: labels[label] for rater, label in ratings.items() if label and label in labels}
-        concerned = gold in labels if gold else own_ratings or not ratings
-        if not sentence.strip() or not concerned:
+        ratings = _ratings_of_sentence(response, place)
+        judge_ratings = {rater: labels[label] for rater, label in ratings.items() if label in labels}
+        is_concerned = bool(judge_ratings) or not ratings
+        if gold:
+            is_concerned = gold in labels
+        if not sentence.strip() or not is_concerned:
             continue
-        rows.append(
-            {
-                **shared,
-                "before": " ".join(response.sentences[:place]),
-                "sentence": sentence,
-                field: labels[gold] if gold else None,
-                **({"span": list(spans[place])} if spans else {}),
-                **({"ratings": own_ratings} if own_ratings else {}),
-            }
-        )
+        sentence_row: dict[str, object] = {
+            **shared_fields,
+            "before": " ".join(response.sentences[:place]),
+            "sentence": sentence,
+            field: labels[gold] if gold else None,
+        }
+        if spans:
+            sentence_row["span"] = list(spans[place])
+        if judge_ratings:
+            sentence_row["ratings"] = judge_ratings
+        rows.append(sentence_row)
     return rows
 
 
-def _of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> dict[str, Any]:
+def _ratings_of_sentence(response: CogniBenchRow, place: int) -> dict[str, Label]:
+    """Return rater -> label of a sentence, of the raters who labelled it."""
+    ratings: dict[str, Label] = {}
+    for rater, labels in response.ratings.items():
+        label = labels[place]
+        if label:
+            ratings[rater] = label
+    return ratings
+
+
+def _judge_of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> dict[str, Any]:
     """Return the settings that differ between judges of one sentence: rows, and how they become cases."""
 
     def case(row: Any) -> Case:
@@ -122,7 +133,7 @@ STATEMENT_TYPE = Judge(
     positive=frozenset({"cognitive"}),
     metric="macro_f1",  # no type is the one that is looked for
     unit="sentence",
-    **_of_sentence("statement_type", StatementType, {label: statement_type(label) for label in LABELS}),
+    **_judge_of_sentence("statement_type", StatementType, {label: statement_type(label) for label in LABELS}),
 )
 FACTUAL = Judge(
     name="factual",
@@ -131,7 +142,7 @@ FACTUAL = Judge(
     positive=frozenset({"invented"}),
     metric="f1",
     unit="sentence",
-    **_of_sentence("faithfulness", Faithfulness, {label: label for label in ("faithful", "invented")}),
+    **_judge_of_sentence("faithfulness", Faithfulness, {label: label for label in ("faithful", "invented")}),
 )
 
 
@@ -143,7 +154,10 @@ _BELOW: Final = {level: labels - {"invented"} for level, labels in BELOW.items()
 def decisions(tier: Label) -> dict[str, bool]:
     """Return the decisions that lead to a tier, in order: ``speculative`` is rational and not grounded."""
     failed = TIERS.index(tier)
-    return {step: place < failed for place, step in enumerate(STEPS[: failed + 1])}
+    passed_steps: dict[str, bool] = {}
+    for place, step in enumerate(STEPS[: failed + 1]):
+        passed_steps[step] = place < failed
+    return passed_steps
 
 
 class TierSteps(Stepwise):
@@ -162,7 +176,7 @@ class TierSteps(Stepwise):
         self.irrefutable = dspy.Predict(IsIrrefutable)
 
 
-def _demonstrations(case: Case) -> dict[str, Demo]:
+def _demonstrate_decisions(case: Case) -> dict[str, Demo]:
     """Return the decisions that gold implies; gold has no reasons, and steps that it does not come to are absent."""
     label = case.gold[0] if case.gold else None
     if label is None:
@@ -186,8 +200,8 @@ TIER = Judge(
     ),
     options=strictness_option(_BELOW),
     metric="f1",
-    demonstrations=_demonstrations,
-    **_of_sentence("tier", Tier, {tier: tier for tier in TIERS}),
+    demonstrations=_demonstrate_decisions,
+    **_judge_of_sentence("tier", Tier, {tier: tier for tier in TIERS}),
 )
 TIER_DIRECT = replace(
     TIER,

@@ -87,10 +87,8 @@ class ObjectSet(Answer):
     def _alike(self, first: str, second: str) -> float:
         first_fields, second_fields = _parse_object(first), _parse_object(second)
         names = self.key or tuple(self.model.model_fields)
-        total = 0.0
-        for name in names:
-            total += _field_agreement(first_fields.get(name), second_fields.get(name))
-        return total / len(names)
+        agreements = [_field_agreement(first_fields.get(name), second_fields.get(name)) for name in names]
+        return sum(agreements) / len(names)
 
 
 @lru_cache(maxsize=4096)

@@ -8,12 +8,12 @@ responses get a row for each of them, in its group.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 import dspy
 import pydantic
 
-from ...cases import Case, text_hash
+from ...cases import Case, Values, text_hash
 from ...errors import JudgeError
 from ...evaluation.sets import ObjectSets
 from ...signatures.faithqa import Category, CoreElements, ExtractConstraints, FactVerdict, Mark, MissingInputs
@@ -22,6 +22,7 @@ from ...text.turns import Text
 from ...text.wording import normalised
 from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of
 from ..answers.whole import ObjectSet
+from ..judge import Row
 from ..state import Demo
 from ..stepwise import Plan, Stepwise
 from .scoring import MISSING, PRIORITY, constraints_of, line_of, missing_of, parts_of, weighted_score
@@ -53,83 +54,98 @@ class Item(pydantic.BaseModel):
 _TEXT, _CATEGORY, _PRIORITY = 0.5, 0.3, 0.2  # what parts of two constraints weigh when they are compared
 
 
-def similarity(gold: Item, other: Item) -> float:
+def similarity(gold: Item, answered: Item) -> float:
     """Return the similarity of two items, in [0, 1]."""
     # Constraints: half for the words of their anchors (Dice), 0.3 for the category, 0.2 for the priority; 0 if their
     # anchors share no word. Missing parts are the same or not.
-    if gold.category == MISSING or other.category == MISSING:
-        return float(gold.category == other.category and normalised(gold.text) == normalised(other.text))
-    left, right = set(terms(gold.anchor)), set(terms(other.anchor))
-    both = 2 * len(left & right)
-    shared = both / (len(left) + len(right)) if left or right else float(gold.anchor == other.anchor)
+    if gold.category == MISSING or answered.category == MISSING:
+        same_category = gold.category == answered.category
+        return float(same_category and normalised(gold.text) == normalised(answered.text))
+    shared = _shared_words(gold.anchor, answered.anchor)
     if not shared:
         return 0.0
-    same = _CATEGORY * (gold.category == other.category)
-    return _TEXT * shared + same + _PRIORITY * (PRIORITY[gold.category] == PRIORITY[other.category])
+    same = _CATEGORY * (gold.category == answered.category)
+    return _TEXT * shared + same + _PRIORITY * (PRIORITY[gold.category] == PRIORITY[answered.category])
 
 
-class _Asked(pydantic.BaseModel, extra="ignore"):
+def _shared_words(first: str, second: str) -> float:
+    """Return Dice's coefficient of the words of two anchors; of anchors without words, whether they are equal."""
+    first_words, second_words = set(terms(first)), set(terms(second))
+    if not first_words and not second_words:
+        return float(first == second)
+    return 2 * len(first_words & second_words) / (len(first_words) + len(second_words))
+
+
+class _RowWithQuery(pydantic.BaseModel, extra="ignore"):
     query: Text = pydantic.Field(min_length=1)
     group: str = ""
 
 
-class _Answered(_Asked):
+class _RowWithResponse(_RowWithQuery):
     response: Text
 
 
-class QueryRow(_Asked):
+class QueryRow(_RowWithQuery):
     """A query, and what it is mapped to."""
 
     constraints: list[Item] | None = None
 
 
-class MarkRow(_Answered):
+class MarkRow(_RowWithResponse):
     """A response, the constraints of its query as lines, and the mark of each."""
 
     constraints: list[str] = pydantic.Field(min_length=1)
     marks: list[Mark | None] | None = None
 
 
-class ScoreRow(_Answered):
+class ScoreRow(_RowWithResponse):
     """A response and the score that people gave it, from 0 to 10."""
 
     score: float | None = pydantic.Field(default=None, ge=0, le=10, allow_inf_nan=False)
 
 
-class FactRow(_Answered):
+class FactRow(_RowWithResponse):
     """A response and whether its facts are right."""
 
     verdict: FactVerdict | None = None
 
 
-class _Rated(pydantic.BaseModel, extra="allow"):
-    ratings: dict[str, dict[str, Any]] = {}
+class _RatedResponse(pydantic.BaseModel, extra="allow"):
+    ratings: dict[str, dict[str, object]] = {}
 
 
-class _Whole(QueryRow):
-    responses: list[_Rated]
+class _RowWithResponses(QueryRow):
+    responses: list[_RatedResponse]
 
 
-def for_responses(
-    row: Mapping[str, Any], field: Literal["marks", "score", "verdict"]
-) -> Sequence[Mapping[str, Any]]:
+def for_responses(row: Row, field: Literal["marks", "score", "verdict"]) -> Sequence[Row]:
     """Return a row for each response to a query, with one field of it; the row itself if it holds no list of them."""
     if "responses" not in row:
         return (row,)
-    whole = _Whole.model_validate(dict(row))
-    shared: dict[str, Any] = {"query": whole.query, "group": whole.group or text_hash(whole.query)[:12]}
+    query_row = _RowWithResponses.model_validate(dict(row))
+    shared_fields: dict[str, object] = {
+        "query": query_row.query,
+        "group": query_row.group or text_hash(query_row.query)[:12],
+    }
     if field == "marks":
-        shared["constraints"] = [line_of(part) for part in constraints_of(whole.constraints or ())]
-        if not shared["constraints"]:
+        lines = [line_of(part) for part in constraints_of(query_row.constraints or ())]
+        if not lines:
             return ()
-    rows = []
-    for answered in whole.responses:
-        extra = answered.model_extra or {}
-        own = {name: extra[name] for name in ("response", field) if name in extra}
-        ratings = {
-            rater: rated[field] for rater, rated in answered.ratings.items() if rated.get(field) is not None
-        }
-        rows.append({**shared, **own, **({"ratings": ratings} if ratings else {})})
+        shared_fields["constraints"] = lines
+    rows: list[Row] = []
+    for response in query_row.responses:
+        response_fields = response.model_extra or {}
+        response_row = dict(shared_fields)
+        for name in ("response", field):
+            if name in response_fields:
+                response_row[name] = response_fields[name]
+        ratings: dict[str, object] = {}
+        for rater, fields in response.ratings.items():
+            if fields.get(field) is not None:
+                ratings[rater] = fields[field]
+        if ratings:
+            response_row["ratings"] = ratings
+        rows.append(response_row)
     return rows
 
 
@@ -139,7 +155,7 @@ class ConstraintSets(ObjectSets):
 
     noun: str = "constraint set"
 
-    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         """Count the objects, and whether the query lacks something."""
         missing = missing_of(map(_item, values[0] or ()))
         return {**super().tally(values, counts), "incomplete": bool(missing)}
@@ -159,7 +175,7 @@ class ConstraintSet(ObjectSet):
     def _alike(self, first: str, second: str) -> float:
         return similarity(_item(first), _item(second))
 
-    def parser_rule(self) -> dict[str, Any]:
+    def parser_rule(self) -> dict[str, object]:
         """The list and its reader."""
         return {**super().parser_rule(), "reader": "constraints"}
 
@@ -171,7 +187,7 @@ class ConstraintSet(ObjectSet):
         value = self.scale.of_json([vars(item) for item in items])
         return Reading(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
 
-    def row_parts(self, values: Any) -> dict[str, Any]:
+    def row_parts(self, values: Values) -> dict[str, object]:
         """Return the constraints, and what is missing."""
         return {**super().row_parts(values), "missing": missing_of(map(_item, values[0] or ()))}
 

@@ -80,17 +80,19 @@ class CheckThenRetrieve(Stepwise):
 
     def steps(self, **inputs: Any) -> Steps:
         """Vote, then verify what was found wrong."""
-        drawn = yield from FLOWS[_DRAWN.flow](inputs, **_DRAWN.settings)
-        verdict, words = drawn["verdict"], drawn["reasoning"]
+        voted = yield from FLOWS[_DRAWN.flow](inputs, **_DRAWN.settings)
+        verdict, words = voted["verdict"], voted["reasoning"]
         if self._search is None or verdict in (None, "accurate"):
-            return dspy.Prediction(**drawn)
+            return dspy.Prediction(**voted)
         passages = self._search(f"{inputs['query']} {inputs['response']}")
         if not passages:
             return dspy.Prediction(verdict=verdict, reasoning=f"{words}; no passage bears on it")
-        asked = {**inputs, "report": verdict, "passages": defuse(passages)}
-        again = (yield self.verify, asked).get("verdict")
-        reasoning = "\n".join([f"{words}; checked again: {again}", *passages])
-        return dspy.Prediction(verdict=again if again in _VERDICTS else None, reasoning=reasoning)
+        verify_reply = yield self.verify, {**inputs, "report": verdict, "passages": defuse(passages)}
+        verified = verify_reply.get("verdict")
+        reasoning = "\n".join([f"{words}; checked again: {verified}"] + passages)
+        if verified not in _VERDICTS:
+            verified = None
+        return dspy.Prediction(verdict=verified, reasoning=reasoning)
 
 
 FACT_CHECK: Final = Judge(

@@ -99,15 +99,15 @@ def _command_conditions(start: int, clause: str) -> tuple[list[Condition], int, 
     if command is None:
         return [], start, clause
     start += indent
-    found = [Condition("action", command[0], start)]
+    command_conditions = [Condition("action", command[0], start)]
     start += command.end()
     words = words[command.end() :]
     count = _COUNT.search(words[:_COUNT_WITHIN])
     if count:
-        found.append(Condition("quantity", count[0], start + count.start()))
+        command_conditions.append(Condition("quantity", count[0], start + count.start()))
         start += count.end()
         words = words[count.end() :]
-    return found, start, words
+    return command_conditions, start, words
 
 
 def _indent(text: str) -> int:

@@ -10,12 +10,12 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final, Protocol
 
 from ...text.escaping import defuse, one_line
 from ...text.ranking import CJK
-from ..answers.portable import COMBINERS, READERS, by_number, member
-from ..flows import FLOWS, Flow
+from ..answers.portable import COMBINERS, READERS, Reply, Rule, Spec, Votes, by_number, member
+from ..flows import FLOWS, Flow, Inputs
 
 PRIORITY: Final[Mapping[str, str]] = {
     "location": "mandatory",
@@ -34,23 +34,39 @@ MISSING: Final = "missing"
 _LINE: Final = re.compile(r"^(?P<n>\d+)\. (?P<category>\w+): (?P<text>.*) \[(?P<anchor>[^\[\]]*)\]$")
 
 
+class Constraint(Protocol):
+    """One condition of a query, or what it lacks."""
+
+    @property
+    def category(self) -> str:
+        """The kind of condition, or ``missing``."""
+
+    @property
+    def anchor(self) -> str:
+        """The words of the query that set it."""
+
+    @property
+    def text(self) -> str:
+        """The condition as a sentence, or the name of the missing part."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One condition of a query, or what it lacks."""
+    """A constraint as a reply gives it."""
 
     category: str
     anchor: str = ""
     text: str
 
 
-def anchored(constraints: Iterable[Any], query: str) -> list[Any]:
+def anchored(constraints: Iterable[Part], query: str) -> list[Part]:
     """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps."""
     # Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents,
     # widths, capitals and spaces do not matter.
-    query_words = _words(query)
-    anchored_constraints: list[Any] = []
+    query_words = _plain_words(query)
+    anchored_constraints: list[Part] = []
     for constraint in constraints:
-        anchor_words = _words(constraint.anchor)
+        anchor_words = _plain_words(constraint.anchor)
         if not anchor_words:
             continue
         unbroken = "".join(anchor_words) in "".join(query_words)
@@ -68,14 +84,14 @@ def _stands_in_order(words: Sequence[str], text_words: Sequence[str]) -> bool:
     return place == len(words)
 
 
-def _words(text: str) -> list[str]:
+def _plain_words(text: str) -> list[str]:
     """Return the words of a text (of Chinese, the characters) without accents, widths and marks."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     bare = "".join(char for char in plain if not unicodedata.combining(char))
     return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
 
 
-def parts_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
+def parts_of(reply: Reply, query: str) -> tuple[list[Part] | None, int]:
     """Return the parts of a query that a reply names, and how many of its constraints were rejected."""
     # Where a reply names missing parts, constraints that stand beside them are not looked at. ``None`` stands for a
     # reply without a list of constraints.
@@ -97,20 +113,24 @@ def parts_of(reply: Any, query: str) -> tuple[list[Part] | None, int]:
     return anchored_constraints, len(items) - len(anchored_constraints)
 
 
-def _missing_parts(names: Any) -> list[Part]:
+def _missing_parts(names: object) -> list[Part]:
     """Return the parts that a reply names as missing, each once."""
     if not isinstance(names, list | tuple):
         return []
-    plain_names = dict.fromkeys(str(name).strip().lower() for name in names)
-    return [Part(category=MISSING, text=name) for name in plain_names if name]
+    parts: dict[str, Part] = {}
+    for name in names:
+        plain_name = str(name).strip().lower()
+        if plain_name:
+            parts.setdefault(plain_name, Part(category=MISSING, text=plain_name))
+    return list(parts.values())
 
 
-def missing_of(items: Iterable[Any]) -> list[str]:
+def missing_of(items: Iterable[Constraint]) -> list[str]:
     """Return the names of the missing parts."""
     return [item.text for item in items if item.category == MISSING]
 
 
-def constraints_of(items: Sequence[Any]) -> tuple[Part, ...]:
+def constraints_of(items: Sequence[Constraint]) -> tuple[Part, ...]:
     """Return the constraints that a response has to meet; of a query that lacks parts those of section 5.2."""
     # A response to such a query says what is missing, asks for it or declines, and makes nothing up.
     parts = " and the ".join(missing_of(items))
@@ -123,7 +143,7 @@ def constraints_of(items: Sequence[Any]) -> tuple[Part, ...]:
     )
 
 
-def line_of(constraint: Any) -> str:
+def line_of(constraint: Constraint) -> str:
     """Return a constraint on one line: ``time: it was published after 1980 [after 1980]``."""
     anchor = one_line(constraint.anchor).replace("[", "(").replace("]", ")")
     return f"{constraint.category}: {one_line(constraint.text)} [{anchor}]"
@@ -147,7 +167,10 @@ def weighted_score(weights: Sequence[float], satisfied: Sequence[bool]) -> float
         raise ValueError(f"{len(weights)} constraints and {len(satisfied)} marks give no score")
     if all(satisfied):
         return TOP  # exactly, whatever the weights: Perfect is counted by it
-    satisfied_weights = [weight for weight, is_met in zip(weights, satisfied, strict=True) if is_met]
+    satisfied_weights: list[float] = []
+    for weight, is_met in zip(weights, satisfied, strict=True):
+        if is_met:
+            satisfied_weights.append(weight)
     return TOP * sum(satisfied_weights) / sum(weights)
 
 
@@ -159,7 +182,7 @@ def band(score: float) -> str:
     return "partial" if score > 7 else "major"
 
 
-def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
+def marks_of_lines(inputs: Inputs, step: str) -> Flow:
     """Ask for the mark of each constraint; an empty response omits them all."""
     constraints = parse_lines(str(inputs["constraints"]))
     if constraints and not str(inputs["response"]).strip():
@@ -170,7 +193,7 @@ def marks_of_lines(inputs: Mapping[str, Any], step: str) -> Flow:
     return {"marks": list(marks) if isinstance(marks, list | tuple) else []}
 
 
-def mapped_by_steps(inputs: Mapping[str, Any], steps: Sequence[str], elements: Sequence[str]) -> Flow:
+def mapped_by_steps(inputs: Inputs, steps: Sequence[str], elements: Sequence[str]) -> Flow:
     """Ask what is missing, then for the core elements, then for the constraints; stop at once if something is."""
     missing_step, core_step, extract_step = steps
     missing_reply = yield missing_step, inputs
@@ -188,11 +211,11 @@ def mapped_by_steps(inputs: Mapping[str, Any], steps: Sequence[str], elements: S
 
 
 def score_of_marks(
-    inputs: Mapping[str, Any], steps: Sequence[str], weights: Mapping[str, float], labels: Collection[str]
+    inputs: Inputs, steps: Sequence[str], weights: Mapping[str, float], labels: Collection[str]
 ) -> Flow:
     """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
     mapping_step, judging_step = steps
-    query = inputs["query"]
+    query = str(inputs["query"])
     mapping_reply = yield mapping_step, {"query": query}
     items, rejected = parts_of(mapping_reply, query)
     constraints = constraints_of(items or ())
@@ -227,9 +250,7 @@ def score_of_marks(
     return {"score": score, "reasoning": "\n".join(reasons)}
 
 
-def _mapped(
-    rule: Mapping[str, Any], reply: Mapping[str, Any], texts: Sequence[str], places: Sequence[int]
-) -> list[Any]:
+def _read_constraints(rule: Rule, reply: Reply, texts: Sequence[str], places: Sequence[int]) -> list[object]:
     items, _ = parts_of(reply, texts[0])
     if items is None:
         raise ValueError("no list of constraints")
@@ -237,11 +258,15 @@ def _mapped(
     return [tuple(sorted(texts_of_items))]
 
 
-FLOWS.update(
-    {"marks of lines": marks_of_lines, "mapped by steps": mapped_by_steps, "score of marks": score_of_marks}
-)
-READERS["constraints"] = _mapped
-# of one sample: several are refused by exports
-COMBINERS["constraints"] = lambda votes, *_: (
-    [json.loads(text) for text in next(iter(votes))] if votes else None
-)
+def _combine_constraints(votes: Votes, spec: Spec, samples: int, threshold: float) -> list[object] | None:
+    """Return the constraints of one sample; several samples are refused by exports."""
+    if not votes:
+        return None
+    return [json.loads(text) for text in next(iter(votes))]
+
+
+FLOWS["marks of lines"] = marks_of_lines
+FLOWS["mapped by steps"] = mapped_by_steps
+FLOWS["score of marks"] = score_of_marks
+READERS["constraints"] = _read_constraints
+COMBINERS["constraints"] = _combine_constraints

@@ -43,7 +43,7 @@ EVALUATED: Final = ("query", "article", "response")
 LIMIT: Final = 4
 """The most constraints of an easy query."""
 
-_EASY: Final = {"difficulty": "easy", "conditions": 3}
+_EASY: Final[Mapping[str, object]] = {"difficulty": "easy", "conditions": 3}
 _CHECKS: Final = ("language", "answerable", "conditions")
 _WORDS: Final[dict[str, Any]] = table(__package__, "queries")
 _FIXED_WORDS: Final = re.compile(r"\d+|[\"“][^\"“”]+[\"”]")
@@ -67,16 +67,19 @@ class QueryPlan(pydantic.BaseModel, extra="ignore"):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _of_document(cls, data: Any) -> Any:
-        text = data.get("texts") if isinstance(data, Mapping) else None
-        return {**_EASY, **data, "texts": [text]} if isinstance(text, str) else data
+    def _of_document(cls, data: object) -> object:
+        if isinstance(data, Mapping) and isinstance(data.get("texts"), str):
+            return {**_EASY, **data, "texts": [data["texts"]]}
+        return data
 
     @pydantic.model_validator(mode="after")
-    def _whole(self) -> Self:
-        wanted = ARTICLES if self.task in ANALYSIS else int(self.task in ("fact", "evaluation"))
-        if len(self.texts) != wanted:
+    def _check_material(self) -> Self:
+        needed = int(self.task in ("fact", "evaluation"))
+        if self.task in ANALYSIS:
+            needed = ARTICLES
+        if len(self.texts) != needed:
             raise ValueError(
-                f"a query of task {self.task} is written from {wanted} texts, not {len(self.texts)}"
+                f"a query of task {self.task} is written from {needed} texts, not {len(self.texts)}"
             )
         if (self.task in OMISSION) == bool(self.removed):
             raise ValueError(f"task {self.task} removes {'nothing' if self.removed else 'one part'}")
@@ -103,30 +106,37 @@ class WriteQuery(Stepwise):
         task, language = plan["task"], plan["language"]
         language_name = _WORDS[language]["language"]
         writer, inputs = self._writer(plan)
-        query = _assembled(plan, (yield writer, {**inputs, "language": language_name}))
+        written = yield writer, {**inputs, "language": language_name}
+        query = _assemble_query(plan, written)
         verified = yield self.verify, {"query": query}
+        items: list[Part] | None = [Part(category=MISSING, text=plan["removed"])]
+        dropped = 0
         if task in OMISSION:
-            items, dropped = parts_of((yield self.map, {"query": query}), query)
-        else:
-            items, dropped = [Part(category=MISSING, text=plan["removed"])], 0
+            mapped = yield self.map, {"query": query}
+            items, dropped = parts_of(mapped, query)
         constraints = [vars(item) for item in items or []]
         number = sum(item["category"] != MISSING for item in constraints)
+        in_language = is_chinese(query) == (language == "zh")
         checks = {
-            "language": _check(is_chinese(query) == (language == "zh"), f"it is not {language_name}"),
-            "answerable": _answerable(verified, wanted=task in OMISSION),
-            "conditions": _conditions(plan, query, number, dropped),
+            "language": _make_check(in_language, f"it is not {language_name}"),
+            "answerable": _check_answerable(verified, expected=task in OMISSION),
+            "conditions": _check_conditions(plan, query, number, dropped),
         }
         item = {"query": query, "constraints": constraints, "number": number}
         return dspy.Prediction(written=[item], checks=[checks])
 
-    def _writer(self, plan: Mapping[str, Any]) -> tuple[dspy.Predict, dict[str, Any]]:
-        """Return who writes a query of this task, and what is given besides the language."""
+    def _writer(self, plan: Mapping[str, Any]) -> tuple[dspy.Predict, dict[str, object]]:
+        """Return the predictor that writes a query of this task, and its inputs besides the language."""
         texts = plan["texts"]
         match plan["task"]:
             case "fact":
                 concept = plan["title"] or plan["topic"]
-                shared = {"concept": concept, "topic": plan["topic"], "conditions": plan["conditions"]}
-                return self.fact, {**shared, "passage": texts[0]}
+                return self.fact, {
+                    "concept": concept,
+                    "topic": plan["topic"],
+                    "conditions": plan["conditions"],
+                    "passage": texts[0],
+                }
             case "story" | "poem":
                 return self.creative, {"form": plan["task"], "requirements": plan["requirements"]}
             case "evaluation":
@@ -135,64 +145,85 @@ class WriteQuery(Stepwise):
                 return self.analysis, {"articles": texts, "kind": plan["task"]}
 
 
-def _assembled(plan: Mapping[str, Any], reply: Any) -> str:
+def _assemble_query(plan: Mapping[str, Any], reply: dspy.Prediction) -> str:
     """Return the query with its material, the removed part left empty."""
     task, language, texts = plan["task"], plan["language"], plan["texts"]
     if task in OMISSION:
-        return _text(reply, "query")
+        return _field_text(reply, "query")
     if task == "evaluation":
         heads = _WORDS[language]["heads"]
         head = heads[len(texts[0]) % len(heads)]
-        parts = {"query": _text(reply, "question"), "article": texts[0], "response": _text(reply, "response")}
+        parts = {
+            "query": _field_text(reply, "question"),
+            "article": texts[0],
+            "response": _field_text(reply, "response"),
+        }
     else:
-        head = _text(reply, "instruction")
+        head = _field_text(reply, "instruction")
         parts = {f"article {number}": text for number, text in enumerate(texts, 1)}
     labels = _WORDS[language]["labels"]
     blocks = [head]
     for name, body in parts.items():
         kind, _, number = name.partition(" ")
         space = " " if number and language == "en" else ""
-        shown = "" if name == plan["removed"] else f" {body}"
-        blocks.append(f"{labels[kind]}{space}{number}:{shown}")
+        block = f"{labels[kind]}{space}{number}:"
+        if name != plan["removed"]:
+            block += f" {body}"
+        blocks.append(block)
     return "\n\n".join(blocks)
 
 
-def _text(reply: Any, name: str) -> str:
+def _field_text(reply: dspy.Prediction, name: str) -> str:
     return str(reply.get(name) or "").strip()
 
 
-def _check(holds: bool, reason: str) -> Check:
-    return Check(verdict="yes" if holds else "no", reason="" if holds else reason)
+def _make_check(holds: bool, reason: str) -> Check:
+    """Return a check with a verdict, and the reason if it does not hold."""
+    if holds:
+        return Check(verdict="yes")
+    return Check(verdict="no", reason=reason)
 
 
-def _answerable(reply: Any, *, wanted: bool) -> Check:
+def _check_answerable(reply: dspy.Prediction, *, expected: bool) -> Check:
+    """Return whether a query can be answered as expected."""
     answerable = reply.get("answerable")
     if not isinstance(answerable, bool):
         return Check(verdict="unusable", reason=f"the verdict was {answerable!r}")
-    why = _text(reply, "reason") if wanted else "it can be answered although a part is missing"
-    return _check(answerable == wanted, why)
+    reason = "it can be answered although a part is missing"
+    if expected:
+        reason = _field_text(reply, "reason")
+    return _make_check(answerable == expected, reason)
 
 
-def _conditions(plan: Mapping[str, Any], query: str, number: int, dropped: int) -> Check:
+def _check_conditions(plan: Mapping[str, Any], query: str, number: int, dropped: int) -> Check:
     """Return whether a query sets as many conditions as it should, and what it was told to demand."""
     if plan["task"] not in OMISSION:
         return Check(verdict="yes")
-    words = [word for text in plan["requirements"] for word in _FIXED_WORDS.findall(text)]
-    lost = [word for word in words if word.strip('"“”') not in query]
-    if lost:
-        return _check(False, f"it does not demand {', '.join(lost)}")
+    lost_words: list[str] = []
+    for requirement in plan["requirements"]:
+        for word in _FIXED_WORDS.findall(requirement):
+            if word.strip('"“”') not in query:
+                lost_words.append(word)
+    if lost_words:
+        return _make_check(False, f"it does not demand {', '.join(lost_words)}")
     if dropped:
-        return _check(False, f"{dropped} of its conditions are not in its words")
-    fits = 1 <= number <= LIMIT if plan["difficulty"] == "easy" else number > LIMIT
-    return _check(fits, f"it sets {number} conditions and should be {plan['difficulty']}")
+        return _make_check(False, f"{dropped} of its conditions are not in its words")
+    fits = number > LIMIT
+    if plan["difficulty"] == "easy":
+        fits = 1 <= number <= LIMIT
+    return _make_check(fits, f"it sets {number} conditions and should be {plan['difficulty']}")
 
 
-def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
+def _row_of_query(case: Case, item: CheckedItem, number: int) -> dict[str, object]:
+    """Return the row of a query: its task, what it lacks, and its constraints."""
     plan = case.inputs
     return {
         "id": case.group,
         "group": case.group,
-        **{name: plan[name] for name in ("task", "topic", "language", "difficulty")},
+        "task": plan["task"],
+        "topic": plan["topic"],
+        "language": plan["language"],
+        "difficulty": plan["difficulty"],
         "missing": plan["removed"],
         "query": item.data["query"],
         "constraints": item.data["constraints"],
@@ -206,7 +237,7 @@ FAITHQA_QUERIES: Final = Generator(
     checks=_CHECKS,
     document="texts",
     rows=QueryPlan,
-    to_row=_row,
+    to_row=_row_of_query,
     most_calls=3,
     case_calls=lambda case: (1, 1),
     description="FAITHQA: queries with several conditions, or with one part of their material missing",

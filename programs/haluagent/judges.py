@@ -78,9 +78,9 @@ VERIFIERS: Final = tuple(
         positive=_HELD_BACK,
         metric="f1",
         bundled=f"haluagent-{name}-check",
-        **more,
+        **settings,
     )
-    for name, decides, signature, more in _DECIDE
+    for name, decides, signature, settings in _DECIDE
 )
 """The judges that verify an item, in the order in which they are asked."""
 ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK = VERIFIERS
@@ -97,5 +97,5 @@ QA_CONFLICT: Final = Judge(
     metric="f1",
     bundled="haluagent-qa-conflict",
 )
-HALUAGENT_JUDGES: Final = (*VERIFIERS, QA_CONFLICT)
+HALUAGENT_JUDGES: Final = VERIFIERS + (QA_CONFLICT,)
 """The verifiers, and the judge of replies."""

@@ -49,9 +49,8 @@ class Gap:
     @property
     def question(self) -> str:
         """The sentence with a gap, and what is to be put into it."""
-        before = self.sentence[: self.start]
-        after = self.sentence[self.start + len(self.text) :]
-        gapped = f"{before}____{after}"
+        end = self.start + len(self.text)
+        gapped = f"{self.sentence[: self.start]}____{self.sentence[end:]}"
         question: str = _phrases(self.sentence)[f"ask_{self.kind}"]
         return question.format(text=gapped.replace('"', "'"))
 
@@ -73,9 +72,9 @@ def gaps(document: str) -> list[Gap]:
     return certain_gaps
 
 
-def others(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:
+def wrong_figures(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:
     """Return three figures of the answer's kind found in neither question nor passage; none if they are fewer."""
-    kind = kind_of(question, answer)
+    kind = kind_of_figure(question, answer)
     if kind is None or not _FIGURE.fullmatch(answer):
         return []
     evidence = f"{question} {passage}"
@@ -90,7 +89,7 @@ def others(answer: str, question: str, passage: str, rng: random.Random) -> list
 def _years_near(year: int) -> list[str]:
     latest = max(year, _LAST_YEAR)
     candidates = [year + step for step in _YEAR_STEPS]
-    return [str(candidate) for candidate in candidates if 1000 <= candidate <= latest]
+    return [str(year) for year in candidates if 1000 <= year <= latest]
 
 
 def _amounts_near(figure: str, evidence: str) -> list[str]:
@@ -106,7 +105,7 @@ def _amounts_near(figure: str, evidence: str) -> list[str]:
     return [format(amount, f"{separator}.{places}f") for amount in amounts]
 
 
-def kind_of(question: str, answer: str) -> Figure | None:
+def kind_of_figure(question: str, answer: str) -> Figure | None:
     """Return the kind of figure that a question asks for, where its words leave no doubt and the answer holds one."""
     words = _QUOTATION.sub("", question).lower()
     if _YEAR.search(answer) and _ASKS_YEAR.search(words):
@@ -156,14 +155,14 @@ def _write_wrong_answers(values: Inputs, sampler: Sampler) -> Written:
     rng = sampler.rng
     if sampler.temperature <= 0:
         rng = random.Random(f"{question}/{answer}")
-    return {"hallucinated_answers": others(answer, question, values.get("passage", ""), rng)}
+    return {"hallucinated_answers": wrong_figures(answer, question, values.get("passage", ""), rng)}
 
 
 def _write_types(values: Inputs, sampler: Sampler) -> Written:
     """Name the type of each wrong answer; of none, if one of them is of an unknown kind."""
     types: list[str] = []
     for answer in listed_entries(values["hallucinated_answers"]):
-        kind = kind_of(values.get("question", ""), answer)
+        kind = kind_of_figure(values.get("question", ""), answer)
         if kind is None:
             return {"types": []}
         types.append(_TYPES[kind])
@@ -171,7 +170,7 @@ def _write_types(values: Inputs, sampler: Sampler) -> Written:
 
 
 def _write_type_check(values: Inputs, sampler: Sampler) -> Written:
-    kind = kind_of(values["question"], values["hallucinated_answer"])
+    kind = kind_of_figure(values["question"], values["hallucinated_answer"])
     if kind is None:
         reason = "only years and numbers are told apart without a language model"
         return {"fits": "uncertain", "reason": reason}

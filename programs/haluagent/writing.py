@@ -10,7 +10,6 @@ away, all texts are in the document's language, and no two answers say the same 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, Literal
 
 import dspy
@@ -33,6 +32,7 @@ from ...text.terms import numbers, terms
 from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
 from ..frozen import verifier
 from ..generator import Generator
+from ..judge import Row
 from ..stepwise import Making, Steps, Stepwise
 from .judges import DEFINITIONS, definition
 
@@ -41,15 +41,17 @@ _SHORT = 4  # words up to which an answer may be a foreign name or a number
 
 def alike(first: str, second: str) -> bool:
     """Return whether two texts are near-duplicates: equal letters, or equal numbers and nearly the same letters."""
-    own, other = letters(first), letters(second)
-    return own == other or (numbers(first) == numbers(second) and near(own, other))
+    first_letters, second_letters = letters(first), letters(second)
+    if first_letters == second_letters:
+        return True
+    return numbers(first) == numbers(second) and near(first_letters, second_letters)
 
 
 def occurs(passage: str, document: str) -> bool:
     """Return whether every sentence of a passage stands in the document, white space aside; an empty one does not."""
-    whole = "".join(document.split())
+    document_letters = "".join(document.split())
     sentences = ["".join(sentence.text.split()) for sentence in split(passage)]
-    return bool(sentences) and all(sentence in whole for sentence in sentences)
+    return bool(sentences) and all(sentence in document_letters for sentence in sentences)
 
 
 def leaks(question: str, answer: str) -> bool:
@@ -61,25 +63,26 @@ def leaks(question: str, answer: str) -> bool:
     return bool(numbers(answer)) and set(terms(answer)) <= set(terms(question))
 
 
-def problems(
+def find_problems(
     knowledge: str, question: str, answer: str, passage: str, hallucinated: Sequence[str], place: int
 ) -> Iterator[str]:
-    """Yield what is wrong with the hallucinated answer at ``place`` (from 0) and with what it belongs to."""
+    """Yield the faults of the hallucinated answer at ``place`` (from 0), and of the question that it belongs to."""
     if not occurs(passage, knowledge):
         yield "the passage does not stand in the document word for word"
     if leaks(question, answer):
         yield "the question gives its answer away"
-    if any(_foreign(text, knowledge) for text in (question, answer, hallucinated[place])):
+    hallucinated_answer = hallucinated[place]
+    if any(_is_foreign(text, knowledge) for text in (question, answer, hallucinated_answer)):
         yield "a text is not in the language of the document"
-    if not letters(hallucinated[place]):
+    if not letters(hallucinated_answer):
         yield "the hallucinated answer is empty"
-    if alike(hallucinated[place], answer):
+    if alike(hallucinated_answer, answer):
         yield "the hallucinated answer repeats the correct answer"
-    if any(alike(hallucinated[place], other) for other in hallucinated[:place]):
+    if any(alike(hallucinated_answer, earlier_answer) for earlier_answer in hallucinated[:place]):
         yield "the hallucinated answer repeats another one"
 
 
-def _foreign(text: str, document: str) -> bool:
+def _is_foreign(text: str, document: str) -> bool:
     """Return whether a text is in another language; a few foreign words may be a name."""
     if is_chinese(document):
         return chinese_share(text) < 0.2 and count_words(text) > _SHORT
@@ -104,7 +107,7 @@ class HaluAgent(Stepwise):
     def __init__(self, language: Language = "en") -> None:
         super().__init__()
 
-        def asking(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
+        def with_example(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
             if language == "zh":  # the same fields
                 signature = signature.with_instructions(DEFINITIONS["instructions"][signature.__name__])
             predictor = dspy.Predict(signature)
@@ -114,55 +117,75 @@ class HaluAgent(Stepwise):
             predictor.demos = [dspy.Example(**example).with_inputs(*signature.input_fields)]
             return predictor
 
-        self.question = asking("question", WriteQuestion)
-        self.hallucinations = asking("hallucinations", WriteHallucinations)
-        self.label = asking("label", LabelHallucinations)
-        self.answer_check = verifier(asking("answer_check", AnswerCheck))
+        self.question = with_example("question", WriteQuestion)
+        self.hallucinations = with_example("hallucinations", WriteHallucinations)
+        self.label = with_example("label", LabelHallucinations)
+        self.answer_check = verifier(with_example("answer_check", AnswerCheck))
         self.hallucination_checks = [
-            verifier(asking("hallucination_check", HallucinationCheck)) for _ in range(ANSWERS)
+            verifier(with_example("hallucination_check", HallucinationCheck)) for _ in range(ANSWERS)
         ]
-        self.label_checks = [verifier(asking("label_check", LabelCheck)) for _ in range(ANSWERS)]
+        self.label_checks = [verifier(with_example("label_check", LabelCheck)) for _ in range(ANSWERS)]
 
     def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
         knowledge = inputs["knowledge"]
-        reply = yield self.question, inputs
-        base = {name: str(reply[name] or "") for name in ("question", "correct_answer", "passage")}
+        question_reply = yield self.question, inputs
+        base = {name: str(question_reply[name] or "") for name in ("question", "correct_answer", "passage")}
         if not base["question"].strip() or not base["correct_answer"].strip():
             return dspy.Prediction(written=[], checks=[])
-        written = (yield self.hallucinations, base).hallucinated_answers
-        answers = [str(answer) for answer in written or []][:ANSWERS]  # a reply with more has too many
-        question = {name: base[name] for name in ("question", "correct_answer")}
-        named = (yield self.label, {**question, "hallucinated_answers": answers}).types
-        kinds = [str(kind) for kind in named or []]
+        answers_reply = yield self.hallucinations, base
+        # A reply with more answers than were asked for has too many.
+        answers = [str(answer) for answer in answers_reply.hallucinated_answers or []][:ANSWERS]
+        question = {"question": base["question"], "correct_answer": base["correct_answer"]}
+        types_reply = yield self.label, {**question, "hallucinated_answers": answers}
+        kinds = [str(kind) for kind in types_reply.types or []]
         if len(kinds) != len(answers):  # a list of another length says nothing of any
             kinds = [""] * len(answers)
-        about = {"knowledge": knowledge, "question": base["question"], "answer": base["correct_answer"]}
-        correct = _check((yield self.answer_check, about), "correct")
-        items, checks = [], []
+        correct_pair = {
+            "knowledge": knowledge,
+            "question": base["question"],
+            "answer": base["correct_answer"],
+        }
+        answer_reply = yield self.answer_check, correct_pair
+        answer_check = _verifier_check(answer_reply, "correct")
+        items: list[dict[str, str]] = []
+        checks: list[dict[str, dict[str, object]]] = []
         for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
             item = {**question, "hallucinated_answer": answer}
-            asked = self.hallucination_checks[place], {"knowledge": knowledge, **item}
-            hallucinated = _check((yield asked), "hallucinated")
-            fits = {"verdict": "no", "reason": "it has no type"}
+            hallucination_reply = yield self.hallucination_checks[place], {"knowledge": knowledge, **item}
+            label_check: dict[str, object] = {"verdict": "no", "reason": "it has no type"}
             if kind in TYPES:
                 meaning = definition(kind, "zh" if is_chinese(base["question"]) else "en")
-                asked = self.label_checks[place], {**item, "type": kind, "definition": meaning}
-                fits = _check((yield asked), "fits")
-            wrong = "; ".join(problems(**about, passage=base["passage"], hallucinated=answers, place=place))
-            form = {"verdict": "no" if wrong else "yes", "reason": wrong}
+                label_inputs = {**item, "type": kind, "definition": meaning}
+                label_reply = yield self.label_checks[place], label_inputs
+                label_check = _verifier_check(label_reply, "fits")
+            problems = find_problems(
+                **correct_pair, passage=base["passage"], hallucinated=answers, place=place
+            )
             items.append({**base, "hallucinated_answer": answer, "type": kind})
-            checks.append({"answer": correct, "hallucination": hallucinated, "label": fits, "form": form})
+            checks.append(
+                {
+                    "answer": answer_check,
+                    "hallucination": _verifier_check(hallucination_reply, "hallucinated"),
+                    "label": label_check,
+                    "form": _form_check(list(problems)),
+                }
+            )
         return dspy.Prediction(written=items, checks=checks)
 
 
-def _check(reply: dspy.Prediction, field: str) -> dict[str, Any]:
+def _verifier_check(reply: dspy.Prediction, field: str) -> dict[str, object]:
     """Return a verifier's verdict in a field, with its reason."""
     return {"verdict": reply.get(field), "reason": reply.reason}
 
 
-def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "haluagent") -> Generator:
-    """Return the generator with another context limit or instructions in Chinese, under a name of its own."""
+def _form_check(problems: Sequence[str]) -> dict[str, object]:
+    """Return the verdict of the checks by code, with all problems as its reason."""
+    return {"verdict": "no" if problems else "yes", "reason": "; ".join(problems)}
+
+
+def _make_generator(*, language: Language = "en", name: str = "haluagent") -> Generator:
+    """Return the generator with instructions in a language, under a name of its own."""
     return Generator(
         name=name,
         description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
@@ -171,21 +194,21 @@ def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "hal
         checks=CHECKS,
         items=ANSWERS,
         document="knowledge",
-        expand=partial(_cut, words=words),
-        to_row=_row,
+        expand=_cut_into_passages,
+        to_row=_row_of_item,
         most_groups=(60, 20),
         bundled="haluagent-docs",
     )
 
 
-def _cut(row: Mapping[str, Any], words: int) -> list[dict[str, Any]]:
+def _cut_into_passages(row: Row) -> list[Row]:
     """Return a document's passages as rows; the authors' own documents name title and topic in their way."""
-    shared = {**row, "title": row.get("title") or row.get("ent") or ""}
-    shared["topic"] = row.get("topic") or row.get("label") or ""
-    return [{**shared, "knowledge": passage} for passage in passages(str(row["knowledge"]), words)]
+    document = {**row, "title": row.get("title") or row.get("ent") or ""}
+    document["topic"] = row.get("topic") or row.get("label") or ""
+    return [{**document, "knowledge": passage} for passage in passages(str(row["knowledge"]), WORDS)]
 
 
-def _row(case: Case, item: CheckedItem, number: int) -> Mapping[str, Any]:
+def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, object]:
     """Return the row of an item: its fields, and which question of which document it belongs to."""
     question = f"{case.group}/{case.id[:8]}"
     knowledge = str(case.inputs["knowledge"])
@@ -201,9 +224,9 @@ def _row(case: Case, item: CheckedItem, number: int) -> Mapping[str, Any]:
     }
 
 
-HALUAGENT: Final = haluagent()
+HALUAGENT: Final = _make_generator()
 HALUAGENT_ZH: Final = replace(
-    haluagent(language="zh", name="haluagent-zh"),
+    _make_generator(language="zh", name="haluagent-zh"),
     variant="chinese",
     description="HaluAgent with Chinese instructions, for Chinese documents",
 )

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from jurist.gold.sources import read
 from jurist.programs import catalogue  # noqa: F401 - registers what the engine writes
 from jurist.programs.faithqa.offline import conditions, instruction_of, missing_parts
-from jurist.programs.haluagent.offline import gaps, kind_of, others
-from jurist.programs.haluagent.writing import problems
+from jurist.programs.haluagent.offline import gaps, kind_of_figure, wrong_figures
+from jurist.programs.haluagent.writing import find_problems
 from jurist.signatures.cognibench import NextTurn
 from jurist.signatures.faithqa import AnswerQuery
 from jurist.signatures.haluagent import (
@@ -43,13 +43,13 @@ def test_a_gap_is_a_figure_of_the_document_that_its_question_does_not_give_away(
         assert gap.sentence[gap.start :].startswith(gap.text)
         assert "____" in gap.question
         assert letters(gap.text) not in letters(gap.question)
-        assert kind_of(gap.question, gap.text) == gap.kind
-        wrong = others(gap.text, gap.question, gap.sentence, random.Random(gap.text))
+        assert kind_of_figure(gap.question, gap.text) == gap.kind
+        wrong = wrong_figures(gap.text, gap.question, gap.sentence, random.Random(gap.text))
         assert len(set(wrong)) == len(wrong) in (0, 3)
-        assert all(kind_of(gap.question, one) == gap.kind for one in wrong)
+        assert all(kind_of_figure(gap.question, one) == gap.kind for one in wrong)
         assert not numbers(" ".join(wrong)) & numbers(gap.sentence)
         for place in range(len(wrong)):
-            assert not list(problems(row["text"], gap.question, gap.text, gap.sentence, wrong, place))
+            assert not list(find_problems(row["text"], gap.question, gap.text, gap.sentence, wrong, place))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from jurist.papers.haluagent.items import (
     read_items,
 )
 from jurist.papers.haluagent.making import aggregate, item_statistics
-from jurist.programs.haluagent.writing import alike, leaks, occurs, problems
+from jurist.programs.haluagent.writing import alike, find_problems, leaks, occurs
 from jurist.signatures.haluagent import TYPES
 
 words = st.text("abcdefghijklmnop qrstuvw甲乙丙丁", min_size=1, max_size=30).filter(str.strip)
@@ -232,8 +232,8 @@ def test_a_judge_that_errs_is_taken_out_of_the_rate():
 def test_what_code_finds_wrong():
     sky, wrong = "The sky is blue.", ["Green.", "Red.", "red"]
     good = (sky, "What colour is the sky?", "Blue.", sky, wrong)
-    assert [list(problems(*good, place)) for place in (0, 2)] == [
+    assert [list(find_problems(*good, place)) for place in (0, 2)] == [
         *([], ["the hallucinated answer repeats another one"]),
     ]
     asked = ("The sky is blue.", "Is it blue?", "Blue.", "It is.", ["Blue!", "", "天空是绿色的"])
-    assert [len(list(problems(*asked, place))) for place in range(3)] == [3, 3, 3]
+    assert [len(list(find_problems(*asked, place))) for place in range(3)] == [3, 3, 3]
