@@ -13,7 +13,7 @@ from ..errors import GoldError
 from ..programs.gold_readers import published_file
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
-from .files import Place, text_of
+from .files import Place, read_utf8
 from .sources import All, OnBad, Reading, read, refuse
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _all_documents(path: Path, name: str) -> Iterator[Document]:
 
 def _file_documents(path: Path, files: Sequence[Path]) -> Iterator[Document]:
     """Yield the document of each text file; refuse empty files, all of them in one message."""
-    text_of_file = {file: text_of(file, str(file)).strip() for file in files}
+    text_of_file = {file: read_utf8(file, str(file)).strip() for file in files}
     empty_files = [str(file) for file, text in text_of_file.items() if not text]
     if empty_files:
         message = f"documents that hold nothing: {len(empty_files)} of {len(files)}"

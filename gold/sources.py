@@ -12,7 +12,9 @@ import pydantic
 from ..errors import GoldError, choices, near_file, why
 from ..programs.gold_readers import GoldReader, published_file, reader_of, split_reader_name
 from ..programs.records import each_record
-from .files import BOOKS, Place, Row, Rows, parse_json, scan, text_of, validated
+from .binary_tables import BOOKS
+from .files import Place, Row, Rows, parse_json, read_utf8, validate_row
+from .scanning import scan
 
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
@@ -101,7 +103,7 @@ def read_typed(source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str
     """Read rows of one kind, each with an ``id`` of its own, in their order."""
     typed = dict[str, Any]()
     for place, row in read(source).rows:
-        value = validated(kind, row, place, hint=hint)
+        value = validate_row(kind, row, place, hint=hint)
         if typed.setdefault(value.id, value) is not value:
             raise place.wrong(f"the id {value.id!r} occurs twice", hint="rename one")
     return tuple(typed.values())
@@ -182,7 +184,7 @@ def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
 
 def _object(file: Path, path: str, shape: str) -> dict[str, Any]:
     """Return the JSON object that a file holds; an empty one if there is no such file."""
-    value = parse_json(text_of(file, path), Place(path, 1)) if file.is_file() else {}
+    value = parse_json(read_utf8(file, path), Place(path, 1)) if file.is_file() else {}
     if not isinstance(value, dict):
         raise GoldError("it must be a JSON object", path=path, hint=f"write {shape}")
     return value

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UsageError, why
-from ..gold.files import Place, unreadable
+from ..gold.files import Place, find_text_fault
 from ..text.templates import LogicInTemplateError, Template
 
 _SIGNATURES_OWN = {"signature", "instructions", "fields", "input_fields", "output_fields", "model_config"}
@@ -48,7 +48,7 @@ def _content(path: Path) -> object:
         text = path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {why(error)}", hint="name a text file or JSON") from error
-    if wrong := unreadable(text, Place(str(path))):
+    if wrong := find_text_fault(text, Place(str(path))):
         raise UsageError(wrong.message, hint=wrong.hint)
     if path.suffix.lower() != ".json":
         return text

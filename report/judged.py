@@ -9,7 +9,7 @@ from ..cases import Case, Value
 from ..errors import JuristError, UsageError, why
 from ..evaluation.measured import UNANSWERED
 from ..evaluation.rows import Row
-from ..gold.files import scan
+from ..gold.scanning import scan
 from ..keeping.artifact_card import Artifact, proof_rows
 from ..keeping.card_parts import CascadeFound, PurposeSpend
 from ..keeping.records import AnswerRecord, ProofRecord

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import CheckpointError, GoldError, UsageError, why
-from ..gold.files import scan
+from ..gold.scanning import scan
 from ..gold.sheets import plain, safe
 from ..gold.writing import of_table
 from ..keeping.locking import alone

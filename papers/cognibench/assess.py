@@ -19,7 +19,7 @@ from ...errors import GoldError, UsageError
 from ...evaluation.intervals import Share
 from ...evaluation.plain import plain
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
-from ...gold.files import validated
+from ...gold.files import validate_row
 from ...gold.sources import read
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
 from ...jobs.generation import job_id
@@ -68,7 +68,7 @@ def read_prompts(source: str) -> tuple[Prompt, ...]:
     prompts = list[Prompt]()
     for place, row in reading.rows:
         for own in COGNIBENCH.expanded(row, path=place.path, line=place.line):
-            prompt = validated(_PROMPT, dict(own), place, hint=hint)
+            prompt = validate_row(_PROMPT, dict(own), place, hint=hint)
             group = prompt.group or text_hash(prompt.reference)[:12]
             name = prompt.id or f"{group}_{len(prompts)}"
             prompts += [prompt.model_copy(update={"id": name, "group": group})] if prompt.question else []

@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError
-from jurist.gold.files import Row, scan
+from jurist.gold.files import Row
+from jurist.gold.scanning import scan
 from jurist.gold.sources import read
 from jurist.programs.records import records
 
@@ -130,7 +131,7 @@ BROKEN = {
 
 
 def test_a_line_that_never_ends_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.gold.files._CELL", 2 * 1024**2)
+    monkeypatch.setattr("jurist.gold.scanning.CELL_LIMIT", 2 * 1024**2)
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": "' + "x" * 3 * 1024**2)
     with pytest.raises(
         GoldError, match=r"rows\.jsonl:2: the line has more than 2 MiB; write one row per line"
