@@ -10,7 +10,7 @@ class ListOptions(Printed, command="artifacts list", does="listing.list_artifact
     judge: str | None = positional("JUDGE", "default: all of them", nargs="?")
 
 
-class ShowOptions(Printed, command="artifacts show", does="artifacts.show"):
+class ShowOptions(Printed, command="artifacts show", does="artifacts.show_artifact"):
     """One artifact: prompt, scores, decision, provenance.
 
     examples:
@@ -22,7 +22,7 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show"):
     history: bool = flag("every candidate that was tried")
 
 
-class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff"):
+class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff_prompts"):
     """Options of the changes from one prompt to another.
 
     examples:
@@ -33,7 +33,7 @@ class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff"):
     second: str = positional("JUDGE[@VERSION]|JUDGE:basic")
 
 
-class TagOptions(Printed, command="artifacts tag", does="artifacts.tag"):
+class TagOptions(Printed, command="artifacts tag", does="artifacts.tag_version"):
     """Give a version a name."""
 
     artifact: str = positional("JUDGE@VERSION")
@@ -52,7 +52,7 @@ class ForgetOptions(Printed, command="artifacts forget", does="artifacts.forget_
     rows: tuple[str, ...] = positional("ROW", "ids of rows it was compiled on", nargs="+")
 
 
-class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify"):
+class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify_artifacts"):
     """Find any changed byte."""
 
     artifact: str | None = positional("JUDGE[@VERSION]", "default: all of them", nargs="?")
@@ -85,7 +85,7 @@ class RememberOptions(
     force: bool = flag("make it the latest version even if it is not shown to be better")
 
 
-class ReportOptions(Printed, command="report", does="artifacts.report"):
+class ReportOptions(Printed, command="report", does="artifacts.write_report"):
     """Write one page about a compiled judge, or a run. It needs no network: whether compiling helped, on
     what evidence, what changed in the prompt, and every case of the sealed test to search and read. Of the
     lines of a run, its rows with their verdicts.

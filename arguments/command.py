@@ -230,7 +230,7 @@ def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
         options = command.of(arguments)
         with printing.results_alone():
             result = does(options)
-        printing.show(result, options)
+        printing.print_result(result, options)
         return int(result.code)
 
     return run

@@ -65,7 +65,7 @@ class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreemen
     """How far raters agree, how well each does against the rest, and how much merging leaves ambiguous."""
 
 
-class ReviewOptions(JudgedGold, command="review", does="pages.review"):
+class ReviewOptions(JudgedGold, command="review", does="pages.review_units"):
     """Label rows, on a page on this machine or in a sheet. The most informative units come first: where raters
     differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold that it was
     compiled on.

@@ -171,7 +171,7 @@ class CollectOptions(
     every: int = option("S", "seconds between two looks", 60, type=whole)
 
 
-class ServeOptions(AskedOptions, command="serve", does="pages.serve"):
+class ServeOptions(AskedOptions, command="serve", does="pages.serve_judge"):
     """Serve a judge over HTTP: POST a case to /judge or a list to /judge/batch, and get verdicts as jurist run writes
     them. /docs and /openapi.json describe both, made from the judge's typed fields. GET /health says who answers,
     /ready whether a case could be judged now, /metrics what was judged, how fast and at what price (Prometheus).

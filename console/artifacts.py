@@ -49,33 +49,41 @@ from .listing import store_named
 from .printing import Part, Result, Verbatim, write_text
 
 
-def show(options: ShowOptions) -> Result:
+def show_artifact(options: ShowOptions) -> Result:
     """Return one artifact: as a page, or its history."""
     store = store_named(options)
     artifact = store.load(options.artifact)
-    data: dict[str, Any] = {**artifact.card, "robustness": list(artifact.robustness)}
+    data = dict(artifact.card)
+    data["robustness"] = list(artifact.robustness)
     data["disagreements"] = list(artifact.disagreements)
+    cascade = _cascade_of(artifact)
     body: list[Part] = []
     if options.history:
-        chosen = artifact.about.optimizer.candidate
-        names = candidate_names_of(artifact)
-        data["history"] = []
-        for line, candidate in zip(artifact.history, artifact.candidates, strict=True):
-            name = names[candidate.candidate]
-            is_chosen = candidate.candidate == chosen
-            data["history"].append({**line, "name": name, "chosen": is_chosen})
+        data["history"] = _history_entries(artifact)
         body.append(history_table(artifact))
-    elif found := _cascade_of(artifact):
-        body += [f"{artifact.ref}: {found.words}", *cascade_parts(found)]
+    elif cascade:
+        body.append(f"{artifact.ref}: {cascade.words}")
+        body.extend(cascade_parts(cascade))
     elif not options.json:
-        judge = judge_of_artifact(artifact, store)
-        body.append(Verbatim(export_text(artifact, judge, "markdown")))
-        body += [line for proof in artifact.label_proofs for line in disagreement_words(proof)]
-        body += [
-            robustness_table(measured, f"attacks and biases: {robustness_about(measured)}")
-            for measured in artifact.robustness_records
-        ]
+        body.append(Verbatim(export_text(artifact, judge_of_artifact(artifact, store), "markdown")))
+        for proof in artifact.label_proofs:
+            body.extend(disagreement_words(proof))
+        for record in artifact.robustness_records:
+            body.append(robustness_table(record, f"attacks and biases: {robustness_about(record)}"))
     return Result(data=data, body=body)
+
+
+def _history_entries(artifact: Artifact) -> list[dict[str, Any]]:
+    """Return the candidates in an artifact's history as JSON values, with their names."""
+    chosen_id = artifact.about.optimizer.candidate
+    names = candidate_names_of(artifact)
+    entries = []
+    for line, candidate in zip(artifact.history, artifact.candidates, strict=True):
+        entry = dict(line)
+        entry["name"] = names[candidate.candidate]
+        entry["chosen"] = candidate.candidate == chosen_id
+        entries.append(entry)
+    return entries
 
 
 def _cascade_of(artifact: Artifact) -> CascadeFound | None:
@@ -84,28 +92,33 @@ def _cascade_of(artifact: Artifact) -> CascadeFound | None:
     return cascade.found if cascade else None
 
 
-def diff(options: DiffOptions) -> Result:
+def diff_prompts(options: DiffOptions) -> Result:
     """Return the differences between two prompts."""
     store = store_named(options)
     first, second = _sides(store, options.first, options.second)
-    changed, settings = prompt_difference(first, second), setting_rows(first, second)
+    difference = prompt_difference(first, second)
+    settings = setting_rows(first, second)
     scores = score_rows(first, second)
+    body: list[Part] = []
+    if difference:
+        body.append(Verbatim(difference))
+    else:
+        body.append(f"{first.name} and {second.name} have the same prompt")
+    if settings:
+        body.append(table("settings that differ", ["", first.name, second.name], settings))
+    if scores:
+        body.append(scores)
     data = {
         "first": first.name,
         "second": second.name,
-        "diff": changed,
-        "settings": {name: values for name, *values in settings},
+        "diff": difference,
+        "settings": {setting: values for setting, *values in settings},
         "scores": {side.name: _scores_json(side.scores) for side in (first, second)},
     }
-    body: list[Part] = [
-        Verbatim(changed) if changed else f"{first.name} and {second.name} have the same prompt",
-        *([table("settings that differ", ["", first.name, second.name], settings)] if settings else []),
-        *([scores] if scores else []),
-    ]
     return Result(data=data, body=body)
 
 
-def _scores_json(scores: Scores) -> dict[str, Any]:
+def _scores_json(scores: Scores) -> dict[str, object]:
     """Return scores as JSON values, by metric."""
     return {metric: score and score.to_json() for metric, score in scores.items()}
 
@@ -114,18 +127,18 @@ def _sides(store: Store, *references: str) -> list[Side]:
     """Return both; a basic prompt is the one that was asked beside the other, if the other is an artifact of it."""
     artifacts = [None if name.endswith(":basic") else store.load(name) for name in references]
     sides = []
-    for reference, artifact, other in zip(references, artifacts, reversed(artifacts), strict=True):
+    for reference, artifact, other_artifact in zip(references, artifacts, reversed(artifacts), strict=True):
         if artifact is not None:
             sides.append(Side.of(artifact))
-        elif other is not None and reference == f"{other.judge}:basic":
-            sides.append(Side.of(other, basic_state(other, store)))
+        elif other_artifact is not None and reference == f"{other_artifact.judge}:basic":
+            sides.append(Side.of(other_artifact, basic_state(other_artifact, store)))
         else:
             loaded = load_judge(reference, store=store)
             sides.append(Side(name=loaded.name, state=loaded.state, form=loaded.adapter))
     return sides
 
 
-def tag(options: TagOptions) -> Result:
+def tag_version(options: TagOptions) -> Result:
     """Name a version."""
     store_named(options).tag(options.artifact, options.tag)
     return Result(
@@ -137,45 +150,56 @@ def tag(options: TagOptions) -> Result:
 def forget_rows(options: ForgetOptions) -> Result:
     """Withdraw rows from a version."""
     store, rows = store_named(options), set(options.rows)
-    made = forget(options.artifact, options.rows, store)
-    kept = [one for one in store.list(made.judge) if not one.problem and rows & set(one.about.gold.seen)]
-    without = f"{made.ref} is {options.artifact} without {plural(len(rows), 'row')}; nothing is proven of it"
+    version = forget(options.artifact, options.rows, store)
+    notes = []
+    for artifact in store.list(version.judge):
+        if not artifact.problem and rows & set(artifact.about.gold.seen):
+            notes.append(
+                f"{artifact.ref} was made with what is withdrawn: delete {artifact.path} once nobody runs it"
+            )
+    without = (
+        f"{version.ref} is {options.artifact} without {plural(len(rows), 'row')}; nothing is proven of it"
+    )
     return Result(
-        data={"artifact": made.ref, "parent": options.artifact, "path": str(made.path)},
-        body=[without, f"next: jurist prove {made.ref} --rows new.jsonl{store_option(options)}"],
-        notes=[
-            f"{one.ref} was made with what is withdrawn: delete {one.path} once nobody runs it"
-            for one in kept
-        ],
+        data={"artifact": version.ref, "parent": options.artifact, "path": str(version.path)},
+        body=[without, f"next: jurist prove {version.ref} --rows new.jsonl{store_option(options)}"],
+        notes=notes,
     )
 
 
-def verify(options: VerifyOptions) -> Result:
+def verify_artifacts(options: VerifyOptions) -> Result:
     """Check every byte; exit code 1 if anything is wrong."""
     store, reference = store_named(options), options.artifact
-    problems = store.verify(reference)
-    data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
-    if problems:
-        return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
-    number = 1 if reference and "@" in reference else len(store.list(reference))
-    return Result(data=data, body=[f"{plural(number, 'artifact')} verified, no byte changed"])
+    entries = []
+    notes = []
+    for problem in store.verify(reference):
+        entries.append({"ref": problem.ref, "path": str(problem.path), "problem": problem.message})
+        notes.append(f"error: {problem}")
+    if entries:
+        return Result(data={"problems": entries}, notes=notes, code=1)
+    verified_count = 1
+    if not reference or "@" not in reference:
+        verified_count = len(store.list(reference))
+    body = [f"{plural(verified_count, 'artifact')} verified, no byte changed"]
+    return Result(data={"problems": entries}, body=body)
 
 
-def report(options: ReportOptions) -> Result:
+def write_report(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
     check_apart(options.output, options.subject)
-    saved = Path(options.subject)
-    if saved.suffix in (".json", ".jsonl", ".csv"):
-        lines = (line for _, line in lines_in(saved))
-        return _written(saved_report(saved, lines), options.output or f"{saved.stem}.html")
+    lines_path = Path(options.subject)
+    if lines_path.suffix in (".json", ".jsonl", ".csv"):
+        lines = (line for _, line in lines_in(lines_path))
+        return _write_page(saved_report(lines_path, lines), options.output or f"{lines_path.stem}.html")
     store = store_of(options)
     artifact = store.load(options.subject)
-    if found := _cascade_of(artifact):
-        document = cascade_report(artifact, found)
-        return _written(document, options.output or f"{artifact.judge}-{artifact.version}.html")
+    page_path = options.output or f"{artifact.judge}-{artifact.version}.html"
+    cascade = _cascade_of(artifact)
+    if cascade:
+        return _write_page(cascade_report(artifact, cascade), page_path)
     judge = judge_of_artifact(artifact, store)
-    gold, problem = _gold(options.gold, artifact, judge, store)
-    whole = ArtifactReport(
+    gold, problem = _proof_gold(options.gold, artifact, judge, store)
+    artifact_report = ArtifactReport(
         artifact=artifact,
         judge=judge,
         store=store,
@@ -183,25 +207,33 @@ def report(options: ReportOptions) -> Result:
         no_gold=problem,
         store_option=store_option(options),
     )
-    notes = [f"the inputs of the cases are not in it: {problem}"] if problem else []
-    return _written(whole.document(), options.output or f"{artifact.judge}-{artifact.version}.html", notes)
+    notes = []
+    if problem:
+        notes.append(f"the inputs of the cases are not in it: {problem}")
+    return _write_page(artifact_report.document(), page_path, notes)
 
 
-def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result:
+def _write_page(document: Document, path: str, notes: Sequence[str] = ()) -> Result:
+    """Write a report as a page, and return its headline, first statement and path."""
     write_text(as_page(document), path)
     data = {"report": path, "subject": document.subject, "headline": document.headline}
-    headline = ": ".join([document.headline, *document.lead[:1]])
+    headline = document.headline
+    if document.lead:
+        headline += f": {document.lead[0]}"
     return Result(data=data, body=[headline, f"report: {path}"], notes=notes)
 
 
-def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:
+def _proof_gold(
+    gold_name: str | None, artifact: Artifact, judge: Judge, store: Store
+) -> tuple[Gold | None, str]:
     """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
-    if named is not None:
-        gold, proof = Gold.load(named, judge), artifact.proof_records()
-        if proof and not {record.case for record in proof} & {case.id for case in gold.cases}:
-            raise GoldError(
-                f"{named} holds no case that {artifact.ref} was proven on", hint="name its own gold set"
-            )
+    if gold_name is not None:
+        gold, proof = Gold.load(gold_name, judge), artifact.proof_records()
+        gold_ids = {case.id for case in gold.cases}
+        proof_ids = {record.case for record in proof}
+        if proof and proof_ids.isdisjoint(gold_ids):
+            problem = f"{gold_name} holds no case that {artifact.ref} was proven on"
+            raise GoldError(problem, hint="name its own gold set")
         return gold, ""
     origin = artifact.about.gold.holdout or artifact.about.gold
     try:

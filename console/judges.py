@@ -1,7 +1,6 @@
 """``jurist judges``: the judges and generators that have names. It imports neither DSPy nor NumPy."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..arguments.groups import Form
 from ..programs.builtin import Description, builtin_descriptions
@@ -15,7 +14,7 @@ def list_judges(options: Form) -> Result:
     plugins = installed_plugins("jurist.judges")
     judges = builtin_descriptions("judges")
     generators = builtin_descriptions("generators")
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "judges": [judge.data for judge in judges],
         "generators": [generator.data for generator in generators],
     }
@@ -24,13 +23,18 @@ def list_judges(options: Form) -> Result:
         _catalogue_table("generator", "what it writes", generators),
     ]
     if plugins:
-        data["installed"] = [{"name": plugin.name, "package": plugin.package} for plugin in plugins]
-        rows = [[plugin.name, plugin.package] for plugin in plugins]
+        entries = []
+        rows = []
+        for plugin in plugins:
+            entries.append({"name": plugin.name, "package": plugin.package})
+            rows.append([plugin.name, plugin.package])
+        data["installed"] = entries
         body.append(table("", ["of other packages", "package"], rows))
     return Result(data=data, body=body)
 
 
 def _catalogue_table(kind: str, purpose: str, entries: Sequence[Description]) -> Table:
+    """Return a row for each judge, or generator, with its answers and its metric."""
     rows = []
     for entry in entries:
         rows.append(

@@ -40,36 +40,49 @@ def list_artifacts(options: ListOptions) -> Result:
         "tokens a row",
         "decision",
     ]
-    entries = [
-        {
-            "artifact": artifact.ref,
-            "path": str(artifact.path),
-            "latest": artifact.latest,
-            "tags": list(artifact.tags),
-            "problem": artifact.problem,
-            "disagreements": list(artifact.disagreements),
-            "card": artifact.card,
-        }
-        for artifact in artifacts
-    ]
-    return Result(
-        data={"artifacts": entries},
-        body=[table("", columns, [_artifact_row(artifact) for artifact in artifacts])],
-    )
+    entries = []
+    rows = []
+    for artifact in artifacts:
+        entries.append(_artifact_entry(artifact))
+        rows.append(_artifact_row(artifact))
+    return Result(data={"artifacts": entries}, body=[table("", columns, rows)])
+
+
+def _artifact_entry(artifact: Artifact) -> dict[str, object]:
+    """Return a version as JSON values."""
+    return {
+        "artifact": artifact.ref,
+        "path": str(artifact.path),
+        "latest": artifact.latest,
+        "tags": list(artifact.tags),
+        "problem": artifact.problem,
+        "disagreements": list(artifact.disagreements),
+        "card": artifact.card,
+    }
 
 
 def _artifact_row(artifact: Artifact) -> list[str]:
-    about = artifact.about
-    metric = about.decision.metric or ""
-    score = about.proven_scores.get("compiled", {}).get(metric)
-    decided = filter(None, (about.decision.verdict or "-", disagreement_cell(artifact.label_proofs)))
+    """Return a version as a row of the list."""
+    card = artifact.about
+    parent = "basic"
+    if card.parent:
+        parent = f"{artifact.judge}@{card.parent}"
+    metric = card.decision.metric or ""
+    score = card.proven_scores.get("compiled", {}).get(metric)
+    score_words = "-"
+    if score:
+        score_words = f"{metric} {metric_cell(score)}"
+    decision = card.decision.verdict or "-"
+    label_decision = disagreement_cell(artifact.label_proofs)
+    if label_decision:
+        decision += f"; {label_decision}"
     return [
         artifact.ref,
         " ".join(artifact.names),
-        f"{artifact.judge}@{about.parent}" if about.parent else "basic",
-        about.optimizer.name or "-",
+        parent,
+        card.optimizer.name or "-",
         artifact.model or "-",
-        f"{metric} {metric_cell(score)}" if score else "-",
-        about.tokens_words or "-",
-        artifact.problem or "; ".join(decided),
+        score_words,
+        card.tokens_words or "-",
+        artifact.problem or decision,
     ]

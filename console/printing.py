@@ -42,38 +42,42 @@ class Result:
     code: int = 0  # the exit code
 
 
-_kept: list[TextIO] = []  # standard output, while a command works
+_standard_outputs: list[TextIO] = []  # that of each command which works, the last of them at the end
 
 
 @contextmanager
 def results_alone() -> Iterator[None]:
     """Keep standard output for results: what the functions of a user's own judge print goes to standard error."""
-    _kept.append(sys.stdout)
+    _standard_outputs.append(sys.stdout)
     try:
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        _kept.pop()
+        _standard_outputs.pop()
 
 
 def results() -> TextIO:
     """Return standard output, for what a command writes there while it works."""
-    return _kept[-1] if _kept else sys.stdout
+    if _standard_outputs:
+        return _standard_outputs[-1]
+    return sys.stdout
 
 
-def show(result: Result, form: Form) -> None:
+def print_result(result: Result, form: Form) -> None:
     """Print a result on standard output and its notes on standard error; nothing waits for a key."""
     # A pager would hide the decision and the next step behind a key, and wait for ever where nobody presses one.
-    sys.stdout.write(rendered(result, form))
+    sys.stdout.write(result_text(result, form))
     sys.stdout.flush()
     remark(*result.notes)
 
 
-def rendered(result: Result, form: Form) -> str:
-    """Return the text that :func:`show` prints on standard output."""
+def result_text(result: Result, form: Form) -> str:
+    """Return the text that :func:`print_result` prints on standard output."""
     if form.json:
-        return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
-    write_part = _markdown if form.markdown else _text
+        if not result.data:
+            return ""
+        return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n"
+    part_text = _part_markdown if form.markdown else _plain_part
     is_framed = not form.markdown and sys.stdout.isatty()
     texts = []
     for part in result.body:
@@ -85,7 +89,9 @@ def rendered(result: Result, form: Form) -> str:
         else:
             parts = part.plain
         # Names, paths and labels come from elsewhere, and a terminal would obey them.
-        texts += [printable(write_part(plain_part)) for plain_part in parts if plain_part]
+        for plain_part in parts:
+            if plain_part:
+                texts.append(printable(part_text(plain_part)))
     return "".join(texts)
 
 
@@ -117,15 +123,16 @@ def _frame(card: "VerdictCard") -> str:
 
 def remark(*texts: str) -> None:
     """Say what is no result, and not empty, on standard error."""
-    for text in filter(None, texts):
-        sys.stderr.write("\n".join(fold_text(printable(text), _width(sys.stderr))) + "\n")
-        sys.stderr.flush()
+    for text in texts:
+        if text:
+            sys.stderr.write("\n".join(fold_text(printable(text), _width(sys.stderr))) + "\n")
+            sys.stderr.flush()
 
 
 def write_text(text: str, path: str | None) -> None:
     """Write to a file, or to standard output for ``None`` or ``-``."""
     if path in (None, "-"):
-        results().write(text if text.endswith("\n") else text + "\n")
+        results().write(_ended_line(text))
         return
     target = Path(str(path))
     try:
@@ -135,7 +142,7 @@ def write_text(text: str, path: str | None) -> None:
         raise UsageError(f"{target}: {error.strerror}", hint="name a file that can be written") from error
 
 
-def write_json(data: Mapping[str, Any], path: str | None) -> None:
+def write_json(data: Mapping[str, object], path: str | None) -> None:
     """Write an object to the file of ``--output``, if one is named. Raises what :func:`write_text` raises."""
     if path:
         write_text(json.dumps(data, ensure_ascii=False, indent=2), path)
@@ -143,20 +150,32 @@ def write_json(data: Mapping[str, Any], path: str | None) -> None:
 
 def _width(stream: TextIO) -> int | None:
     """Return the columns of a terminal; ``None`` for a file or a pipe, where a row stays on its line."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+    if not stream.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
-def _text(part: _Printed) -> str:
+def _ended_line(text: str) -> str:
+    """Return a text with a line feed at its end."""
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _plain_part(part: _Printed) -> str:
+    """Return a part as text for a terminal or a file."""
     if isinstance(part, Table):
         return render_text(part, _width(sys.stdout)) + "\n"
     if isinstance(part, Verbatim):
-        return part if part.endswith("\n") else f"{part}\n"
+        return _ended_line(part)
     return "\n".join(fold_text(part, _width(sys.stdout))) + "\n"
 
 
-def _markdown(part: _Printed) -> str:
+def _part_markdown(part: _Printed) -> str:
+    """Return a part as Markdown; text that is printed as it is becomes a block of code."""
     if isinstance(part, Table):
         return render_markdown(part) + "\n"
     if isinstance(part, Verbatim):
-        return "".join(f"    {line}\n" for line in part.split("\n")) + "\n"
+        block = ""
+        for line in part.split("\n"):
+            block += f"    {line}\n"
+        return block + "\n"
     return escape_markdown(part) + "\n\n"

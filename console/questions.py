@@ -36,16 +36,16 @@ def approve(
     # ``calls`` and US dollars are those of real models at most, ``None`` if not known; of the models whose price is not
     # known (``unpriced``) some are asked at their provider's own address (``hosted``). A limit on cost within
     # :data:`ASK_COST` answers the question, and so does one on calls within :data:`ASK_CALLS` where no price is known.
-    if (
-        budget.cost is not None and unpriced and calls != 0
-    ):  # the meter would refuse, but after a call was paid
+    if budget.cost is not None and unpriced and calls != 0:
+        # The meter would refuse, but after a call was paid.
         raise unknown_price(*unpriced)
     if yes or calls == 0 or (budget.cost is not None and cost is not None and cost <= ASK_COST):
         return
     number = "an unlimited number of" if calls is None else f"up to {calls}"
     if calls is None or calls > ASK_CALLS or (cost or 0) > ASK_COST:
-        price = "" if cost is None else f" and may cost {cost:.2f} USD"
-        why = f"this makes {number} calls to a real model{price}"
+        why = f"this makes {number} calls to a real model"
+        if cost is not None:
+            why += f" and may cost {cost:.2f} USD"
     elif hosted and (budget.calls is None or budget.calls > ASK_CALLS):
         why = f"this makes {number} calls to {', '.join(hosted)}, whose price is not known"
     else:
@@ -99,8 +99,12 @@ def agree(
     estimate: Estimate, paid: Mapping[str, int], *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
 ) -> None:
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
-    answers, limit = sum(paid.values()), estimate.budget.calls
-    remark(f"before: {estimate.words}{f'; {answers} answers are paid already' if answers else ''}")
+    forecast = f"before: {estimate.words}"
+    answers = sum(paid.values())
+    if answers:
+        forecast += f"; {answers} answers are paid already"
+    remark(forecast)
+    limit = estimate.budget.calls
     unlimited = estimate.without_limits.calls
     if limit is not None and limit - spent < unlimited.high:
         may = "will" if limit - spent < unlimited.low else "may"

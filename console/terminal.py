@@ -29,9 +29,11 @@ class Terminal(Surface):
             start = replace(start_of(options, store), on_first_replies=self.foresee_again)
         super().__init__(store, start)
         self._estimate: Estimate | None = None
-        self.forecast: dict[str, Any] | None = None  # the estimate as JSON values
+        self.forecast: dict[str, object] | None = None  # the estimate as JSON values
         self._options = options
-        self.mapping = mapping_of(options) if isinstance(options, NameOptions) else RowMapping()
+        self.mapping = RowMapping()
+        if isinstance(options, NameOptions):
+            self.mapping = mapping_of(options)
 
     def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
@@ -39,7 +41,8 @@ class Terminal(Surface):
 
     def agreed(self, estimate: Estimate, paid: Mapping[str, int], notes: Sequence[str] = ()) -> None:
         """Say what is about to be spent, and ask a person where that is much."""
-        self.forecast, self._estimate = estimate.to_json(), estimate
+        self._estimate = estimate
+        self.forecast = estimate.to_json()
         yes = isinstance(self._options, Limits) and self._options.yes
         agree(estimate, paid, yes=yes, notes=notes)
 
@@ -61,13 +64,16 @@ class Terminal(Surface):
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return gold, read as the options say."""
         assert isinstance(self._options, RowOptions)
-        read = gold_of(str(gold), judge, self._options)
-        remark(*(f"{words}: judged as it is" for words in read.blank_words))
-        if aside := read.skipped - len(read.ambiguous):
+        labelled = gold_of(str(gold), judge, self._options)
+        for words in labelled.blank_words:
+            remark(f"{words}: judged as it is")
+        left_out = labelled.skipped - len(labelled.ambiguous)
+        if left_out:
             remark(
-                f"{plural(aside, 'row')} set aside: without a label, without an input, or with nothing for the judge"
+                f"{plural(left_out, 'row')} set aside: without a label, without an input, "
+                "or with nothing for the judge"
             )
-        return read
+        return labelled
 
     def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar."""

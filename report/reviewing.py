@@ -246,7 +246,7 @@ class Review:
         return label
 
 
-def application(review: Review) -> Starlette:
+def review_application(review: Review) -> Starlette:
     """Return the web application of a review; without tokens it answers at this machine's own addresses only."""
     with extra("serve"):
         from starlette.applications import Starlette

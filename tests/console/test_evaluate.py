@@ -11,7 +11,7 @@ from small import claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.arguments.groups import Form
-from jurist.console.printing import Result, rendered
+from jurist.console.printing import Result, result_text
 from jurist.report.table import table
 from jurist.report.verdict import VerdictCard
 
@@ -74,11 +74,11 @@ def test_a_card_is_framed_on_a_terminal_and_plain_elsewhere(monkeypatch: pytest.
         parts=[table("", ["a", "b"], [["one", 0.5]]), "next: run"],
     )
     result = Result(data={}, body=[card])
-    plain = rendered(result, Form())
+    plain = result_text(result, Form())
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("TERM", "xterm")
-    framed = rendered(result, Form())
+    framed = result_text(result, Form())
     assert "\x1b[2J" not in plain + framed
     lines = re.sub(r"\x1b\[[0-9;]*m", "", framed).splitlines()
     assert (lines[0][0], lines[-1][0]) == ("╭", "╰")

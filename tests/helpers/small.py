@@ -57,14 +57,14 @@ def cli(*argv: object) -> Done:
     out, err, kept = io.StringIO(), io.StringIO(), []
 
     def show(result: printing.Result, form: Form) -> None:
-        kept.append(printing.rendered(result, Form()))
+        kept.append(printing.result_text(result, Form()))
         shown(result, form)
 
-    shown = printing.show
+    shown = printing.print_result
     with (
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
-        patch.object(printing, "show", show),
+        patch.object(printing, "print_result", show),
     ):
         try:
             code = main([str(part) for part in argv])

@@ -15,14 +15,14 @@ from hostile import HOSTILE
 from judges import PAIR
 from small import claims
 
-from jurist.console.pages import _tokens
+from jurist.console.pages import _write_links
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
 from jurist.gold.raters import RULES, merge_gold
 from jurist.gold.sheets import open_lines
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
-from jurist.report.reviewing import Review, application
+from jurist.report.reviewing import Review, review_application
 
 OURS = {"x-jurist": "review"}
 TOKENS = {"ann": "secret-a", "bob": "secret-b", "resolved": "secret-r"}
@@ -74,7 +74,7 @@ def opened(tmp_path: Path) -> Callable[..., Client]:
         guideline = "# How\n<script>1</script>\n\n- look"
         lines = open_lines(gold, every=True)[:top]
         return Client(
-            application(Review(gold=gold, lines=lines, journal=journal, guideline=guideline, **more))
+            review_application(Review(gold=gold, lines=lines, journal=journal, guideline=guideline, **more))
         )
 
     return start
@@ -232,8 +232,8 @@ def test_links_are_their_owners_alone_and_stay_valid(tmp_path: Path) -> None:
     path = tmp_path / "labels.links"
     path.write_text("{}")
     path.chmod(0o644)
-    first = _tokens(path, ["ann", "bob"], "::1", 8421)
+    first = _write_links(path, ["ann", "bob"], "::1", 8421)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(path.read_text())["ann"] == f"http://[::1]:8421/#{first['ann']}"
-    assert _tokens(path, ["ann"], "::1", 8421).keys() == {"ann", "resolved"}
-    assert _tokens(path, ["bob", "ann"], "::1", 8421) == first
+    assert _write_links(path, ["ann"], "::1", 8421).keys() == {"ann", "resolved"}
+    assert _write_links(path, ["bob", "ann"], "::1", 8421) == first
