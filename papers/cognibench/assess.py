@@ -8,7 +8,7 @@ tells that type from the others; the rate of hallucination *of a type* is over t
 for that type, and corrected by how well it tells hallucinations among such statements.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,15 +63,18 @@ _PROMPT: pydantic.TypeAdapter[Prompt] = pydantic.TypeAdapter(Prompt)
 
 def read_prompts(source: str) -> tuple[Prompt, ...]:
     """Return the prompts of a benchmark: dialogues, or rows of the judge ``cognibench``."""
-    reading = read(COGNIBENCH.bundled if source == DIALOGUES else source)
+    if source == DIALOGUES:
+        source = COGNIBENCH.bundled
+    reading = read(source)
     hint = "give rows with 'turns', or with 'reference', 'history' and 'question'"
     prompts = list[Prompt]()
     for place, row in reading.rows:
-        for own in COGNIBENCH.expanded(row, path=place.path, line=place.line):
-            prompt = validate_row(_PROMPT, dict(own), place, hint=hint)
+        for prompt_row in COGNIBENCH.expanded(row, path=place.path, line=place.line):
+            prompt = validate_row(_PROMPT, dict(prompt_row), place, hint=hint)
             group = prompt.group or text_hash(prompt.reference)[:12]
             name = prompt.id or f"{group}_{len(prompts)}"
-            prompts += [prompt.model_copy(update={"id": name, "group": group})] if prompt.question else []
+            if prompt.question:
+                prompts.append(prompt.model_copy(update={"id": name, "group": group}))
     if not prompts:
         raise GoldError("there is no question to answer", path=reading.path, hint=hint)
     return tuple(prompts)
@@ -113,32 +116,40 @@ class Assessed:
     @property
     def unusable(self) -> float:
         """The share of prompts without an answer, or with an answer of which no sentence was labelled, 0 to 1."""
-        bare = sum(not any(labels) for _, labels in self.answers)
-        return (self.empty + self.failed + bare) / self.prompts if self.prompts else 0.0
+        unlabelled = [row for row, labels in self.answers if not any(labels)]
+        if not self.prompts:
+            return 0.0
+        return (self.empty + self.failed + len(unlabelled)) / self.prompts
 
     def remarks(self) -> Iterator[str]:
         """Yield what is to be said of its shares, and of prompts without an answer."""
         for name, measure in self.measures.items():
             if measure.corrected.problem:
-                yield f"{self.model}: {_words(name)} is not corrected: {measure.corrected.problem}"
+                yield f"{self.model}: {_title_of(name)} is not corrected: {measure.corrected.problem}"
             elif measure.corrected.clipped:
-                yield f"{self.model}: {_words(name)} was put back into 0 to 1 after correction"
+                yield f"{self.model}: {_title_of(name)} was put back into 0 to 1 after correction"
         if self.empty or self.failed:
             yield f"{self.model}: {self.empty} prompts without an answer, {self.failed} failed"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        labels = [label for _, own in self.answers for label in own]
-        words = [count_words(row["response"]) for row, _ in self.answers]
+        sentences, unlabelled, words = 0, 0, 0
+        for row, labels in self.answers:
+            sentences += len(labels)
+            unlabelled += labels.count(None)
+            words += count_words(row["response"])
+        words_per_answer = None
+        if self.answers:
+            words_per_answer = round(words / len(self.answers), 2)
         return {
             "model": self.model,
             "prompts": self.prompts,
             "answers": len(self.answers),
             "empty": self.empty,
             "failed": self.failed,
-            "sentences": len(labels),
-            "unlabelled": labels.count(None),
-            "words_per_answer": round(sum(words) / len(words), 2) if words else None,
+            "sentences": sentences,
+            "unlabelled": unlabelled,
+            "words_per_answer": words_per_answer,
             "measures": plain(self.measures),
         }
 
@@ -158,19 +169,17 @@ class DialogueAssessment(Assessment):
 
     @property
     def asked(self) -> list[Case]:
-        return [
-            Case(
-                inputs={
-                    "reference": prompt.reference,
-                    "dialogue": dialogue(turn.model_dump() for turn in prompt.history),
-                    "user_message": prompt.question,
-                    "length": self.length,
-                },
-                group=prompt.group,
-                draw=int(job_id({"prompt": place, "seed": self.seed})[:7], 16),
-            )
-            for place, prompt in enumerate(self.prompts)
-        ]
+        cases = []
+        for place, prompt in enumerate(self.prompts):
+            inputs = {
+                "reference": prompt.reference,
+                "dialogue": dialogue(turn.model_dump() for turn in prompt.history),
+                "user_message": prompt.question,
+                "length": self.length,
+            }
+            draw = int(job_id({"prompt": place, "seed": self.seed})[:7], 16)
+            cases.append(Case(inputs=inputs, group=prompt.group, draw=draw))
+        return cases
 
     def judged(
         self,
@@ -181,108 +190,151 @@ class DialogueAssessment(Assessment):
         on_step: Callable[[], None],
     ) -> Assessed:
         """Return one model's shares, as the judge found them and corrected by its errors on gold."""
-        rows = [
-            {
-                **prompt.model_dump(),
-                "sentences": [sentence.text for sentence in split(text)],
-                "response": text,
-            }
-            for prompt, (text, _) in zip(self.prompts, replies, strict=True)
-        ]
-        cases = [judge.judge.case(row, path=row["id"]) if row["sentences"] else None for row in rows]
-        labelled = list(zip(rows, judge_cases(judge, cases, on_step), strict=True))
-        answers = tuple((row, said.values) for row, said in labelled if said and said.status != "failed")
-        failed = sum(bad for _, bad in replies)
-        lost = sum(said is not None and said.status == "failed" for _, said in labelled)
+        rows, cases, unanswered = [], [], 0
+        for prompt, (text, failed) in zip(self.prompts, replies, strict=True):
+            sentences = [sentence.text for sentence in split(text)]
+            row = {**prompt.model_dump(), "sentences": sentences, "response": text}
+            rows.append(row)
+            cases.append(judge.judge.case(row, path=row["id"]) if sentences else None)
+            if failed:
+                unanswered += 1
+        answers, unlabelled = [], 0
+        for row, verdict in zip(rows, judge_cases(judge, cases, on_step), strict=True):
+            if verdict is None:
+                continue
+            if verdict.status == "failed":
+                unlabelled += 1
+            else:
+                answers.append((row, verdict.values))
         return Assessed(
             model=model,
-            answers=answers,
-            empty=len(rows) - len(answers) - lost - failed,
-            failed=failed + lost,
+            answers=tuple(answers),
+            empty=len(rows) - len(answers) - unlabelled - unanswered,
+            failed=unanswered + unlabelled,
             measures=_measures(judge, answers, calibrated),
         )
 
     def view(self, results: list[Assessed]) -> View:
         assert self.calibration is not None
         left_out = len(self.calibration.cases) - len(self.held_out)
-        about = {"gold": self.calibration.name, "rows": len(self.held_out), "left_out": left_out}
-        data = {"benchmark": self.benchmark, "prompts": len(self.prompts), "calibration": about}
-        answers = (
-            {"model": result.model, **row, "labels": list(labels)}
-            for result in results
-            for row, labels in result.answers
-        )
+        data = {
+            "benchmark": self.benchmark,
+            "prompts": len(self.prompts),
+            "calibration": {
+                "gold": self.calibration.name,
+                "rows": len(self.held_out),
+                "left_out": left_out,
+            },
+            "models": [result.to_json() for result in results],
+        }
+        reason = "it was compiled on them or on near copies of them"
+        judge_line = f"{self.judge_words} ({left_out} left out because {reason})"
         strictness = self.judge.judge.option_values.get("strictness")
-        below = f"; hallucinated is what falls below {strictness}" if strictness else ""
+        if strictness:
+            judge_line += f"; hallucinated is what falls below {strictness}"
         body: list[Table | str] = [
-            _shares("shares of statement types: raw; corrected [95 % interval]", MEASURES[:3], results),
-            _shares(
+            _measure_table(
+                "shares of statement types: raw; corrected [95 % interval]", MEASURES[:3], results
+            ),
+            _measure_table(
                 "rates of hallucination, of all and by type: raw; corrected [95 % interval]",
                 MEASURES[3:],
                 results,
             ),
             _calibration(results[0].measures),
-            f"{self.judge_words} ({left_out} left out because it was compiled on them or on near copies of "
-            f"them){below}",
-            *(line for result in results for line in result.remarks()),
+            judge_line,
         ]
-        return {**data, "models": [result.to_json() for result in results]}, answers, body
+        for result in results:
+            body += result.remarks()
+        return data, _labelled_rows(results), body
 
 
-def _shares(title: str, names: Sequence[str], results: Sequence[Assessed]) -> Table:
+def _labelled_rows(results: Iterable[Assessed]) -> Iterator[dict[str, object]]:
+    """Yield a row for each answer of each model, with the labels of its sentences."""
+    for result in results:
+        for row, labels in result.answers:
+            yield {"model": result.model, **row, "labels": list(labels)}
+
+
+def _measure_table(title: str, names: Sequence[str], results: Sequence[Assessed]) -> Table:
+    """Return the table of some shares of each model."""
     rows = []
     for result in results:
         counts = result.to_json()
-        labelled = counts["sentences"] - counts["unlabelled"]
-        measures = [result.measures[name] for name in names]
-        cells = [f"{number_cell(measure.raw.value)}; {measure.corrected}" for measure in measures]
-        rows.append([result.model, counts["answers"], labelled, *cells])
-    return table(title, ("model", "answers", "sentences", *map(_words, names)), rows)
+        row = [result.model, counts["answers"], counts["sentences"] - counts["unlabelled"]]
+        for name in names:
+            measure = result.measures[name]
+            row.append(f"{number_cell(measure.raw.value)}; {measure.corrected}")
+        rows.append(row)
+    return table(title, ("model", "answers", "sentences", *map(_title_of, names)), rows)
 
 
 def _calibration(measures: Mapping[str, Measure]) -> Table:
     """Return how well the judge does on its calibration, which is the same for every model."""
     rows = []
     for name, measure in measures.items():
-        about = measure.corrected
-        ends = ((about.sensitivity, about.positives), (about.specificity, about.negatives))
-        rows.append([_words(name), *("-" if value is None else f"{value:.3f} of {of}" for value, of in ends)])
+        corrected = measure.corrected
+        sensitivity = _share_of(corrected.sensitivity, corrected.positives)
+        specificity = _share_of(corrected.specificity, corrected.negatives)
+        rows.append([_title_of(name), sensitivity, specificity])
     return table("the judge on its calibration", ("what", "sensitivity", "specificity"), rows)
 
 
-def _words(name: str) -> str:
+def _share_of(share: float | None, units: int) -> str:
+    """Return a share and of how many units it is, for people."""
+    if share is None:
+        return "-"
+    return f"{share:.3f} of {units}"
+
+
+def _title_of(name: str) -> str:
+    """Return the name of a measure as people read it."""
     return name.replace("_", " ")
 
 
 def _measures(
     judge: LoadedJudge, answers: Sequence[tuple[Mapping[str, Any], Labels]], calibrated: Calibrated
 ) -> dict[str, Measure]:
-    tagged = [(row["group"], label) for row, labels in answers for label in labels if label is not None]
-    units = [
-        (case.group, truth, answer)
-        for case, verdict in calibrated
-        for truth, answer in zip(case.gold or (), verdict.values, strict=True)
-        if truth is not None
-    ]
-    every, bad = frozenset(LABELS), closed(judge.judge.answer).positive
+    """Return each share in the answers of a model, raw and corrected."""
+    judged: list[tuple[str, str]] = []  # the group and the label of each sentence
+    for row, labels in answers:
+        for label in labels:
+            if label is not None:
+                judged.append((row["group"], label))
+    measured = list(_calibration_units(calibrated))
+    positive = closed(judge.judge.answer).positive
     measures = {}
     for name in MEASURES:
-        # which labels count, and among which
-        kind = name.removeprefix("hallucinated").removeprefix("_of_")
-        typed = frozenset(label for label in every if statement_type(label) == kind)
-        hit, among = (bad, typed or every) if name.startswith("hallucinated") else (typed, every)
-        apparent = [(group, label in hit) for group, label in tagged if label in among]
+        counting, among = _labels_of_measure(name, positive)
+        apparent = [(group, label in counting) for group, label in judged if label in among]
         # of the units that are truly so, and truly not, among the judge's answers: whether it says it
-        right, spared = (
-            tallies(
-                (group, (answer in hit) == truly)
-                for group, truth, answer in units
-                if answer in among and (truth in hit) == truly
-            )
-            for truly in (True, False)
-        )
+        sensitive, specific = [], []
+        for group, gold, label in measured:
+            if label not in among:
+                continue
+            if gold in counting:
+                sensitive.append((group, label in counting))
+            else:
+                specific.append((group, label not in counting))
         measures[name] = Measure(
-            raw=Share.over((group, float(in_hit), 1.0) for group, in_hit in apparent),
-            corrected=prevalence(tallies(apparent), right, spared),
+            raw=Share.over((group, float(counts), 1.0) for group, counts in apparent),
+            corrected=prevalence(tallies(apparent), tallies(sensitive), tallies(specific)),
         )
     return measures
+
+
+def _calibration_units(calibrated: Calibrated) -> Iterator[tuple[str, str, str | None]]:
+    """Yield the group, the gold label and the judge's label of each labelled unit of the calibration."""
+    for case, verdict in calibrated:
+        for gold, label in zip(case.gold or (), verdict.values, strict=True):
+            if gold is not None:
+                yield case.group, gold, label
+
+
+def _labels_of_measure(name: str, positive: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the labels that count for a measure, and the labels among which they do."""
+    kind = name.removeprefix("hallucinated").removeprefix("_of_")
+    of_kind = frozenset(label for label in LABELS if statement_type(label) == kind)
+    if not name.startswith("hallucinated"):
+        return of_kind, frozenset(LABELS)
+    return positive, of_kind or frozenset(LABELS)

@@ -81,7 +81,10 @@ def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> M
     statistic_of_matrix = CONFUSED[statistic]
     if kind == "overall":
         return confusion_metric(name, comparison, statistic_of_matrix)
-    label_types = np.array([statement_type(label) if label in LABELS else "" for label in comparison.labels])
+    names_of_types: list[str] = []
+    for label in comparison.labels:
+        names_of_types.append(statement_type(label) if label in LABELS else "")
+    label_types = np.array(names_of_types)
     types = _TYPES if kind == "macro" else (kind,)
     gold_rows = [(label_types == type_name)[:, np.newaxis] for type_name in types]
 
@@ -114,12 +117,14 @@ class Line:
 
     @classmethod
     def of(
-        cls, rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels, **about: Any
+        cls, rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels, **fields: Any
     ) -> "Line":
-        """Score the answers of a detector by kind, by sentences and by words; ``about`` are the other fields."""
+        """Score the answers of a detector by kind, by sentences and by words; ``fields`` are the other fields."""
         gold_labels: list[str] = []
         for row in rows:
-            gold_labels += [str(value) for value in row.gold if value is not None]
+            for value in row.gold:
+                if value is not None:
+                    gold_labels.append(str(value))
         return cls(
             rows=tuple(rows),
             cells={
@@ -129,7 +134,7 @@ class Line:
             counts=tally(rows),
             positives=_counts_by_type([label for label in gold_labels if label in comparison.positive]),
             sentences=_counts_by_type(gold_labels),
-            **about,
+            **fields,
         )
 
     def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Score:
@@ -148,9 +153,9 @@ def _kind_scores(rows: Sequence[Row], comparison: ClosedLabels) -> dict[Kind, di
     units = encode(comparison, rows)
     scores: dict[Kind, dict[Statistic, Score]] = {}
     for kind in KINDS:
-        scores[kind] = {
-            statistic: score(units, kind_metric(kind, statistic, comparison)) for statistic in STATISTICS
-        }
+        scores[kind] = {}
+        for statistic in STATISTICS:
+            scores[kind][statistic] = score(units, kind_metric(kind, statistic, comparison))
     return scores
 
 
@@ -188,7 +193,7 @@ class Detection:
         seed: int,
         alpha: float,
         notes: Iterable[str] = (),
-        **about: str,
+        **fields: str,
     ) -> "Detection":
         """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
         comparison = ClosedLabels(LABELS, BELOW[strictness])
@@ -215,7 +220,7 @@ class Detection:
             lines=tuple(lines),
             tests=corrected(tests),
             notes=tuple(dict.fromkeys(all_notes)),
-            **about,
+            **fields,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -224,7 +229,10 @@ class Detection:
 
     def sheets(self) -> list[Table]:
         """Return its tables: by sentences, and by words."""
-        return [self._sheet(weighting, units) for weighting, units in _UNITS.items()]
+        sheets = []
+        for weighting, units in _UNITS.items():
+            sheets.append(self._sheet(weighting, units))
+        return sheets
 
     def _sheet(self, weighting: Weighting, units: str) -> Table:
         first = self.lines[0]
@@ -287,9 +295,10 @@ class Detectors(Experiment):
         """Ask all detectors and score them."""
         comparison = ClosedLabels(LABELS, BELOW[self.strictness])
         notes = list(self.notes)
-        fixed_names = [
-            contender.name for contender in self.contenders if "strictness" not in contender.judge.options
-        ]
+        fixed_names = []
+        for contender in self.contenders:
+            if "strictness" not in contender.judge.options:
+                fixed_names.append(contender.name)
         if fixed_names and self.strictness != STRICTNESS:
             names = ", ".join(fixed_names)
             notes.append(f"{names} cannot be set to the strictness {self.strictness}: as for {STRICTNESS}")
@@ -307,7 +316,7 @@ class Detectors(Experiment):
             lines.append(line)
         return Detection.of(
             lines,
-            [(0, other) for other in range(1, len(lines))],
+            [(0, number) for number in range(1, len(lines))],
             strictness=self.strictness,
             table="cognibench-3",
             gold=self.gold.name,
@@ -319,4 +328,5 @@ class Detectors(Experiment):
 
 def _in_sentence_labels(row: Row) -> Row:
     """Return a detector's row in CogniBench's labels."""
-    return replace(row, predicted=tuple(_SENTENCE_LABELS.get(str(value), value) for value in row.predicted))
+    labels = [_SENTENCE_LABELS.get(str(value), value) for value in row.predicted]
+    return replace(row, predicted=tuple(labels))

@@ -10,7 +10,7 @@ the paper: what depends on a missing query, response or article is response eval
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import pydantic
 
@@ -68,7 +68,7 @@ class Response:
             return None
         return constraint_score(self.question.categories, [mark == "satisfied" for mark in self.marks])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the response and its marks as JSON values."""
         return {
             "id": self.question.id,
@@ -92,12 +92,13 @@ class Assessed:
     @property
     def unusable(self) -> float:
         """The share of questions without a score, 0 to 1."""
-        return sum(response.score is None for response in self.responses) / len(self.responses)
+        unscored = [response for response in self.responses if response.score is None]
+        return len(unscored) / len(self.responses)
 
     @property
     def failed(self) -> int:
         """On how many questions the machinery failed."""
-        return sum(response.failed for response in self.responses)
+        return len([response for response in self.responses if response.failed])
 
 
 Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
@@ -115,37 +116,39 @@ class Breakdown:
 
     def of(self, model: Assessed) -> dict[str, dict[str, Share]]:
         """Return a model's shares: row -> column -> share, rows in the order of the tasks."""
-        scored = [
-            response
-            for response in model.responses
-            if response.question.task in self.tasks and response.score is not None
-        ]
+        scored = []
+        for response in model.responses:
+            if response.question.task in self.tasks and response.score is not None:
+                scored.append(response)
         cells = list[Cell[tuple[int, str], str]]()
         for response, row, column, part, whole in self.counts(scored):
             question = response.question
             # sorted by the number of the task, and then by the row's words
             place = (self.tasks.index(question.task), " ".join((question.task, *row)))
             cells.append((question.group or question.id, place, column, part, whole))
-        return {
-            words: {
-                column: share.of_scale(TOP) if column == "score" else share
-                for column, share in sorted(shares.items())
-            }
-            for (_, words), shares in sorted(breakdown(cells).items())
-        }
+        table: dict[str, dict[str, Share]] = {}
+        for (_, words), shares in sorted(breakdown(cells).items()):
+            table[words] = dict(sorted(shares.items()))
+            if "score" in shares:
+                table[words]["score"] = shares["score"].of_scale(TOP)
+        return table
 
     def table(self, models: Sequence[Assessed]) -> Table:
         """Return the shares of several models, each with how many it is of."""
-        rows = [
-            [model.model, row, *(_cell(shares.get(name)) for name in self.columns)]
-            for model in models
-            for row, shares in self.of(model).items()
-        ]
+        rows = []
+        for model in models:
+            for words, shares in self.of(model).items():
+                row = [model.model, words]
+                for column in self.columns:
+                    row.append(_share_cell(shares.get(column)))
+                rows.append(row)
         return table(f"{self.title}: share [95 %] (of)", ("model", "what", *self.columns), rows)
 
 
-def _cell(share: Share | None) -> str:
-    return f"{share} ({share.of:.0f})" if share else "-"
+def _share_cell(share: Share | None) -> str:
+    if share is None:
+        return "-"
+    return f"{share} ({share.of:.0f})"
 
 
 def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
@@ -173,23 +176,28 @@ def _failures(scored: Sequence[Response]) -> Iterator[Count]:
     """Count how hallucinated responses fail: their marks are notice, request and no invention."""
     for response in scored:
         if response.score != TOP and missing_of(response.question.constraints):
-            notice, _, invention = (mark == "satisfied" for mark in response.marks)
-            kind = "other" if notice and invention else "T1" if invention else "T2"
+            notice, _, no_invention = response.marks
+            if no_invention != "satisfied":
+                kind = "T2"
+            elif notice != "satisfied":
+                kind = "T1"
+            else:
+                kind = "other"
             for name in _FAILURES:
                 yield response, [response.question.topic], name, float(name == kind), 1.0
 
 
 def _violations(scored: Sequence[Response]) -> Iterator[Count]:
     """Count each violated constraint in all rows of its task, so that the shares of a task sum to 1."""
-    violated = [
-        (response, category, mark)
-        for response in scored
-        for category, mark in zip(response.question.categories, response.marks, strict=True)
-        if mark in _VIOLATED
-    ]
-    rows = {(response.question.task, category) for response, category, _ in violated}
+    violated = []
+    categories_of_task: dict[Task, set[str]] = {}
+    for response in scored:
+        for category, mark in zip(response.question.categories, response.marks, strict=True):
+            if mark in _VIOLATED:
+                violated.append((response, category, mark))
+                categories_of_task.setdefault(response.question.task, set()).add(category)
     for response, category, mark in violated:
-        for row in (name for task, name in rows if task == response.question.task):
+        for row in categories_of_task[response.question.task]:
             for column in _VIOLATED:
                 yield response, [row], column, float((row, column) == (category, mark)), 1.0
 
@@ -256,7 +264,7 @@ class QueryAssessment(Assessment):
         return [Case(inputs={"query": question.query}, group=question.id) for question in self.questions]
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {
             **super().settings,
             "questions": [question.model_dump() for question in self.questions],
@@ -265,14 +273,14 @@ class QueryAssessment(Assessment):
 
     def judge_ask(self, replies: Replies) -> Ask:
         """Return the requests of marking: refusals are not asked about, and some responses' facts are."""
-        cases = [
-            self._case(one, text)
-            for one, (text, _) in zip(spread_evenly(self.questions), replies, strict=True)
-        ]
+        cases = []
+        for question, (text, _) in zip(spread_evenly(self.questions), replies, strict=True):
+            cases.append(self._case(question, text))
         models = len(self.targets)
         marking = make_judge_ask(self.judge, len(self.questions) * models, cases)
-        checked = sum(one.task == "fact" for one in self.questions) * models * self.facts.judge.calls
-        return replace(marking, calls=Span(0, marking.calls.high + checked))
+        fact_questions = [question for question in self.questions if question.task == "fact"]
+        fact_calls = len(fact_questions) * models * self.facts.judge.calls
+        return replace(marking, calls=Span(0, marking.calls.high + fact_calls))
 
     def judged(
         self,
@@ -283,55 +291,67 @@ class QueryAssessment(Assessment):
         on_step: Callable[[], None],
     ) -> Assessed:
         """Return one model's responses with their marks and facts; one without a text has neither."""
-        pairs = list(zip(self.questions, replies, strict=True))
-        cases = [self._case(question, text) if text else None for question, (text, _) in pairs]
-        responses = [
-            Response(
-                question=question,
-                text=text,
-                marks=marked.values if marked else (),
-                failed=failed or (marked is not None and marked.status == "failed"),
-            )
-            for (question, (text, failed)), marked in zip(
-                pairs, judge_cases(judge, cases, on_step), strict=True
-            )
-        ]
+        cases = []
+        for question, (text, _) in zip(self.questions, replies, strict=True):
+            cases.append(self._case(question, text) if text else None)
+        verdicts = judge_cases(judge, cases, on_step)
+        responses = []
+        for question, (text, failed), verdict in zip(self.questions, replies, verdicts, strict=True):
+            response = Response(question=question, text=text, failed=failed)
+            if verdict is not None:
+                failed = failed or verdict.status == "failed"
+                response = replace(response, marks=verdict.values, failed=failed)
+            responses.append(response)
+        return Assessed(model=model, responses=tuple(self._with_facts(responses, judge)))
+
+    def _with_facts(self, responses: Sequence[Response], judge: LoadedJudge) -> list[Response]:
+        """Return responses with a check of facts where they hallucinate about facts, paid as the judge is."""
         facts = replace(self.facts, context=judge.context)
-        checked = []  # what is hallucinated about facts, and nothing else
+        cases = []
         for response in responses:
-            question, wrong = response.question, response.score not in (None, TOP)
-            row = {"query": question.query, "response": response.text, "group": question.id}
-            checked.append(facts.judge.case(row) if wrong and question.task == "fact" else None)
-        pairs_checked = zip(responses, judge_cases(facts, checked), strict=True)
-        return Assessed(
-            model=model,
-            responses=tuple(
-                replace(response, facts=check.value) if check else response
-                for response, check in pairs_checked
-            ),
-        )
+            question = response.question
+            case = None
+            if question.task == "fact" and response.score not in (None, TOP):
+                row = {"query": question.query, "response": response.text, "group": question.id}
+                case = facts.judge.case(row)
+            cases.append(case)
+        checked = []
+        for response, verdict in zip(responses, judge_cases(facts, cases), strict=True):
+            if verdict is not None:
+                response = replace(response, facts=verdict.value)
+            checked.append(response)
+        return checked
 
     def view(self, results: list[Assessed]) -> View:
+        models, body = [], list[Table | str]()
+        for result in results:
+            values: dict[str, object] = {"model": result.model}
+            for name, part in BREAKDOWNS.items():
+                values[name] = plain(part.of(result))
+            models.append(values)
+        for part in BREAKDOWNS.values():
+            shares = part.table(results)
+            if shares.rows:
+                body.append(shares)
+        body.append(f"{self.judge_words}; facts: {self.facts.name}")
         data = {
             "benchmark": self.benchmark,
             "queries": len(self.questions),
-            "models": [
-                {"model": one.model} | {name: plain(part.of(one)) for name, part in BREAKDOWNS.items()}
-                for one in results
-            ],
+            "models": models,
             "facts": self.facts.name,
         }
-        answers = ({"model": one.model, **row.to_json()} for one in results for row in one.responses)
-        tables = [part.table(results) for part in BREAKDOWNS.values()]
-        body: list[Table | str] = [
-            *(one for one in tables if one.rows),
-            f"{self.judge_words}; facts: {self.facts.name}",
-        ]
-        return data, answers, body
+        return data, _response_lines(results), body
 
     def _case(self, question: Question, text: str) -> Case:
         row = {"query": question.query, "constraints": question.lines, "response": text}
         return self.judge.judge.case({**row, "group": question.id})
+
+
+def _response_lines(results: Iterable[Assessed]) -> Iterator[dict[str, object]]:
+    """Yield a line for each response of each model."""
+    for result in results:
+        for response in result.responses:
+            yield {"model": result.model, **response.to_json()}
 
 
 def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> tuple[Question, ...]:
@@ -344,9 +364,7 @@ def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> t
     cells: dict[tuple[str, ...], list[str]] = {}
     for question in questions:
         cells.setdefault((question.task, question.topic, question.difficulty), []).append(question.id)
-    drawn = {
-        name
-        for cell, names in cells.items()
-        for name in random.Random(f"{seed}/{cell}").sample(names, min(per_cell, len(names)))
-    }
+    drawn = set[str]()
+    for cell, names in cells.items():
+        drawn.update(random.Random(f"{seed}/{cell}").sample(names, min(per_cell, len(names))))
     return tuple(question for question in questions if question.id in drawn)

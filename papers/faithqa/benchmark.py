@@ -37,7 +37,7 @@ _COUNTED: Final = ("difficulty", "missing", "topic")
 
 def plan_rows(
     documents: Sequence[Document], *, size: int, tasks: Sequence[str] = TASKS, seed: int = 0
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """Yield a row for each query that is to be written."""
     if size < 1 or not tasks or not documents:
         raise UsageError("a benchmark of no queries", hint="give documents, a task and a size of 1 or more")
@@ -45,7 +45,7 @@ def plan_rows(
     if unknown_tasks:
         raise UsageError(f"there is no task {unknown_tasks[0]!r}", hint=f"use some of {', '.join(TASKS)}")
     large_groups = _large_groups(documents)
-    if not large_groups and any(task in ANALYSIS for task in tasks):
+    if not large_groups and not set(tasks).isdisjoint(ANALYSIS):
         raise UsageError(
             f"content analysis needs {ARTICLES} documents of one topic and language",
             hint=f"give more documents with the same topic, or leave {' and '.join(ANALYSIS)} out of --tasks",
@@ -69,11 +69,15 @@ def _large_groups(documents: Sequence[Document]) -> list[list[Document]]:
     groups: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
         groups[f"{document.topic} {document.language}"].append(document)
-    return [groups[name] for name in sorted(groups) if len(groups[name]) >= ARTICLES]
+    large_groups = []
+    for name in sorted(groups):
+        if len(groups[name]) >= ARTICLES:
+            large_groups.append(groups[name])
+    return large_groups
 
 
 @cache
-def _index(documents: tuple[Document, ...]) -> Passages:
+def _index_documents(documents: tuple[Document, ...]) -> Passages:
     return Passages([document.text for document in documents])
 
 
@@ -81,16 +85,16 @@ def _near_documents(draw: random.Random, documents: tuple[Document, ...]) -> lis
     """Return a document at random and those nearest to it (appendix A.6.2 finds its reports by retrieval), mixed."""
     first = draw.choice(documents)
     neighbours = [document for document in documents if document is not first]
-    nearest_texts = _index(documents).search(first.text, most=len(documents))
+    nearest_texts = _index_documents(documents).search(first.text, limit=len(documents))
     ranks = {text: rank for rank, text in enumerate(nearest_texts)}
     neighbours.sort(key=lambda document: ranks.get(document.text, len(ranks)))
     return draw.sample([first, *neighbours[: ARTICLES - 1]], ARTICLES)
 
 
-def _document_row(draw: random.Random, documents: Sequence[Document], task: str) -> dict[str, Any]:
+def _document_row(draw: random.Random, documents: Sequence[Document], task: str) -> dict[str, object]:
     """Return the row of a query about documents: a question about facts, or one that a part is removed from."""
     first = documents[0]
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "title": first.title,
         "topic": first.topic,
         "language": first.language,
@@ -98,26 +102,26 @@ def _document_row(draw: random.Random, documents: Sequence[Document], task: str)
         "texts": [document.text for document in documents],
     }
     if task == "fact":
-        row["difficulty"] = draw.choice(tuple(_CONDITIONS))
-        row["conditions"] = draw.randint(*_CONDITIONS[row["difficulty"]])
+        difficulty = draw.choice(tuple(_CONDITIONS))
+        row["difficulty"] = difficulty
+        row["conditions"] = draw.randint(*_CONDITIONS[difficulty])
         return row
     parts: Sequence[str] = EVALUATED
     if task != "evaluation":
-        parts = tuple(f"article {number}" for number in range(1, ARTICLES + 1))
+        parts = [f"article {number}" for number in range(1, ARTICLES + 1)]
     row["removed"] = draw.choice(parts)
     return row
 
 
-def _creative_row(draw: random.Random, languages: Sequence[str], task: str) -> dict[str, Any]:
+def _creative_row(draw: random.Random, languages: Sequence[str], task: str) -> dict[str, object]:
     """Return the row of a story or a poem, with requirements of which no two are of one group."""
     language = draw.choice(languages)
     difficulty = draw.choice(tuple(_CONDITIONS))
     conditions = draw.randint(*_CONDITIONS[difficulty])
-    requirements = [
-        requirement
-        for requirement in table(__package__, "requirements")["requirements"]
-        if requirement.get("form", task) == task
-    ]
+    requirements = []
+    for requirement in table(__package__, "requirements")["requirements"]:
+        if requirement.get("form", task) == task:
+            requirements.append(requirement)
     texts_by_group: dict[str, str] = {}
     for requirement in draw.sample(requirements, len(requirements)):
         if len(texts_by_group) < conditions - _FIXED:
@@ -131,7 +135,7 @@ def _creative_row(draw: random.Random, languages: Sequence[str], task: str) -> d
     }
 
 
-def query_statistics(path: Path) -> dict[str, Any]:
+def query_statistics(path: Path) -> dict[str, object]:
     """Return how many queries a benchmark holds (Tables 1 and 8), read line by line."""
     totals: Counter[str] = Counter()
     counts: dict[str, dict[str, Counter[str]]] = {}
@@ -145,7 +149,7 @@ def query_statistics(path: Path) -> dict[str, Any]:
             for column, values in counts[row_task].items():
                 if row[column]:
                     values[row[column]] += 1
-    tasks: dict[str, dict[str, Any]] = {}
+    tasks: dict[str, dict[str, object]] = {}
     for counted_task, task_counts in counts.items():
         tasks[counted_task] = {"total": totals[counted_task]}
         for column, values in task_counts.items():
@@ -155,11 +159,12 @@ def query_statistics(path: Path) -> dict[str, Any]:
 
 def statistics_table(counts: Mapping[str, Any]) -> Table:
     """Return the counts of :func:`query_statistics` as a table."""
-    rows: list[list[Any]] = []
+    rows = []
     for task_name, task_counts in counts["tasks"].items():
-        cells: list[str] = [task_name]
+        row = [task_name]
         for column in _COUNTED:
-            cells.append(", ".join(f"{value} {count}" for value, count in task_counts[column].items()))
-        rows.append([*cells, task_counts["total"]])
+            row.append(", ".join(f"{value} {count}" for value, count in task_counts[column].items()))
+        row.append(task_counts["total"])
+        rows.append(row)
     title = f"statistics (as FAITHQA Tables 1 and 8): {counts['total']} queries; easy is up to {LIMIT} constraints"
     return as_table(title, ("task", *_COUNTED, "total"), rows)

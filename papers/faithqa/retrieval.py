@@ -27,26 +27,30 @@ class Passages:
         words = [terms(text) or [""] for text in texts]
         self._index.index(words, show_progress=False, leave_progress=False)
 
-    def search(self, query: str, most: int = 5) -> list[str]:
-        """Return at most ``most`` passages that share a word with the query, the nearest first."""
-        wanted = terms(query)
-        if not wanted:
+    def search(self, query: str, limit: int = 5) -> list[str]:
+        """Return at most ``limit`` passages that share a word with the query, the nearest first."""
+        query_terms = terms(query)
+        if not query_terms:
             return []
-        most = min(most, len(self.texts))
-        places, scores = self._index.retrieve([wanted], k=most, show_progress=False, leave_progress=False)
-        return [self.texts[place] for place, score in zip(places[0], scores[0], strict=True) if score > 0]
+        limit = min(limit, len(self.texts))
+        places, scores = self._index.retrieve(
+            [query_terms], k=limit, show_progress=False, leave_progress=False
+        )
+        nearest = []
+        for place, score in zip(places[0], scores[0], strict=True):
+            if score > 0:
+                nearest.append(self.texts[place])
+        return nearest
 
 
 @cache
 def passages_of(path: str) -> Passages:
     """Return the passages of a corpus, each with the title of its document before it."""
-    return Passages(
-        [
-            " ".join(f"{document.title}: {passage}".split())
-            for document in read_documents(path)
-            for passage in passages(document.text)
-        ]
-    )
+    texts = []
+    for document in read_documents(path):
+        for passage in passages(document.text):
+            texts.append(" ".join(f"{document.title}: {passage}".split()))
+    return Passages(texts)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,12 +34,13 @@ from ...signatures.haluagent import TYPES, AnswerQuestion
 from ...text.ranking import letters
 from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
 
+_ERRORS: Final = ("false_negative", "false_positive")
 Unanswered: TypeAlias = Literal["apart", "wrong"]
 """A reply without an answer is in no rate, or is a hallucinated one."""
 
 
 @dataclass(frozen=True)
-class Found:
+class ItemResult:
     """A model's result on an item: whether it hallucinated, ``None`` without an answer; ``failed`` if not reached."""
 
     item: Item
@@ -65,62 +66,78 @@ class Rates:
     unanswered: Mapping[str, int]  # format -> items without an answer
     failed: int  # items that the model was not reached for
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything as plain JSON types."""
-        overall = self.overall and dict(zip(("value", "low", "high"), self.overall, strict=True))
+        overall = None
+        if self.overall:
+            value, low, high = self.overall
+            overall = {"value": value, "low": low, "high": high}
         return {**plain_fields(self), "overall": overall}
 
 
 def rates(
-    answers: Sequence[Found],
+    results: Sequence[ItemResult],
     *,
     calibration: tuple[Tallies, Tallies] | None = None,
     unanswered: Unanswered = "apart",
 ) -> Rates:
     """Return the rates of one model."""
-    silent = Counter(one.item.format for one in answers if one.hallucinated is None and not one.failed)
-    if unanswered == "wrong":
-        answers = [
-            replace(one, hallucinated=True) if one.hallucinated is None and not one.failed else one
-            for one in answers
-        ]
-    answered = [one for one in answers if one.hallucinated is not None]
-    free = [(one.group, bool(one.hallucinated)) for one in answered if one.item.format == "generative"]
+    silent: Counter[str] = Counter()
+    answered, free, failed = [], [], 0
+    for result in results:
+        if result.failed:
+            failed += 1
+        elif result.hallucinated is None:
+            silent[result.item.format] += 1
+            if unanswered == "wrong":
+                result = replace(result, hallucinated=True)
+        if result.hallucinated is None:
+            continue
+        answered.append(result)
+        if result.item.format == "generative":
+            free.append((result.group, result.hallucinated))
     tables = breakdown(_cells(answered))
-
-    def columns(table: str, names: Sequence[str]) -> dict[str, Share]:
-        row = tables.get(table, {})
-        return {name: row[name] for name in names if name in row}
-
+    overall, corrected = None, None
+    if answered:
+        overall = _overall(answered)
+    if calibration and free:
+        corrected = prevalence(tallies(free), *calibration)
     return Rates(
-        formats=columns("formats", FORMATS),
-        overall=_overall(answered) if answered else None,
-        types=columns("types", TYPES),
-        errors=columns("errors", ("false_negative", "false_positive")),
-        corrected=prevalence(tallies(free), *calibration) if calibration and free else None,
+        formats=_select_shares(tables.get("formats", {}), FORMATS),
+        overall=overall,
+        types=_select_shares(tables.get("types", {}), TYPES),
+        errors=_select_shares(tables.get("errors", {}), _ERRORS),
+        corrected=corrected,
         unanswered={name: silent[name] for name in FORMATS},
-        failed=sum(one.failed for one in answers),
+        failed=failed,
     )
 
 
-def _cells(answered: Iterable[Found]) -> Iterator[Cell[str, str]]:
+def _select_shares(shares: Mapping[str, Share], names: Sequence[str]) -> dict[str, Share]:
+    """Return the shares with these names that there are, in the order of the names."""
+    return {name: shares[name] for name in names if name in shares}
+
+
+def _cells(answered: Iterable[ItemResult]) -> Iterator[Cell[str, str]]:
     """Yield every answer in the table of formats, and in that of the types or of the errors of its format."""
-    for one in answered:
-        wrong, item = float(bool(one.hallucinated)), one.item
-        yield one.group, "formats", item.format, wrong, 1.0
+    for result in answered:
+        hallucinated, item = float(bool(result.hallucinated)), result.item
+        yield result.group, "formats", item.format, hallucinated, 1.0
         if isinstance(item, TrueFalse):
-            yield one.group, "errors", "false_positive" if item.correct else "false_negative", wrong, 1.0
+            error = "false_positive" if item.correct else "false_negative"
+            yield result.group, "errors", error, hallucinated, 1.0
         elif item.format == "generative":
-            yield one.group, "types", item.type, wrong, 1.0
+            yield result.group, "types", item.type, hallucinated, 1.0
 
 
-def _overall(answered: Sequence[Found]) -> tuple[float, float, float]:
+def _overall(answered: Sequence[ItemResult]) -> tuple[float, float, float]:
     """Return the mean of the formats' rates with its interval, without the same documents each time."""
-    places = {group: place for place, group in enumerate(sorted({one.group for one in answered}))}
-    table = np.zeros((len(places), len(FORMATS), 2))
-    for one in answered:
-        table[places[one.group], FORMATS.index(one.item.format)] += (float(bool(one.hallucinated)), 1.0)
-
+    groups = sorted({result.group for result in answered})
+    place_of_group = {group: place for place, group in enumerate(groups)}
+    table = np.zeros((len(groups), len(FORMATS), 2))  # (groups, formats, 2): hallucinated, and of how many
+    for result in answered:
+        cell = place_of_group[result.group], FORMATS.index(result.item.format)
+        table[cell] += (float(bool(result.hallucinated)), 1.0)
     rate = over_groups(table, Ratios(lambda sums: mean_parts(sums[..., 0], sums[..., 1])))
     ends = rate.within(0.0, 1.0)
     return rate.value, ends.low, ends.high
@@ -146,11 +163,11 @@ def check_compares(judge: LoadedJudge) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Assessed:
-    """One model's result: its name, what it replied to each item, what was found in it, and the rates."""
+    """One model's result: its name, its reply to each item, the results of the items, and the rates."""
 
     model: str
     replies: tuple[str, ...]
-    found: tuple[Found, ...]
+    results: tuple[ItemResult, ...]
     rates: Rates
 
     @property
@@ -161,11 +178,12 @@ class Assessed:
     @property
     def unusable(self) -> float:
         """The share of items without an answer, 0 to 1."""
-        return sum(one.hallucinated is None for one in self.found) / len(self.found)
+        unanswered = [result for result in self.results if result.hallucinated is None]
+        return len(unanswered) / len(self.results)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the rates as plain JSON types."""
-        return {"model": self.model, "items": len(self.found), **self.rates.to_json()}
+        return {"model": self.model, "items": len(self.results), **self.rates.to_json()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,17 +202,18 @@ class ItemAssessment(Assessment):
     @property
     def to_judge(self) -> int:
         """How many items have free replies; those of the others are read by rules."""
-        return sum(isinstance(item, Generative) for item in self.items)
+        return len([item for item in self.items if isinstance(item, Generative)])
 
     @property
     def asked(self) -> list[Case]:
-        return [
-            Case(inputs={"prompt": prompt_of(item)}, group=item.group or item.id, draw=place)
-            for place, item in enumerate(self.items)
-        ]
+        cases = []
+        for place, item in enumerate(self.items):
+            inputs = {"prompt": prompt_about(item)}
+            cases.append(Case(inputs=inputs, group=item.group or item.id, draw=place))
+        return cases
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {**super().settings, "items": [item.id for item in self.items]}
 
     def judged(
@@ -206,17 +225,16 @@ class ItemAssessment(Assessment):
         on_step: Callable[[], None],
     ) -> Assessed:
         """Return one model's rates; that of generative items is corrected by the judge's errors on gold."""
-        cases: list[Case | None] = []
+        cases = []
         for place, (item, (text, failed)) in enumerate(zip(self.items, replies, strict=True)):
-            asked = None
-            if isinstance(item, Generative) and text and not failed:
-                about = {"question": item.question, "correct_answer": item.correct_answer, "response": text}
-                asked = Case(inputs=about, group=item.group or item.id, draw=place)
-            cases.append(asked)
-        judged = zip(self.items, replies, judge_cases(judge, cases, on_step), strict=True)
-        answers = tuple(_found(item, text, failed, verdict) for item, (text, failed), verdict in judged)
-        counted = rates(answers, calibration=_known(calibrated), unanswered=self.unanswered)
-        return Assessed(model=model, replies=tuple(text for text, _ in replies), found=answers, rates=counted)
+            cases.append(_case_to_judge(item, place, "" if failed else text))
+        verdicts = judge_cases(judge, cases, on_step)
+        results = []
+        for item, (text, failed), verdict in zip(self.items, replies, verdicts, strict=True):
+            results.append(_item_result(item, text, failed, verdict))
+        model_rates = rates(results, calibration=_judge_tallies(calibrated), unanswered=self.unanswered)
+        texts = tuple(text for text, _ in replies)
+        return Assessed(model=model, replies=texts, results=tuple(results), rates=model_rates)
 
     def view(self, results: list[Assessed]) -> View:
         assert self.calibration is not None
@@ -224,38 +242,53 @@ class ItemAssessment(Assessment):
             "benchmark": self.benchmark,
             "items": len(self.items),
             "calibration": {"gold": self.calibration.name, "rows": len(self.held_out)},
-            "models": [one.to_json() for one in results],
+            "models": [model.to_json() for model in results],
         }
-        answers = (
-            {
-                "model": one.model,
+        body: list[Table | str] = [_format_table(results, self.unanswered)]
+        shares_of_types, shares_of_errors, corrections = {}, {}, []
+        for model in results:
+            shares_of_types[model.model] = model.rates.types
+            shares_of_errors[model.model] = model.rates.errors
+            if model.rates.corrected:
+                corrections.append(_correction_line(model.model, model.rates.corrected))
+        body += _share_tables("by type, generative items (C-FAITH Table 6)", TYPES, shares_of_types)
+        body += _share_tables(
+            "true-or-false items (Figure 5): hallucinated taken for correct, correct taken for hallucinated",
+            _ERRORS,
+            shares_of_errors,
+        )
+        body += [*corrections, self.judge_words]
+        return data, _answer_lines(results), body
+
+
+def _case_to_judge(item: Item, place: int, text: str) -> Case | None:
+    """Return the case of a free reply; ``None`` for no reply, and for one that is read by rules."""
+    if not (isinstance(item, Generative) and text):
+        return None
+    inputs = {"question": item.question, "correct_answer": item.correct_answer, "response": text}
+    return Case(inputs=inputs, group=item.group or item.id, draw=place)
+
+
+def _answer_lines(models: Iterable[Assessed]) -> Iterator[dict[str, object]]:
+    """Yield a line for the reply of each model to each item."""
+    for model in models:
+        for reply, result in zip(model.replies, model.results, strict=True):
+            yield {
+                "model": model.model,
                 "id": result.item.id,
                 "format": result.item.format,
                 "reply": reply,
                 "hallucinated": result.hallucinated,
                 "failed": result.failed,
             }
-            for one in results
-            for reply, result in zip(one.replies, one.found, strict=True)
-        )
-        body: list[Table | str] = [
-            _formats(results, self.unanswered),
-            *_shares("by type, generative items (C-FAITH Table 6)", TYPES, results, "types"),
-            *_shares(
-                "true-or-false items (Figure 5): hallucinated taken for correct, correct taken for hallucinated",
-                ("false_negative", "false_positive"),
-                results,
-                "errors",
-            ),
-            *(
-                f"{one.model}: generative, without the judge's errors: {one.rates.corrected}"
-                + (f" ({one.rates.corrected.problem})" if one.rates.corrected.problem else "")
-                for one in results
-                if one.rates.corrected
-            ),
-            self.judge_words,
-        ]
-        return data, answers, body
+
+
+def _correction_line(model: str, corrected: Prevalence) -> str:
+    """Return the rate of generative items without the judge's errors, or why there is none, in one line."""
+    line = f"{model}: generative, without the judge's errors: {corrected}"
+    if corrected.problem:
+        line += f" ({corrected.problem})"
+    return line
 
 
 _COUNTED_AS: Final[Mapping[Unanswered, str]] = {
@@ -264,13 +297,18 @@ _COUNTED_AS: Final[Mapping[Unanswered, str]] = {
 }
 
 
-def _formats(results: Sequence[Assessed], unanswered: Unanswered) -> Table:
+def _format_table(results: Sequence[Assessed], unanswered: Unanswered) -> Table:
+    """Return the table of the rates of each format, and of their mean."""
     rows = []
     for result in results:
-        overall = result.rates.overall
-        mean = "-" if overall is None else "{:.3f} [{:.3f}, {:.3f}]".format(*overall)
-        cells = [result.rates.formats.get(name, "-") for name in FORMATS]
-        rows.append([result.model, *cells, mean, sum(result.rates.unanswered.values()), result.failed])
+        mean = "-"
+        if result.rates.overall is not None:
+            mean = "{:.3f} [{:.3f}, {:.3f}]".format(*result.rates.overall)
+        row: list[object] = [result.model]
+        for name in FORMATS:
+            row.append(result.rates.formats.get(name, "-"))
+        row += [mean, sum(result.rates.unanswered.values()), result.failed]
+        rows.append(row)
     return table(
         f"hallucination rates [95 % interval] (C-FAITH Table 5), {_COUNTED_AS[unanswered]}",
         ("model", *FORMATS, "overall", "unanswered", "failed"),
@@ -278,15 +316,25 @@ def _formats(results: Sequence[Assessed], unanswered: Unanswered) -> Table:
     )
 
 
-def _shares(title: str, names: Sequence[str], results: Sequence[Assessed], which: str) -> list[Table]:
-    """Return a table of shares; none where the benchmark has no item that it is about."""
-    if not any(getattr(one.rates, which) for one in results):
+def _share_tables(
+    title: str, names: Sequence[str], shares_of_models: Mapping[str, Mapping[str, Share]]
+) -> list[Table]:
+    """Return a table of shares by model; none where the benchmark has no item that it is about."""
+    if not any(shares_of_models.values()):
         return []
-    rows = [[one.model, *(getattr(one.rates, which).get(name, "-") for name in names)] for one in results]
-    return [table(title, ("model", *(name.replace("_", " ") for name in names)), rows)]
+    columns = ["model"]
+    for name in names:
+        columns.append(name.replace("_", " "))
+    rows = []
+    for model, shares in shares_of_models.items():
+        row: list[object] = [model]
+        for name in names:
+            row.append(shares.get(name, "-"))
+        rows.append(row)
+    return [table(title, columns, rows)]
 
 
-def prompt_of(item: Item) -> str:
+def prompt_about(item: Item) -> str:
     """Return the prompt about an item."""
     if isinstance(item, Choice):
         return choice_prompt(item)
@@ -295,37 +343,48 @@ def prompt_of(item: Item) -> str:
     return item.question
 
 
-def _known(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
+def _judge_tallies(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
     """Return the shares in which the judge was right on gold, by group: of conflicts, and of replies that agree."""
-    answered = [
-        (case, verdict.value) for case, verdict in calibrated if case.gold and verdict.value is not None
-    ]
-    conflicts, others = (
-        tallies(
-            (case.group, label == case.gold[0])
-            for case, label in answered
-            if case.gold and (case.gold[0] == _CONFLICT) is positive
-        )
-        for positive in (True, False)
-    )
-    return conflicts, others
+    conflicts, agreements = [], []
+    for case, verdict in calibrated:
+        if not case.gold or verdict.value is None:
+            continue
+        is_right = verdict.value == case.gold[0]
+        if case.gold[0] == _CONFLICT:
+            conflicts.append((case.group, is_right))
+        else:
+            agreements.append((case.group, is_right))
+    return tallies(conflicts), tallies(agreements)
 
 
-def _found(item: Item, reply: str, failed: bool, verdict: Verdict | None) -> Found:
+def _item_result(item: Item, reply: str, failed: bool, verdict: Verdict | None) -> ItemResult:
+    """Return the result of an item: by rules of a closed one, by the judge's verdict of a free one."""
     if failed or (verdict is not None and verdict.status == "failed"):
-        return Found(item, None, failed=True)
+        return ItemResult(item, None, failed=True)
+    return ItemResult(item, _is_hallucinated(item, reply, verdict))
+
+
+def _is_hallucinated(item: Item, reply: str, verdict: Verdict | None) -> bool | None:
+    """Return whether the answer of a reply is not the correct one; ``None`` without an answer."""
     if isinstance(item, Choice):
         letter = read_choice(reply, item.options)
-        return Found(item, None if letter is None else letter != item.correct)
+        if letter is None:
+            return None
+        return letter != item.correct
     if isinstance(item, TrueFalse):
         truth = read_truth(reply)
-        return Found(item, None if truth is None else truth != item.correct)
-    label = verdict.value if verdict else None
-    return Found(item, None if label is None else label == _CONFLICT)
+        if truth is None:
+            return None
+        return truth != item.correct
+    if verdict is None or verdict.value is None:
+        return None
+    return bool(verdict.value == _CONFLICT)
 
 
 Letter: TypeAlias = Literal["A", "B", "C", "D"]
-T = TypeVar("T")
+Answer = TypeVar("Answer")
+
+_LETTERS: Final[Sequence[Letter]] = ("A", "B", "C", "D")
 
 _MARKS: Final = re.compile(r"[*_\"“”'‘()\[\]{}【】「」《》`]")
 _LEAD: Final = (
@@ -347,41 +406,55 @@ _END: Final = re.compile(r"(?<=[.!?。！？\n])\s*")
 
 def read_truth(reply: str) -> bool | None:
     """Return whether a reply calls the answer correct, or ``None``."""
+    return _agreed(reply, _truth_in)
 
-    def truth(text: str) -> bool | None:
-        return True if _TRUE.fullmatch(text) else False if _FALSE.fullmatch(text) else None
 
-    return _agreed(reply, truth)
+def _truth_in(text: str) -> bool | None:
+    """Return whether a text, as a whole, says true or false, or ``None``."""
+    if _TRUE.fullmatch(text):
+        return True
+    if _FALSE.fullmatch(text):
+        return False
+    return None
 
 
 def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
     """Return the letter of the one option that a reply chooses, by its letter or by its words, or ``None``."""
-    words = [letters(option) for option in options]
-
-    def letter(text: str) -> Letter | None:
-        found: Any = _CHOICE.fullmatch(text)
-        named = found and found[1].upper()
-        if named and letters(found[2]) in ("", words["ABCD".index(named)]):
-            return named  # type: ignore[no-any-return]
-        same: list[Any] = [
-            name for name, option in zip("ABCD", words, strict=True) if option == letters(text)
-        ]
-        return same[0] if len(same) == 1 else None
-
-    whole = _CHOICE.fullmatch(next(_texts(reply), ""))
-    if whole and letters(whole[2]) in words and not letter(whole[0]):  # another option's words
-        return None
-    return _agreed(reply, letter)
+    options = [letters(option) for option in options]
+    choice = _CHOICE.fullmatch(next(_texts(reply), ""))
+    if choice and letters(choice[2]) in options and not _letter_in(choice[0], options):
+        return None  # the letter of one option stands before the words of another
+    return _agreed(reply, lambda text: _letter_in(text, options))
 
 
-def _agreed(reply: str, read: Callable[[str], T | None]) -> T | None:
+def _letter_in(text: str, options: Sequence[str]) -> Letter | None:
+    """Return the letter of the option that a text, as a whole, chooses, or ``None``; options have letters alone."""
+    choice = _CHOICE.fullmatch(text)
+    if choice:
+        place = "abcd".index(choice[1])
+        if letters(choice[2]) in ("", options[place]):
+            return _LETTERS[place]
+    chosen = []
+    for letter, option in zip(_LETTERS, options, strict=True):
+        if option == letters(text):
+            chosen.append(letter)
+    if len(chosen) == 1:
+        return chosen[0]
+    return None
+
+
+def _agreed(reply: str, read_text: Callable[[str], Answer | None]) -> Answer | None:
     """Return the answer of a whole reply, or else of its first sentence and its last line, if these do not differ."""
     texts = list(_texts(reply))
     if not texts or texts[0].endswith("?"):
         return None
-    whole, *ends = (read(text.rstrip(" .!。！")) for text in texts)
-    ends_read = {end for end in ends if end is not None}
-    return whole if whole is not None else ends_read.pop() if len(ends_read) == 1 else None
+    answers = [read_text(text.rstrip(" .!。！")) for text in texts]
+    if answers[0] is not None:
+        return answers[0]
+    answers_of_ends = {answer for answer in answers[1:] if answer is not None}
+    if len(answers_of_ends) == 1:
+        return answers_of_ends.pop()
+    return None
 
 
 def _texts(reply: str) -> Iterator[str]:

@@ -110,7 +110,10 @@ class Choice(_Row):
     def _fits(self) -> "Choice":
         if len(set(self.options)) < len(self.options):
             raise ValueError("two options are equal")
-        right = [LETTERS[place] for place, kind in enumerate(self.option_types) if kind == "correct"]
+        right = []
+        for place, kind in enumerate(self.option_types):
+            if kind == "correct":
+                right.append(LETTERS[place])
         if len(self.option_types) != len(self.options) or right != [self.correct]:
             raise ValueError(f"option_types says that {right} are correct, and correct says {self.correct!r}")
         return self
@@ -145,9 +148,9 @@ def read_authors(path: str | Path) -> tuple[Item, ...]:
     for number, (_, row) in enumerate(read(path).rows, 1):
         problem = ""
         try:
-            made = {_GENERATIVE: _generative, _CHOICE: _choice}.get(tuple(row))
-            if made:
-                items.append(made(row, number))
+            read_item = {_GENERATIVE: _read_generative, _CHOICE: _read_choice}.get(tuple(row))
+            if read_item:
+                items.append(read_item(row, number))
                 continue
         except (pydantic.ValidationError, KeyError, TypeError) as error:
             problem = f": {str(error).splitlines()[0]}"
@@ -155,7 +158,7 @@ def read_authors(path: str | Path) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _generative(row: dict[str, Any], number: int) -> Item:
+def _read_generative(row: dict[str, Any], number: int) -> Item:
     return Generative(
         id=f"{number}/generative",
         group=row["ent"],
@@ -169,11 +172,18 @@ def _generative(row: dict[str, Any], number: int) -> Item:
     )
 
 
-def _choice(row: dict[str, Any], number: int) -> Item:
-    kinds = [label if label == "correct" else _TYPES[label] for label in row["labels"]]
-    wrong = [kind for kind in kinds if kind != "correct"]
-    asked = _ASKED.search(row["question"])
-    question = asked["question"] if asked else row["question"]
+def _read_choice(row: dict[str, Any], number: int) -> Item:
+    kinds, wrong = [], []
+    for label in row["labels"]:
+        if label == "correct":
+            kinds.append(label)
+        else:
+            kinds.append(_TYPES[label])
+            wrong.append(_TYPES[label])
+    question = row["question"]
+    match = _ASKED.search(question)
+    if match:
+        question = match["question"]
     return Choice.model_validate(
         {
             "id": f"{number}/single-choice",

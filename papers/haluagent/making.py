@@ -10,7 +10,7 @@ the seed, and is written anew each time.
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
@@ -32,7 +32,7 @@ _OVERALL: Final = "overall"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class QuestionItems:
     """The items that were made of a question."""
 
     question: Question
@@ -40,10 +40,12 @@ class Made:
     dropped: str = ""  # why it is not there in a format or at all; empty if it is
 
 
-def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Made]:
+def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[QuestionItems]:
     """Yield the items of each question, in the order of the questions; equal for equal questions and seeds."""
     positions = _balanced_positions(seed)
-    texts = [f"{question.question} {question.correct_answer}" for question in questions]
+    texts = []
+    for question in questions:
+        texts.append(f"{question.question} {question.correct_answer}")
     text_clusters = clusters(sketches(texts))
     first_questions: dict[tuple[int, frozenset[str]], str] = {}
     for question, text, cluster in zip(questions, texts, text_clusters, strict=True):
@@ -52,7 +54,7 @@ def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Made]:
         first_question = first_questions.setdefault(key, question.id)
         if first_question != question.id:
             reason = f"the question is a near-duplicate of {first_question}"
-            yield Made(question=question, dropped=reason)
+            yield QuestionItems(question=question, dropped=reason)
             continue
         reason = ""
         position = None
@@ -62,13 +64,15 @@ def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Made]:
             else:
                 position = next(positions)
         items = tuple(_items_of_question(question, position, seed))
-        yield Made(question=question, items=items, dropped=reason)
+        yield QuestionItems(question=question, items=items, dropped=reason)
 
 
 def _options(question: Question) -> list[str]:
     """Return the options of a single-choice item, the correct one first."""
-    wrong_options = [answer.text for answer in question.hallucinated[:_WRONG_OPTIONS]]
-    return [question.correct_answer, *wrong_options]
+    options = [question.correct_answer]
+    for answer in question.hallucinated[:_WRONG_OPTIONS]:
+        options.append(answer.text)
+    return options
 
 
 def _has_near_duplicates(options: Sequence[str]) -> bool:
@@ -94,56 +98,65 @@ def _items_of_question(question: Question, position: int | None, seed: int) -> I
         **shared,
     )
     if position is not None:
-        yield _choice(question, position, seed, shared)
+        yield _choice_of(question, position, seed, shared)
     false_answer = _rng(seed, f"{question.id}/wrong").choice(question.hallucinated)
     yield TrueFalse(id=f"{question.id}/true", answer=question.correct_answer, correct=True, **shared)
     shared["type"] = false_answer.type
     yield TrueFalse(id=f"{question.id}/false", answer=false_answer.text, correct=False, **shared)
 
 
-def _choice(question: Question, position: int, seed: int, shared: Mapping[str, Any]) -> Choice:
+def _choice_of(question: Question, position: int, seed: int, shared: Mapping[str, Any]) -> Choice:
     """Return a single-choice item with the correct option at a position, from 0."""
-    options: list[tuple[str, str]] = [
-        (answer.text, answer.type) for answer in question.hallucinated[:_WRONG_OPTIONS]
-    ]
+    options: list[tuple[str, str]] = []
+    for answer in question.hallucinated[:_WRONG_OPTIONS]:
+        options.append((answer.text, answer.type))
     _rng(seed, question.id).shuffle(options)
     options.insert(position, (question.correct_answer, "correct"))
+    texts, types = [], []
+    for text, answer_type in options:
+        texts.append(text)
+        types.append(answer_type)
     item = {
         "id": f"{question.id}/single-choice",
-        "options": [text for text, _ in options],
-        "option_types": [answer_type for _, answer_type in options],
+        "options": texts,
+        "option_types": types,
         "correct": LETTERS[position],
         **shared,
     }
     return Choice.model_validate(item)
 
 
-def item_statistics(made: Sequence[Made]) -> dict[str, Any]:
+def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
     """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
-    items: list[Item] = []
-    question_items: list[Item] = []  # the first item of each question
-    for question in made:
-        items += question.items
-        question_items += question.items[:1]
-    formats = Counter(item.format for item in items)
-    positions = Counter(str(item.correct) for item in items if isinstance(item, Choice))
+    formats: Counter[str] = Counter()
+    positions: Counter[str] = Counter()
+    topics: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    languages: Counter[str] = Counter()
+    documents, dropped = set[str](), 0
+    for question in questions:
+        if question.dropped:
+            dropped += 1
+        for item in question.items:
+            formats[item.format] += 1
+            if isinstance(item, Choice):
+                positions[item.correct] += 1
+        for item in question.items[:1]:  # each question counts once
+            documents.add(item.group)
+            topics[item.topic or "-"] += 1
+            types[item.type] += 1
+            languages[item.language or "-"] += 1
     return {
-        "items": len(items),
+        "items": formats.total(),
         "formats": {name: formats[name] for name in FORMATS},
         "questions": formats["generative"],
-        "documents": len({item.group for item in question_items}),
-        "topics": _sorted_counts(item.topic for item in question_items),
-        "types": _sorted_counts(item.type for item in question_items),
-        "languages": _sorted_counts(item.language for item in question_items),
+        "documents": len(documents),
+        "topics": dict(sorted(topics.items())),
+        "types": dict(sorted(types.items())),
+        "languages": dict(sorted(languages.items())),
         "correct_positions": {letter: positions[letter] for letter in LETTERS},
-        "dropped": sum(1 for question in made if question.dropped),
+        "dropped": dropped,
     }
-
-
-def _sorted_counts(values: Iterable[str]) -> dict[str, int]:
-    """Return how often each value occurs, by its name; an empty one is called ``-``."""
-    counts = Counter(str(value) or "-" for value in values)
-    return dict(sorted(counts.items()))
 
 
 def _rng(seed: int, purpose: str) -> random.Random:
@@ -160,37 +173,37 @@ def _balanced_positions(seed: int) -> Iterator[int]:
 
 def write_benchmark(
     job: Generation, verified: Path, *, topics: Mapping[str, str], seed: int = 0
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Write the items of the verified questions beside them, and return the contents of ``CARD.json``."""
-    verified_rows = _item_rows(verified)
-    rejected_rows = _item_rows(rejects_path(verified))
-    made = list(aggregate(_questions(verified_rows, topics), seed))
+    verified_rows = _read_item_rows(verified)
+    rejected_rows = _read_item_rows(rejects_path(verified))
+    questions = list(aggregate(_questions(verified_rows, topics), seed))
     item_lines: list[str] = []
     rejected_lines: list[str] = []
-    for question in made:
-        item_lines += [item_line(item) for item in question.items]
+    for question in questions:
+        item_lines += map(item_line, question.items)
         if question.dropped:
             line = {"question": question.question.id, "reason": question.dropped}
             rejected_lines.append(json_text(line))
-    _write_lines(verified.with_name("benchmark.jsonl"), item_lines)
-    _write_lines(verified.with_name("benchmark.rejects.jsonl"), rejected_lines)
+    _write_all_lines(verified.with_name("benchmark.jsonl"), item_lines)
+    _write_all_lines(verified.with_name("benchmark.rejects.jsonl"), rejected_lines)
     card = {
         "documents": len(topics),
         "seed": seed,
         "made": job.row_stamp(),
         "passages": len(job.cases),
         "acceptance": plain(_acceptance(verified_rows + rejected_rows, job.generator.checked.checks)),
-        "statistics": item_statistics(made),
+        "statistics": item_statistics(questions),
     }
     _write_card(verified.with_name("CARD.json"), card)
     return card
 
 
-def _write_lines(path: Path, lines: Sequence[str]) -> None:
+def _write_all_lines(path: Path, lines: Sequence[str]) -> None:
     write_whole("".join(f"{line}\n" for line in lines), path)
 
 
-def _write_card(path: Path, card: Mapping[str, Any]) -> None:
+def _write_card(path: Path, card: Mapping[str, object]) -> None:
     write_whole(json_text(card, indent=2) + "\n", path)
 
 
@@ -200,7 +213,9 @@ def _questions(rows: Sequence[Mapping[str, Any]], topics: Mapping[str, str]) -> 
     for question_id, question_rows in groupby(rows, key=lambda row: row["question_id"]):
         answer_rows = list(question_rows)
         first_row = answer_rows[0]
-        answers = [{"text": row["hallucinated_answer"], "type": row["type"]} for row in answer_rows]
+        answers = []
+        for row in answer_rows:
+            answers.append({"text": row["hallucinated_answer"], "type": row["type"]})
         question = {
             **first_row,
             "id": question_id,
@@ -225,7 +240,7 @@ def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Map
     return shares
 
 
-def _item_rows(path: Path) -> list[dict[str, Any]]:
+def _read_item_rows(path: Path) -> list[dict[str, Any]]:
     """Return the rows of items; a document of which none was written has no such row."""
     rows: list[dict[str, Any]] = []
     if not path.exists():

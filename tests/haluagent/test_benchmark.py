@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError
-from jurist.papers.haluagent.assess import Found, rates
+from jurist.papers.haluagent.assess import ItemResult, rates
 from jurist.papers.haluagent.items import (
     Choice,
     Question,
@@ -199,21 +199,21 @@ def _benchmark():
 
 def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
     items = _benchmark()
-    perfect = rates([Found(item, False) for item in items])
+    perfect = rates([ItemResult(item, False) for item in items])
     assert perfect.overall is not None
     assert perfect.overall[0] == 0.0
     assert {share.value for share in perfect.formats.values()} == {0.0}
-    believes = rates([Found(item, isinstance(item, TrueFalse) and not item.correct) for item in items])
+    believes = rates([ItemResult(item, isinstance(item, TrueFalse) and not item.correct) for item in items])
     assert believes.errors["false_negative"].value == 1.0
     assert believes.errors["false_positive"].value == 0.0
     assert believes.formats["true-false"].value == 0.5
     assert believes.overall is not None
     assert believes.overall[0] == pytest.approx(0.5 / 3)
     assert believes.types["entity"].of == 8
-    silent = rates([Found(item, None, failed=place == 0) for place, item in enumerate(items)])
+    silent = rates([ItemResult(item, None, failed=place == 0) for place, item in enumerate(items)])
     assert silent.overall is None
     assert (sum(silent.unanswered.values()), silent.failed) == (len(items) - 1, 1)
-    found = [Found(item, None, failed=place == 0) for place, item in enumerate(items)]
+    found = [ItemResult(item, None, failed=place == 0) for place, item in enumerate(items)]
     paper = rates(found, unanswered="wrong")
     assert paper.overall is not None
     assert paper.overall[0] == 1.0
@@ -222,7 +222,7 @@ def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
 
 def test_a_judge_that_errs_is_taken_out_of_the_rate():
     items = [item for item in _benchmark() if item.format == "generative"]
-    found = [Found(item, place % 2 == 0) for place, item in enumerate(items)]
+    found = [ItemResult(item, place % 2 == 0) for place, item in enumerate(items)]
     right = {f"g{n}": (9, 10) for n in range(10)}
     corrected = rates(found, calibration=(right, right)).corrected
     assert corrected is not None
