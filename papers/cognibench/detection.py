@@ -121,10 +121,13 @@ class Line:
     ) -> "Line":
         """Score the answers of a detector by kind, by sentences and by words; ``fields`` are the other fields."""
         gold_labels: list[str] = []
+        hallucinated_labels: list[str] = []
         for row in rows:
             for value in row.gold:
                 if value is not None:
                     gold_labels.append(str(value))
+                if value in comparison.positive:
+                    hallucinated_labels.append(str(value))
         return cls(
             rows=tuple(rows),
             cells={
@@ -132,7 +135,7 @@ class Line:
                 "word": _kind_scores(by_words(rows, texts), comparison),
             },
             counts=tally(rows),
-            positives=_counts_by_type([label for label in gold_labels if label in comparison.positive]),
+            positives=_counts_by_type(hallucinated_labels),
             sentences=_counts_by_type(gold_labels),
             **fields,
         )
@@ -161,7 +164,7 @@ def _kind_scores(rows: Sequence[Row], comparison: ClosedLabels) -> dict[Kind, di
 
 def _counts_by_type(labels: Sequence[str]) -> dict[str, int]:
     """Return how many labels are of each type of statement, and how many there are."""
-    types = [statement_type(label) for label in labels]
+    types = list(map(statement_type, labels))
     return {
         "factual": types.count("factual"),
         "cognitive": types.count("cognitive"),
@@ -198,11 +201,12 @@ class Detection:
         """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
         comparison = ClosedLabels(LABELS, BELOW[strictness])
         metric = kind_metric("macro", "f1", comparison)
-        answers = [(line.name, [line.rows]) for line in lines]
         tests: list[Contrast] = []
         for first_number, second_number in pairs:
-            pair = (answers[first_number], answers[second_number])
-            tests.append(contrast(*pair, metric, comparison, seed=seed, alpha=alpha))
+            first, second = lines[first_number], lines[second_number]
+            first_side = (first.name, [first.rows])
+            second_side = (second.name, [second.rows])
+            tests.append(contrast(first_side, second_side, metric, comparison, seed=seed, alpha=alpha))
         first = lines[0]
         all_notes = [note for note in notes if note]
         for kind in _TYPES:
@@ -236,10 +240,12 @@ class Detection:
 
     def _sheet(self, weighting: Weighting, units: str) -> Table:
         first = self.lines[0]
-        sizes = ", ".join(f"{first.positives[kind]} of {first.sentences[kind]} {kind}" for kind in _TYPES)
+        sizes = []
+        for kind in _TYPES:
+            sizes.append(f"{first.positives[kind]} of {first.sentences[kind]} {kind}")
         title = (
             f"{self.table}: detection of hallucinations by {units} [95 % interval, by group]; {self.gold}, "
-            f"{self.cases} responses, {self.sentences} sentences ({sizes} ones hallucinated, strictness "
+            f"{self.cases} responses, {self.sentences} sentences ({', '.join(sizes)} ones hallucinated, strictness "
             f"{self.strictness}), {self.groups} groups"
         )
         rows: list[list[str]] = []
@@ -306,7 +312,7 @@ class Detectors(Experiment):
         lines: list[Line] = []
         for answered in self.ask(job, on_case):
             line = Line.of(
-                [_in_sentence_labels(row) for row in answered.repeats[0]],
+                list(map(_in_sentence_labels, answered.repeats[0])),
                 texts,
                 comparison,
                 name=answered.name,

@@ -42,7 +42,7 @@ class Question(QueryRow):
     @property
     def lines(self) -> list[str]:
         """The constraints that a response has to meet, one line each."""
-        return [line_of(constraint) for constraint in constraints_of(self.constraints)]
+        return list(map(line_of, constraints_of(self.constraints)))
 
     @property
     def categories(self) -> list[str]:
@@ -261,7 +261,10 @@ class QueryAssessment(Assessment):
 
     @property
     def asked(self) -> list[Case]:
-        return [Case(inputs={"query": question.query}, group=question.id) for question in self.questions]
+        cases = []
+        for question in self.questions:
+            cases.append(Case(inputs={"query": question.query}, group=question.id))
+        return cases
 
     @property
     def settings(self) -> dict[str, object]:

@@ -11,6 +11,7 @@ errors, measured on gold that it was not compiled on, are taken out of the rate 
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -133,10 +134,9 @@ def _cells(answered: Iterable[ItemResult]) -> Iterator[Cell[str, str]]:
 def _overall(answered: Sequence[ItemResult]) -> tuple[float, float, float]:
     """Return the mean of the formats' rates with its interval, without the same documents each time."""
     groups = sorted({result.group for result in answered})
-    place_of_group = {group: place for place, group in enumerate(groups)}
     table = np.zeros((len(groups), len(FORMATS), 2))  # (groups, formats, 2): hallucinated, and of how many
     for result in answered:
-        cell = place_of_group[result.group], FORMATS.index(result.item.format)
+        cell = bisect_left(groups, result.group), FORMATS.index(result.item.format)
         table[cell] += (float(bool(result.hallucinated)), 1.0)
     rate = over_groups(table, Ratios(lambda sums: mean_parts(sums[..., 0], sums[..., 1])))
     ends = rate.within(0.0, 1.0)
@@ -420,7 +420,7 @@ def _truth_in(text: str) -> bool | None:
 
 def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
     """Return the letter of the one option that a reply chooses, by its letter or by its words, or ``None``."""
-    options = [letters(option) for option in options]
+    options = list(map(letters, options))
     choice = _CHOICE.fullmatch(next(_texts(reply), ""))
     if choice and letters(choice[2]) in options and not _letter_in(choice[0], options):
         return None  # the letter of one option stands before the words of another
