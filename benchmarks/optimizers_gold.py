@@ -27,13 +27,14 @@ from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
+from jurist.evaluation.measured import objective_score
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
 from jurist.keeping.artifacts import Store
 from jurist.keeping.naming import find_judge
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Candidate
-from jurist.optimizers.objective import Objective, Outcome, row_of
+from jurist.optimizers.objective import row_of
 from jurist.optimizers.registry import OPTIMIZERS, make
 from jurist.optimizers.threshold import with_thresholds
 from jurist.programs.judge import Judge
@@ -85,7 +86,7 @@ def _tested(job: Job, split: Split, candidate: Candidate) -> float:
     free = _job(job.judge, split, CallContext.fresh(), job.seed)
     verdicts = free.asker(candidate.state.apply(job.judge.basic()), candidate.setting).ask_all(split.test)
     rows = [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
-    return Objective(judge=job.judge).aggregate([Outcome(row=row, score=0.0, feedback="") for row in rows])
+    return objective_score(rows, job.judge.metric, job.judge.comparison)
 
 
 def table(judge: Judge, rows: Sequence[Mapping[str, Any]]) -> str:

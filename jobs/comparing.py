@@ -300,7 +300,7 @@ class Evaluating(Experiment):
                 inputs=case.inputs,
                 score=outcome.score,
                 status=verdict.status,
-                wrong=outcome.feedback.split("\nreason given: ")[0],
+                wrong="\n".join(objective.errors(case, outcome)),
                 reasoning=verdict.reasoning,
                 error=verdict.error,
             )

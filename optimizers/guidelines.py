@@ -60,7 +60,7 @@ class Guidelines(Writing):
         if turn == 1:
             lessons = self.reasons(track.job)
         if not lessons:
-            lessons = [(case, outcome.feedback) for case, outcome in track.errors(leader)]
+            lessons = track.feedback(leader)
         state, params = self.ruled(track.job, leader.state, lessons)
         if not params:
             return []
@@ -204,8 +204,8 @@ class Teach(Guidelines, Optimizer):
             order = stratified(job.labelled_train(), job.judge.answer, random.Random(f"teach/{job.seed}"))
             judged_cases = order[: self.errors]
             for case, outcome in zip(judged_cases, board.score(start, judged_cases), strict=True):
-                if outcome.feedback:
-                    lessons.append((case, outcome.feedback))
+                if outcome.has_error:
+                    lessons.append((case, board.objective.feedback(case, outcome)))
         state, params = self.ruled(job, start.state, lessons)
         words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
         if job.judge.answer.has_examples:

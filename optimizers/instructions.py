@@ -63,7 +63,7 @@ class Opro(Writing, Raced):
         """Ask the proposer, and return what is new."""
         leader, names = track.text, tuple(track.text.state.predictors)
         name = names[(turn - 1) % len(names)]
-        errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(leader)]
+        errors = [exemplar(case, feedback) for case, feedback in track.feedback(leader)]
         values = {"task": task(track.job, name), "scored_instructions": scored(name, track.best(self.shown))}
         shown = portions(errors, self.exemplars, turn, self.candidates)
         asked = [{**values, "errors": some or "none"} for some in shown]
@@ -91,7 +91,8 @@ class CFaith(Writing, Raced):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Rewrite the leader's instructions, those of all predictors together, from its errors."""
         leader = track.leader
-        if not (errors := [exemplar(case, outcome.feedback) for case, outcome in track.errors(leader)]):
+        errors = [exemplar(case, feedback) for case, feedback in track.feedback(leader)]
+        if not errors:
             return []
         shown = portions(errors, self.errors, turn, self.rewrites)
         texts: dict[str, list[str]] = {}

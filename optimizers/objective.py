@@ -14,16 +14,19 @@ _SHOWN = 300  # characters of a reason that feedback quotes
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How one case went: ``score`` is the mean credit of the labelled units, in [0, 1]."""
+    """How one case went."""
 
-    row: Row
-    score: float
-    feedback: str
+    row: Row  # the case and its verdict, for the evaluation
+    verdict: Verdict
+    score: float  # the mean credit of the labelled units, in [0, 1]
+    has_error: bool  # whether a labelled unit has less than full credit
 
 
 def row_of(case: Case, verdict: Verdict) -> Row:
     """Return a case and its verdict as a row of the evaluation."""
-    gold = case.gold if case.gold is not None else (None,) * len(verdict.values)
+    gold = case.gold
+    if gold is None:
+        gold = (None,) * len(verdict.values)
     return Row(
         id=case.id, group=case.group, gold=gold, predicted=verdict.values, failed=verdict.status == "failed"
     )
@@ -36,20 +39,37 @@ class Objective:
     judge: Judge
 
     def outcome(self, case: Case, verdict: Verdict) -> Outcome:
-        """Score one case and say in words what was wrong with it."""
-        row, answer = row_of(case, verdict), self.judge.answer
-        wrong: list[str] = []
+        """Return how a case went by its verdict."""
+        row = row_of(case, verdict)
         lost = 0.0
-        for text, gold, value in zip(answer.units(case.inputs), row.gold, row.predicted, strict=True):
-            if gold is not None and (missed := 1 - answer.scale.credit(gold, value)):
-                lost += missed
-                wrong.append(answer.scale.feedback(text, gold, value))
-        if wrong and verdict.reasoning:
-            wrong.append(f"reason given: {verdict.reasoning[:_SHOWN]}")
-        score = 1 - lost / len(case.known) if case.known else 0.0
-        return Outcome(row=row, score=score, feedback="\n".join(wrong))
+        for gold, value in zip(row.gold, row.predicted, strict=True):
+            if gold is not None:
+                lost += 1 - self.judge.answer.scale.credit(gold, value)
+        score = 0.0
+        if case.known:
+            score = 1 - lost / len(case.known)
+        return Outcome(row=row, verdict=verdict, score=score, has_error=lost > 0)
+
+    def errors(self, case: Case, outcome: Outcome) -> list[str]:
+        """Return in words what is wrong with each unit that people labelled otherwise."""
+        answer = self.judge.answer
+        units = zip(answer.units(case.inputs), outcome.row.gold, outcome.row.predicted, strict=True)
+        errors: list[str] = []
+        for text, gold, value in units:
+            if gold is not None and answer.scale.credit(gold, value) != 1:
+                errors.append(answer.scale.feedback(text, gold, value))
+        return errors
+
+    def feedback(self, case: Case, outcome: Outcome) -> str:
+        """Return in words what was wrong with a case, and the reason that the judge gave; empty without an error."""
+        lines = self.errors(case, outcome)
+        if lines and outcome.verdict.reasoning:
+            lines.append(f"reason given: {outcome.verdict.reasoning[:_SHOWN]}")
+        return "\n".join(lines)
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:
         """Return the judge's metric over a set, an error negated, so that more is better; 0 without a labelled unit."""
         rows = [outcome.row for outcome in outcomes if outcome.row.labelled]
-        return objective_score(rows, self.judge.metric, self.judge.comparison) if rows else 0.0
+        if not rows:
+            return 0.0
+        return objective_score(rows, self.judge.metric, self.judge.comparison)

@@ -150,7 +150,14 @@ class Track:
 
     def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return the cases that a candidate got wrong."""
-        return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
+        return [(case, outcome) for case, outcome in self.known(candidate) if outcome.has_error]
+
+    def feedback(self, candidate: Candidate) -> list[tuple[Case, str]]:
+        """Return the cases that a candidate got wrong, each with what was wrong in words."""
+        lessons: list[tuple[Case, str]] = []
+        for case, outcome in self.errors(candidate):
+            lessons.append((case, self.board.objective.feedback(case, outcome)))
+        return lessons
 
     def fresh(self, state: PromptState, **about: Any) -> list[Candidate]:
         """Enter a prompt, with the arguments of :meth:`Board.add`, and return it; nothing if the board has it."""
@@ -518,7 +525,7 @@ def _flawless(track: Track) -> bool:
     """Whether the basic prompt makes no error on any case of the race; it meets cases until its first error."""
     board, job = track.board, track.job
     for block in blocks(track.order, track.block):
-        if any(outcome.feedback for outcome in board.score(board.basic, block)):
+        if any(outcome.has_error for outcome in board.score(board.basic, block)):
             return False
     job.note("the basic prompt makes no error on train and dev: there is nothing to improve")
     return True

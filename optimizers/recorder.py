@@ -112,11 +112,13 @@ class Recorder:
     def __init__(self, job: Job, board: Board, start: Candidate, source: str) -> None:
         self.job, self.board, self.start, self.source = job, board, start, source
         self._reasons = {case.id: case.reason for case in job.train}
+        self._cases_by_id = dict[str, Case]()
         self._gold = dict[str, Mapping[str, Any]]()  # labelled example -> demonstration by predictor
         self._runs = dict[tuple[str, str, bool], _Run]()  # by prompt, case, and whether a teacher was asked
         self._rollouts = Counter[tuple[str, str]]()
         self._cases = dict[str, Case]()  # by inputs of the program, and of any predictor met
         for case in (*job.train, *job.dev):
+            self._cases_by_id[case.id] = case
             self._cases.setdefault(_key(job.judge.prompt_values(case.inputs)), case)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
@@ -144,8 +146,12 @@ class Recorder:
         """Return the score with what was wrong, in words (GEPA's five-argument metric)."""
         text = "There was no answer."
         if isinstance(pred, _Judged):
-            text = pred._outcome.feedback or "Right: people agree with every label."
-            if reason := self._reasons.get(pred._outcome.row.id):
+            outcome = pred._outcome
+            text = self.board.objective.feedback(self._cases_by_id[outcome.row.id], outcome)
+            if not text:
+                text = "Right: people agree with every label."
+            reason = self._reasons.get(outcome.row.id)
+            if reason:
                 text += f"\nwhy people say so: {reason}"
         return dspy.Prediction(score=self.metric(gold, pred), feedback=text)
 

@@ -26,7 +26,8 @@ def outcome(number: int, right: bool, gold: str = "reject") -> Outcome:
     row = Row(
         id=str(number), group=str(number), gold=(gold,), predicted=(gold if right else other,), failed=False
     )
-    return Outcome(row=row, score=float(right), feedback="")
+    verdict = Verdict(id=str(number), status="verdict", values=row.predicted)
+    return Outcome(row=row, verdict=verdict, score=float(right), has_error=not right)
 
 
 def scored(name: str, rights: Mapping[int, bool], parent: str | None = None) -> Scored:
