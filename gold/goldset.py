@@ -21,7 +21,7 @@ from .mapping import RowMapping
 from .paths import by_names, has_column
 from .raters import Rule, merge_gold, unit_ratings
 from .rejects import Rejects
-from .rows import canonical_row, contradiction, joined, label_keys, normalise
+from .rows import canonical_row, contradiction, join_rows, label_keys, normalise
 from .shared import empty_inputs, grouped, shared_inputs
 from .sheets import as_row, labelled_rows
 from .sources import All, Reading
@@ -290,7 +290,7 @@ class _Builder:
             pair = (read_cases[0].case, read_cases[0].row)
             try:
                 for read_case in read_cases[1:]:
-                    pair = joined(self.judge, pair, (read_case.case, read_case.row))
+                    pair = join_rows(self.judge, pair, (read_case.case, read_case.row))
             except GoldError as error:
                 self._reject_all(error, read_cases)
             else:

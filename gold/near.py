@@ -8,8 +8,7 @@ texts below 20 letters and digits only equal ones are near.
 """
 
 import base64
-from collections.abc import Sequence
-from itertools import accumulate, groupby
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -21,62 +20,89 @@ from ..text.ranking import ALIKE, SHINGLE, SHORT, folded
 Sketches: TypeAlias = NDArray[np.uint16]
 """Shape (N, 64)."""
 
-_BINS, _BAND = 64, 4
+_BINS = 64
+_BAND = 4
 _NEIGHBOURS = 8  # of a text within a bucket, in the order of their sketches, that it is compared with
 _CHARACTERS = 2_000_000  # sketched at once
 _EMPTY = np.uint32(0xFFFFFFFF)
 
 
 def sketches(texts: Sequence[str]) -> Sketches:
-    """Return the sketch of each text; one that stands there often, as the evidence of many cases, is sketched once."""
+    """Return the sketch of each text; a text that occurs often, as the evidence of many cases, is sketched once."""
     places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    # a short text has too few shingles to be nearly another: its hash stands for it
-    hashed = [text if len(text) >= SHORT else text_hash(text) for text in map(folded, places)]
-    ends = accumulate(map(len, hashed))
-    # as many at once as memory holds the shingles of
-    portions = groupby(zip(hashed, ends, strict=True), key=lambda pair: pair[1] // _CHARACTERS)
-    parts = [_sketched([text for text, _ in portion]) for _, portion in portions]
-    distinct_sketches = np.concatenate([np.zeros((0, _BINS), dtype=np.uint16), *parts])
+    sketched_texts = []
+    for text in places:
+        letters = folded(text)
+        if len(letters) < SHORT:  # it has too few shingles to be nearly another text: its hash stands for it
+            letters = text_hash(letters)
+        sketched_texts.append(letters)
+    parts = [np.zeros((0, _BINS), dtype=np.uint16)]
+    for portion in _split_into_portions(sketched_texts):
+        parts.append(_sketch_portion(portion))
+    distinct_sketches = np.concatenate(parts)
     return distinct_sketches[[places[text] for text in texts]]
 
 
-def _sketched(texts: Sequence[str]) -> Sketches:
-    """Return the sketches of texts: the least hash of a text's shingles in each bin."""
+def _split_into_portions(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield texts in portions, in their order: memory holds the shingles of one portion."""
+    portion: list[str] = []
+    characters = 0
+    number = 0  # of the portion
+    for text in texts:
+        characters += len(text)
+        if portion and characters // _CHARACTERS > number:
+            yield portion
+            portion = []
+        number = characters // _CHARACTERS
+        portion.append(text)
+    if portion:
+        yield portion
+
+
+def _sketch_portion(texts: Sequence[str]) -> Sketches:
+    """Return the sketches of texts: the lowest hash of a text's shingles in each bin."""
     lengths = np.array([len(text) for text in texts])
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     hashes = np.zeros(len(codes) - SHINGLE + 1, dtype=np.uint64)
-    for at in range(SHINGLE):
-        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[at : at + len(hashes)]
+    for start in range(SHINGLE):
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[start : start + len(hashes)]
     hashes ^= hashes >> np.uint64(31)
     hashes *= np.uint64(0xBF58476D1CE4E5B9)
     hashes ^= hashes >> np.uint64(29)
-    owner = np.repeat(np.arange(len(texts)), lengths)[: len(hashes)]
-    whole = np.arange(len(hashes)) + SHINGLE <= np.cumsum(lengths)[owner]  # no shingle spans two texts
-    hashes, owner = hashes[whole], owner[whole]
+    text_of_shingle = np.repeat(np.arange(len(texts)), lengths)[: len(hashes)]
+    ends = np.arange(len(hashes)) + SHINGLE
+    is_in_one_text = ends <= np.cumsum(lengths)[text_of_shingle]
+    hashes = hashes[is_in_one_text]
+    text_of_shingle = text_of_shingle[is_in_one_text]
     bins = np.full(len(texts) * _BINS, _EMPTY, dtype=np.uint32)
-    bin_of = owner * _BINS + (hashes % np.uint64(_BINS)).astype(np.int64)
-    np.minimum.at(bins, bin_of, (hashes >> np.uint64(33)).astype(np.uint32))
-    return _filled(bins.reshape(-1, _BINS))
+    bin_of_shingle = text_of_shingle * _BINS + (hashes % np.uint64(_BINS)).astype(np.int64)
+    np.minimum.at(bins, bin_of_shingle, (hashes >> np.uint64(33)).astype(np.uint32))
+    return _fill_empty_bins(bins.reshape(-1, _BINS))
 
 
-def _filled(bins: NDArray[np.uint32]) -> Sketches:
-    """Fill empty bins by the next one to the right that is not, changed by how far that is."""
+def _fill_empty_bins(bins: NDArray[np.uint32]) -> Sketches:
+    """Return sketches whose empty bins have the value of the next filled one to the right, changed by its distance."""
     values = bins.copy()
-    far = np.zeros_like(bins)
-    for at in range(2 * _BINS - 1, -1, -1):  # twice round, as the next one may be beyond the end
-        here, after = at % _BINS, (at + 1) % _BINS
-        empty = bins[:, here] == _EMPTY
-        values[empty, here], far[empty, here] = values[empty, after], far[empty, after] + np.uint32(1)
-    return ((values + far * np.uint32(0x9E3779B1)) >> np.uint32(7)).astype(np.uint16)
+    distances = np.zeros_like(bins)
+    for step in range(2 * _BINS - 1, -1, -1):  # twice round, as the next filled bin may be beyond the end
+        place = step % _BINS
+        next_place = (step + 1) % _BINS
+        is_empty = bins[:, place] == _EMPTY
+        values[is_empty, place] = values[is_empty, next_place]
+        distances[is_empty, place] = distances[is_empty, next_place] + np.uint32(1)
+    return ((values + distances * np.uint32(0x9E3779B1)) >> np.uint32(7)).astype(np.uint16)
 
 
 def clusters(sketches: Sketches) -> NDArray[np.int64]:
     """Return the cluster of each sketched text, shape (N,): texts that a chain of near copies connects share one."""
     if not len(sketches):
         return np.zeros(0, dtype=np.int64)
-    unique, place = np.unique(sketches, axis=0, return_inverse=True)
-    first, second = np.concatenate([_edges(unique, start) for start in range(0, _BINS, _BAND)], axis=1)
-    components = connected_components(len(unique), first, second)
+    distinct_sketches, place = np.unique(sketches, axis=0, return_inverse=True)
+    edges_of_bands = []
+    for start in range(0, _BINS, _BAND):
+        edges_of_bands.append(_edges(distinct_sketches, start))
+    first, second = np.concatenate(edges_of_bands, axis=1)
+    components = connected_components(len(distinct_sketches), first, second)
     return components[place.ravel()]
 
 
@@ -103,16 +129,18 @@ def connected_components(size: int, first: NDArray[np.int64], second: NDArray[np
         root = next_root
 
 
-def _edges(unique: Sketches, start: int) -> NDArray[np.int64]:
+def _edges(distinct_sketches: Sketches, start: int) -> NDArray[np.int64]:
     """Return the pairs of near texts that share the bins of one band, shape (2, pairs)."""
-    keys = np.ascontiguousarray(unique[:, start : start + _BAND]).view(np.uint64).ravel()
+    band = distinct_sketches[:, start : start + _BAND]
+    keys = np.ascontiguousarray(band).view(np.uint64).ravel()
     order = np.argsort(keys, kind="stable")
     pairs = [np.zeros((2, 0), dtype=np.int64)]
-    for apart in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
-        same = keys[order[apart:]] == keys[order[:-apart]]
-        first, second = order[:-apart][same], order[apart:][same]
-        near = (unique[first] == unique[second]).mean(axis=1) >= ALIKE
-        pairs.append(np.stack([first[near], second[near]]))
+    for distance in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
+        have_one_key = keys[order[distance:]] == keys[order[:-distance]]
+        first = order[:-distance][have_one_key]
+        second = order[distance:][have_one_key]
+        are_near = (distinct_sketches[first] == distinct_sketches[second]).mean(axis=1) >= ALIKE
+        pairs.append(np.stack([first[are_near], second[are_near]]))
     return np.concatenate(pairs, axis=1)
 
 
@@ -123,7 +151,10 @@ def to_text(sketch: Sketches) -> str:
 
 def from_text(texts: Sequence[str]) -> Sketches:
     """Return the sketches that :func:`to_text` wrote."""
-    rows = [np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2") for text in texts]
-    if any(len(row) != _BINS for row in rows):
-        raise ValueError("a sketch of another length")
+    rows = []
+    for text in texts:
+        row = np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2")
+        if len(row) != _BINS:
+            raise ValueError("a sketch of another length")
+        rows.append(row)
     return np.array(rows, dtype=np.uint16).reshape(-1, _BINS)

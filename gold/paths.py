@@ -39,99 +39,124 @@ def read_path(row: Mapping[str, Any], path: str) -> Any:
     return _value_at(row, _STEP.findall(path))
 
 
-def _value_at(value: Any, steps: Sequence[str]) -> Any:
+def _value_at(content: object, steps: Sequence[str]) -> Any:
+    """Return the value to which steps lead inside a value; ``None`` if they lead nowhere."""
     if not steps:
-        return value
-    value = cell(value)
-    if isinstance(value, Mapping):
-        for length in range(len(steps), 0, -1):  # a name that holds dots itself goes first
-            name = ".".join(steps[:length])
-            if name in value:
-                found = _value_at(_counting(value, name), steps[length:])
-                if found is not None:
-                    return found
-        name, conditions = _condition(steps[0])
-        if conditions and name in value:
-            return _value_at(_item_where(_counting(value, name), conditions), steps[1:])
-    elif isinstance(value, list) and steps[0].isdecimal() and int(steps[0]) < len(value):
-        return _value_at(value[int(steps[0])], steps[1:])
+        return content
+    value = cell(content)
+    if isinstance(value, list):
+        step = steps[0]
+        if step.isdecimal() and int(step) < len(value):
+            return _value_at(value[int(step)], steps[1:])
+        return None
+    if not isinstance(value, Mapping):
+        return None
+    for length in range(len(steps), 0, -1):  # a name that holds dots itself goes first
+        name = ".".join(steps[:length])
+        if name in value:
+            inner_value = _value_at(_counting(value, name), steps[length:])
+            if inner_value is not None:
+                return inner_value
+    name, conditions = _parse_condition(steps[0])
+    if conditions and name in value:
+        return _value_at(_item_where(_counting(value, name), conditions), steps[1:])
     return None
 
 
-def _condition(step: str) -> tuple[str, list[tuple[str, str]]]:
+def _parse_condition(step: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the name and the conditions of a step: ``result[from_name=verdict]`` is ``result``, from_name, verdict."""
-    return step.partition("[")[0], _CONDITION.findall(step)
+    name = step.partition("[")[0]
+    return name, _CONDITION.findall(step)
 
 
-def _item_where(items: Any, conditions: Sequence[tuple[str, str]]) -> Any:
+def _item_where(items: object, conditions: Sequence[tuple[str, str]]) -> Any:
     """Return the first item of a list that meets all conditions; ``None`` without one."""
-    for item in items if isinstance(items, list) else ():
+    if not isinstance(items, list):
+        return None
+    for item in items:
         if all(str(as_text(read_path(item, path))) == text for path, text in conditions):
             return item
     return None
 
 
 def _counting(row: Mapping[str, Any], name: str) -> Any:
-    """Return a value of a row, of a list of annotations those that people did not take back."""
+    """Return a value of a row; of a list of annotations, the annotations that people did not take back."""
     value = cell(row[name])
     if not isinstance(value, list):
         return row[name]
-    # Argilla's flat export has the status of each response in a column of its own
+    # The flat export of Argilla has the status of each response in a column of its own.
     statuses = cell(row.get(f"{name}.status"))
     if isinstance(statuses, list) and len(statuses) == len(value):
-        return [item for item, status in zip(value, statuses, strict=True) if status == _SUBMITTED]
-    return [item for item in value if _counts(item)]
+        return _submitted_items(value, statuses)
+    counting_items = []
+    for item in value:
+        if _counts(item):
+            counting_items.append(item)
+    return counting_items
 
 
-def is_taken_back(row: Mapping[str, Any]) -> bool:
-    """Whether an annotation, or a row that is one, says of itself that it was skipped, ignored or rejected."""
+def _submitted_items(items: Sequence[object], statuses: Sequence[object]) -> list[object]:
+    """Return the items whose status is that they were submitted."""
+    submitted = []
+    for item, status in zip(items, statuses, strict=True):
+        if status == _SUBMITTED:
+            submitted.append(item)
+    return submitted
+
+
+def is_taken_back(row: Mapping[str, object]) -> bool:
+    """True where an annotation, or a row that is one, says of itself that it was skipped, ignored or rejected."""
     if str(row.get("was_cancelled", "")).casefold() == "true":
         return True
     return "_task_hash" in row and row.get("answer") in _TAKEN_BACK
 
 
-def _counts(item: Any) -> bool:
-    """Whether an item of a list is no annotation, or one that counts."""
+def _counts(item: object) -> bool:
+    """True for an item of a list that is no annotation, or an annotation that people did not take back."""
     if not isinstance(item, Mapping):
         return True
     is_response = "status" in item and ("values" in item or {"value", "user_id"} <= item.keys())
     return not is_taken_back(item) and (not is_response or item["status"] == _SUBMITTED)
 
 
-def by_names(row: Mapping[str, Any], path: str) -> str:
+def by_names(row: Mapping[str, object], path: str) -> str:
     """Return a path that finds items of lists by their names, where it finds them by their places."""
-    value: Any = row
-    named = ""
+    value: object = row
+    path_by_names = ""
     for step in _STEP.findall(path):
         value = cell(value)
         if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            names = _item_steps(value)
-            named += names[int(step)] if names else f".{step}"
+            item_steps = _item_steps(value)
+            item_step = f".{step}"
+            if item_steps:
+                item_step = item_steps[int(step)]
+            path_by_names += item_step
             value = value[int(step)]
         elif isinstance(value, Mapping) and step in value:
-            named += f".{step}"
+            path_by_names += f".{step}"
             value = _counting(value, step)
         else:
             return path
-    return named.removeprefix(".")
+    return path_by_names.removeprefix(".")
 
 
-def has_column(row: Any, path: str) -> bool:
-    """Whether a row has a column, or a value at a path, of lists in any of their items."""
+def has_column(row: object, path: str) -> bool:
+    """True where a row has a column, or a value at a path; of lists, where any of their items has it."""
     if not isinstance(row, Mapping):
         return False
     if path in row:
         return True
     if ("." in path or "[" in path) and read_path(row, path) is not None:
         return True
-    start, each, rest = path.partition(EACH)
-    if not each:
+    list_path, mark, item_path = path.partition(EACH)
+    if not mark:
         return False
-    items = cell(read_path(row, start))
-    for item in items if isinstance(items, list) else ():
-        if not rest or has_column(item, rest.removeprefix(".")):
-            return True
-    return False
+    items = cell(read_path(row, list_path))
+    if not isinstance(items, list):
+        return False
+    if not item_path:
+        return bool(items)
+    return any(has_column(item, item_path.removeprefix(".")) for item in items)
 
 
 def rows_within(row: Row, paths: Iterable[str], place: Place | None = None) -> list[Row]:
@@ -140,12 +165,15 @@ def rows_within(row: Row, paths: Iterable[str], place: Place | None = None) -> l
     if not heads:
         return [row]
     rows = [row]
-    for of_depth in heads:
-        rows = [inner for outer in rows for inner in _items_of(outer, of_depth, place)]
+    for heads_of_depth in heads:
+        inner_rows: list[Row] = []
+        for outer_row in rows:
+            inner_rows.extend(_items_of(outer_row, heads_of_depth, place))
+        rows = inner_rows
     if rows == [row]:
         return rows
     group = text_hash(json.dumps(row, sort_keys=True, default=str))[:12]
-    return [{"group": group, **inner} for inner in rows]
+    return [{"group": group, **inner_row} for inner_row in rows]
 
 
 def _list_heads(paths: Iterable[str]) -> list[list[str]]:
@@ -163,7 +191,7 @@ def _list_heads(paths: Iterable[str]) -> list[list[str]]:
 
 def _items_of(row: Row, heads: Sequence[str], place: Place | None) -> list[Row]:
     """Return a row for each item of one list, or of several lists of one length, read side by side."""
-    lists: dict[str, list[Any]] = {}
+    lists: dict[str, list[object]] = {}
     for head in heads:
         value = cell(read_path(row, head.removesuffix(EACH)))
         if isinstance(value, list):
@@ -177,30 +205,54 @@ def _items_of(row: Row, heads: Sequence[str], place: Place | None) -> list[Row]:
             f"lists that are read side by side have different lengths: {sizes}",
             hint="name columns of one list, or correct the row",
         )
-    count = len(next(iter(lists.values())))
-    return [{**row, **{head: items[at] for head, items in lists.items()}} for at in range(count)]
+    item_rows: list[Row] = []
+    for items_side_by_side in zip(*lists.values(), strict=True):
+        item_row = dict(row)
+        item_row.update(zip(lists, items_side_by_side, strict=True))
+        item_rows.append(item_row)
+    return item_rows
 
 
 def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
     """Yield path and value of everything in a row; items of a short list are ``outputs.0``, ``outputs.1``."""
-    for name, whole in row.items():
-        value = _counting(row, name) if isinstance(whole, list) else whole
+    for name, content in row.items():
+        value = content
+        steps: list[str] = []
+        if isinstance(content, list):
+            value = _counting(row, name)
+            steps = _item_steps(value)
         if isinstance(value, Mapping) and value:
             yield from flat(value, f"{start}{name}.")
-        elif isinstance(value, list) and (steps := _item_steps(value)):
+        elif steps:
             for step, item in zip(steps, value, strict=True):
                 yield from flat({f"{name}{step}": item}, start)
         else:
             yield f"{start}{name}", value
 
 
-def _item_steps(items: Sequence[Any]) -> list[str]:
+def _item_steps(items: Sequence[object]) -> list[str]:
     """Return the step to each item of a list: ``[from_name=verdict]`` or ``.0``; none for chats and long lists."""
     if as_text(items) is not items:  # a chat is one text
         return []
     for key in _ITEM_NAMES:
-        names = [item.get(key) if isinstance(item, Mapping) else None for item in items]
-        usable = all(isinstance(name, str) and name and not set(name) & set("[]=") for name in names)
-        if usable and len(set(names)) == len(names) <= _NAMED_LIST:
+        names = _distinct_names(items, key)
+        if names and len(names) <= _NAMED_LIST:
             return [f"[{key}={name}]" for name in names]
-    return [f".{place}" for place in range(len(items))] if len(items) <= _SHORT_LIST else []
+    if len(items) <= _SHORT_LIST:
+        return [f".{place}" for place in range(len(items))]
+    return []
+
+
+def _distinct_names(items: Sequence[object], key: str) -> list[str]:
+    """Return the name of each item under a key; none where an item has no name that can stand in a path of its own."""
+    names: dict[str, None] = {}
+    for item in items:
+        if not isinstance(item, Mapping):
+            return []
+        name = item.get(key)
+        if not isinstance(name, str) or not name or not set(name).isdisjoint("[]="):
+            return []
+        names[name] = None
+    if len(names) < len(items):  # two items have one name
+        return []
+    return list(names)

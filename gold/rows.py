@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_
 import pydantic
 from pydantic.fields import FieldInfo
 
-from ..cases import Case, Values
+from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..text.turns import as_text
 from .files import Place, Row
@@ -36,7 +36,7 @@ _RATER_COLUMN = "rater"
 """The column for the rater of a row's label, where a file has a row for each rater."""
 
 
-def normalise(judge: Judge, row: Mapping[str, Any], place: Place) -> list[tuple[Case, Row]]:
+def normalise(judge: Judge, row: Mapping[str, object], place: Place) -> list[tuple[Case, Row]]:
     """Return the cases of a row, each with a row in the judge's own fields; none if the row does not concern the judge.
 
     Raises:
@@ -52,30 +52,35 @@ def normalise(judge: Judge, row: Mapping[str, Any], place: Place) -> list[tuple[
     return cases
 
 
-def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
+def make_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
     """Validate a row in the judge's own fields and return its case, with ratings, reasons and group if it has them.
 
     Raises:
         GoldError: the row lacks a field, or one is ill-typed.
     """
     if REASON in row and REASON not in _field_infos(judge.row_model):
-        without_reason = {key: value for key, value in row.items() if key != REASON}
+        without_reason = dict(row)
+        del without_reason[REASON]
         return explained(make_case(judge, without_reason, place), row)
     keys = label_keys(judge)
     if not keys:
-        return _case(judge, row, place)
+        return _read_case(judge, row, place)
     ratings = row.get("ratings", {})
     if not isinstance(ratings, Mapping):
         raise place.wrong("ratings must be an object", "ratings", hint="write {rater: label, ...}")
     without_ratings = _without_ratings(row)
-    case = _case(judge, without_ratings, place)
+    case = _read_case(judge, without_ratings, place)
     labels_by_rater: dict[str, Values] = {}
     for rater, rating in ratings.items():
         rated_row = _with_spelled_label(judge, {**without_ratings, keys[0]: rating})
         try:
-            labels = _case(judge, rated_row, place).gold
+            labels = _read_case(judge, rated_row, place).gold
         except GoldError as error:
-            column = next((key for key in row if _rater_of(key) == rater), f"ratings.{rater}")
+            column = f"ratings.{rater}"
+            for key in row:
+                if _rater_of(key) == rater:
+                    column = key
+                    break
             message = f"the rating {rated_row[keys[0]]!r} does not fit the row"
             raise place.wrong(message, column, hint=f"use {judge.answer.scale.expects}") from error
         if labels is not None:
@@ -105,7 +110,9 @@ def input_columns(judge: Judge) -> frozenset[str]:
 
 def row_keys(judge: Judge) -> list[str]:
     """Return every name that a judge reads in a row, without repeats."""
-    names = [key for _, _, keys in _fields(judge.row_model) for key in keys]
+    names: list[str] = []
+    for _, _, keys in _fields(judge.row_model):
+        names.extend(keys)
     names.extend(judge.answer.criteria)
     names.extend(judge.answer.columns)
     names.extend(["group", "ratings", _RATER_COLUMN, REASON])
@@ -113,11 +120,11 @@ def row_keys(judge: Judge) -> list[str]:
 
 
 def is_rating(column: str) -> bool:
-    """Whether a column holds one rater's labels."""
+    """True for a column that holds one rater's labels."""
     return _rater_of(column) is not None
 
 
-def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
+def canonical_row(judge: Judge, row: Row, case: Case) -> Row:
     """Return the JSON row from which the same case is read again: the judge's fields, in their order.
 
     Raises:
@@ -135,8 +142,13 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     dumped = parsed.model_dump(mode="json")
     result: Row = {}
     for name, info, keys in _fields(judge.row_model):
-        if name in dumped and name != "ratings" and (dumped[name] is not None or info.is_required()):
-            result[name if name in keys else keys[0]] = dumped[name]
+        if name == "ratings" or name not in dumped:
+            continue
+        if dumped[name] is not None or info.is_required():
+            key = keys[0]
+            if name in keys:
+                key = name
+            result[key] = dumped[name]
     if "group" in judge.row_model.model_fields:
         result["group"] = case.group
     if row.get("ratings"):
@@ -147,7 +159,7 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     return result
 
 
-def joined(judge: Judge, first: tuple[Case, Row], second: tuple[Case, Row]) -> tuple[Case, Row]:
+def join_rows(judge: Judge, first: tuple[Case, Row], second: tuple[Case, Row]) -> tuple[Case, Row]:
     """Return one case, with its row, for two rows with equal inputs: it has the labels and ratings of both.
 
     Raises:
@@ -159,34 +171,43 @@ def joined(judge: Judge, first: tuple[Case, Row], second: tuple[Case, Row]) -> t
         raise contradiction(first_case, second_case, "equal inputs")
 
     # The joined case is in the first of two groups, so that no part of a split shows it to another.
-    named_groups = [case.group for case, row in (first, second) if row.get("group")]
-    group = min(named_groups or (first_case.group, second_case.group))
+    row_groups = []
+    for case, row in (first, second):
+        if row.get("group"):
+            row_groups.append(case.group)
+    group = min(row_groups or (first_case.group, second_case.group))
+    case = first_case
+    row = dict(first_row)
+    further_row = second_row
     if second_case.known and not first_case.known:
-        case, row, other_row = second_case, dict(second_row), first_row
-    else:
-        case, row, other_row = first_case, dict(first_row), second_row
-    if named_groups:
+        case = second_case
+        row = dict(second_row)
+        further_row = first_row
+    if row_groups:
         row["group"] = group
-    ratings = _joined_ratings(first_case, second_case)
+    ratings = _join_ratings(first_case, second_case)
     if ratings:
-        row["ratings"] = {rater: label_field(judge, labels) for rater, labels in ratings.items()}
-    categories = _joined_categories(row.get(AMBIGUITY), other_row.get(AMBIGUITY))
+        rating_fields = {}
+        for rater, labels in ratings.items():
+            rating_fields[rater] = label_field(judge, labels)
+        row["ratings"] = rating_fields
+    categories = _join_categories(row.get(AMBIGUITY), further_row.get(AMBIGUITY))
     if categories:
         row[AMBIGUITY] = categories
     case = replace(case, group=group, ratings=ratings)
     if REASON in _field_infos(judge.row_model):
         return case, row
-    reasons = _joined_reasons(first_row, second_row)
+    reasons = _join_reasons(first_row, second_row)
     if reasons:
         row[REASON] = reasons
     return explained(case, row), row
 
 
-def _joined_ratings(first: Case, second: Case) -> dict[str, Values]:
+def _join_ratings(first: Case, second: Case) -> dict[str, Values]:
     """Return rater -> labels of two cases with equal inputs; refuse two labels of one rater for one unit."""
     ratings: dict[str, Values] = {**first.ratings, **second.ratings}
     for rater in sorted(first.ratings.keys() & second.ratings.keys()):
-        labels: list[Any] = []
+        labels: list[Value | None] = []
         pairs = zip(first.ratings[rater], second.ratings[rater], strict=True)
         for unit, (first_label, second_label) in enumerate(pairs, 1):
             if first_label is None:
@@ -202,35 +223,44 @@ def _joined_ratings(first: Case, second: Case) -> dict[str, Values]:
     return ratings
 
 
-def _joined_reasons(*rows: Row) -> dict[str, str]:
+def _join_reasons(*rows: Row) -> dict[str, str]:
     """Return rater -> the distinct reasons in some rows, a line each."""
-    reasons: dict[str, list[str]] = {}
+    reasons_of_rater: dict[str, list[str]] = {}
     for row in rows:
         for rater, reason in _reasons_by_rater(row.get(REASON)).items():
-            of_rater = reasons.setdefault(rater, [])
-            if reason not in of_rater:
-                of_rater.append(reason)
-    return {rater: "\n".join(texts) for rater, texts in reasons.items()}
+            reasons = reasons_of_rater.setdefault(rater, [])
+            if reason not in reasons:
+                reasons.append(reason)
+    return {rater: "\n".join(reasons) for rater, reasons in reasons_of_rater.items()}
 
 
-def contradiction(left: Case, right: Case, inputs: str) -> GoldError:
+def contradiction(first: Case, second: Case, inputs: str) -> GoldError:
     """Return the error for two cases with different labels; ``inputs`` says how their inputs are the same."""
-    left_labels, right_labels = (", ".join(map(str, case.gold or ()))[:60] for case in (left, right))
     hint = (
         "decide on one label; or, if two raters gave them, name the column that says who: --column WHO=rater, "
         "and merge with jurist gold import --merge"
     )
-    place = Place(f"{left.source} and {right.source}")
-    return place.wrong(f"{inputs} and different labels ({left_labels} and {right_labels})", hint=hint)
+    place = Place(f"{first.source} and {second.source}")
+    labels = f"{_short_labels(first)} and {_short_labels(second)}"
+    return place.wrong(f"{inputs} and different labels ({labels})", hint=hint)
+
+
+def _short_labels(case: Case) -> str:
+    return ", ".join(map(str, case.gold or ()))[:60]
 
 
 def label_field(judge: Judge, values: Values) -> Any:
     """Return the content of a row's field for labels, from the values of its units."""
-    to_json = judge.answer.scale.to_json
-    return judge.answer.row_of([None if value is None else to_json(value) for value in values])
+    labels: list[object] = []
+    for value in values:
+        label = None
+        if value is not None:
+            label = judge.answer.scale.to_json(value)
+        labels.append(label)
+    return judge.answer.row_of(labels)
 
 
-def explained(case: Case, row: Mapping[str, Any]) -> Case:
+def explained(case: Case, row: Mapping[str, object]) -> Case:
     """Return a case with the reasons in its row, a line for each rater; a reason for another label is marked."""
     lines: list[str] = []
     for rater, reason in sorted(_reasons_by_rater(row.get(REASON)).items()):
@@ -244,14 +274,18 @@ def explained(case: Case, row: Mapping[str, Any]) -> Case:
 
 
 def _disagrees(case: Case, rater: str) -> bool:
-    """Whether a rater labelled a unit of a case otherwise than its gold."""
-    pairs = zip(case.ratings.get(rater, ()), case.gold or (), strict=False)
-    return any(None not in (rating, label) and rating != label for rating, label in pairs)
+    """True where a rater labelled a unit of a case otherwise than its gold."""
+    for rating, label in zip(case.ratings.get(rater, ()), case.gold or (), strict=False):
+        if rating is not None and label is not None and rating != label:
+            return True
+    return False
 
 
-def _reasons_by_rater(field: Any) -> dict[str, str]:
+def _reasons_by_rater(field: object) -> dict[str, str]:
     """Return rater -> reason of a row's field for reasons; the name is empty where the field is one text."""
-    reasons = field if isinstance(field, Mapping) else {"": field}
+    reasons: Mapping[object, object] = {"": field}
+    if isinstance(field, Mapping):
+        reasons = field
     by_rater: dict[str, str] = {}
     for rater, reason in reasons.items():
         text = str(reason or "").strip()
@@ -260,16 +294,19 @@ def _reasons_by_rater(field: Any) -> dict[str, str]:
     return by_rater
 
 
-def _joined_categories(left: Any, right: Any) -> Any:
-    """Join two fields ``ambiguity``; different categories for one unit become ``unknown``."""
-    if not left or not right or left == right:
-        return left or right
-    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        return [_joined_categories(*pair) for pair in zip(left, right, strict=True)]
-    return "unknown"
+def _join_categories(first: object, second: object) -> object:
+    """Return the field ``ambiguity`` of two rows; different categories for one unit become ``unknown``."""
+    if not first or not second or first == second:
+        return first or second
+    if not isinstance(first, list) or not isinstance(second, list) or len(first) != len(second):
+        return "unknown"
+    categories = []
+    for first_category, second_category in zip(first, second, strict=True):
+        categories.append(_join_categories(first_category, second_category))
+    return categories
 
 
-def _json_row(judge: Judge, row: Mapping[str, Any], place: Place) -> Row:
+def _json_row(judge: Judge, row: Mapping[str, object], place: Place) -> Row:
     """Return a row of JSON values as judges read them, without empty cells, and with ratings in one object."""
     infos = _field_infos(judge.row_model)
     result = dict(row)
@@ -284,7 +321,7 @@ def _json_row(judge: Judge, row: Mapping[str, Any], place: Place) -> Row:
     return result
 
 
-def _read_cells(row: Row, infos: Mapping[str, Any], *, is_text: bool) -> None:
+def _read_cells(row: Row, infos: Mapping[str, FieldInfo], *, is_text: bool) -> None:
     """Read the cells of a table in place: leave out empty ones, and, if all are texts, read JSON in them."""
     for key, value in list(row.items()):
         info = infos.get(key)
@@ -309,9 +346,10 @@ def _gather_ratings(row: Row, place: Place) -> None:
         row["ratings"] = ratings  # making the case refuses it
         return
     gathered = dict(ratings)
-    for key in [key for key in row if is_rating(key)]:
-        rater = str(_rater_of(key))
-        rating = row[key]
+    for key, rating in list(row.items()):
+        rater = _rater_of(key)
+        if rater is None:
+            continue
         if rating in (None, ""):
             del row[key]
         elif not rater:
@@ -320,23 +358,27 @@ def _gather_ratings(row: Row, place: Place) -> None:
             message = f"rater {rater!r} has two labels, {gathered[rater]!r} and {rating!r}"
             hint = "give each rater's label once, in a column or under ratings"
             raise place.wrong(message, key, hint=hint)
-    labels = {rater: rating for rater, rating in gathered.items() if rating is not None}
-    if labels:
-        row["ratings"] = labels
+    for rater, rating in list(gathered.items()):
+        if rating is None:
+            del gathered[rater]
+    if gathered:
+        row["ratings"] = gathered
 
 
 def _name_rater(judge: Judge, row: Row) -> None:
     """Move the label of a row that names its rater into that rater's column, in place."""
     rater = as_text(row.get(_RATER_COLUMN))
-    label_key = next((key for key in label_keys(judge) if key in row), None)
-    if label_key is None or not isinstance(rater, str) or not rater.strip():
+    keys_in_row = [key for key in label_keys(judge) if key in row]
+    if not keys_in_row or not isinstance(rater, str) or not rater.strip():
         return
     name = rater.strip()
     del row[_RATER_COLUMN]
-    row[RATER + name] = row.pop(label_key)
+    row[RATER + name] = row.pop(keys_in_row[0])
     if REASON in row and REASON not in _field_infos(judge.row_model):
-        reasons = _reasons_by_rater(row[REASON])
-        row[REASON] = {whose or name: reason for whose, reason in reasons.items()}
+        reasons: dict[str, str] = {}
+        for reason_rater, reason in _reasons_by_rater(row[REASON]).items():
+            reasons[reason_rater or name] = reason
+        row[REASON] = reasons
 
 
 def _gather_reasons(row: Row) -> None:
@@ -350,27 +392,30 @@ def _gather_reasons(row: Row) -> None:
                 reasons[rater] = reason
     if not reasons:
         return
-    is_one_text = set(reasons) == {""}
-    row[REASON] = reasons[""] if is_one_text else reasons
+    row[REASON] = reasons
+    if set(reasons) == {""}:
+        row[REASON] = reasons[""]
 
 
-def _case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
+def _read_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
     """Return the case of a row; its error names unknown labels, and one fault for each field."""
     try:
         return judge.case(row, path=place.path, line=place.line)
     except GoldError as error:
-        first, *following = [_unknown_label(judge, row, fault) or fault for fault in (error, *error.also)]
+        first = _unknown_label(judge, row, error) or error
         further: dict[tuple[str, str], GoldError] = {}
-        for fault in following:
+        for also in error.also:
+            fault = _unknown_label(judge, row, also) or also
             if fault.field != first.field:  # a union of types has a fault for each of its members
                 further[fault.field, fault.reason] = fault
         first.also = tuple(further.values())
         raise first from error
 
 
-def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> GoldError | None:
+def _unknown_label(judge: Judge, row: Mapping[str, object], error: GoldError) -> GoldError | None:
     """Return the error "unknown label" for a fault of the type checker that is one; ``None`` for another fault."""
-    key, *path = error.field.split(".")
+    path = error.field.split(".")
+    key = path.pop(0)
     if key not in _field_infos(judge.row_model) or key not in label_keys(judge) or key not in row:
         return None
     value = row[key]
@@ -398,29 +443,39 @@ def _with_spelled_label(judge: Judge, row: Row) -> Row:
     return row
 
 
-def _rater_of(column: Any) -> str | None:
-    """Return the rater of a column of ratings, or ``None`` if the column is no such column."""
+def _rater_of(column: object) -> str | None:
+    """Return the rater of a column of ratings; ``None`` for any other column."""
     if isinstance(column, str) and column.startswith(RATER):
         return column[len(RATER) :].strip()
     return None
 
 
-def _without_ratings(row: Mapping[str, Any]) -> Row:
+def _without_ratings(row: Mapping[str, object]) -> Row:
     """Return a row without its field and its columns of ratings."""
-    return {key: value for key, value in row.items() if key != "ratings" and _rater_of(key) is None}
+    other_columns: Row = {}
+    for key, value in row.items():
+        if key != "ratings" and _rater_of(key) is None:
+            other_columns[key] = value
+    return other_columns
 
 
 def _validation_names(name: str, info: FieldInfo) -> list[str]:
     """Return the names under which pydantic reads a field, the preferred one first."""
     alias = info.validation_alias
-    choices = getattr(alias, "choices", [alias])
-    return [choice for choice in choices if isinstance(choice, str)] or [name]
+    names = []
+    for choice in getattr(alias, "choices", [alias]):
+        if isinstance(choice, str):
+            names.append(choice)
+    return names or [name]
 
 
 @cache
 def _fields(model: type[pydantic.BaseModel]) -> list[tuple[str, FieldInfo, list[str]]]:
     """Return the fields of a row model: name, description of pydantic, and the names under which it is read."""
-    return [(name, info, _validation_names(name, info)) for name, info in model.model_fields.items()]
+    fields = []
+    for name, info in model.model_fields.items():
+        fields.append((name, info, _validation_names(name, info)))
+    return fields
 
 
 @cache
@@ -434,7 +489,7 @@ def _field_infos(model: type[pydantic.BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _is_textual(annotation: Any) -> bool:
-    """Whether a field is text, or may be; of containers such as ``list[str]`` no."""
+    """True for a field that is text, or may be; False for containers such as ``list[str]``."""
     if get_origin(annotation) in (Union, UnionType):
         return any(_is_textual(part) for part in get_args(annotation))
     return annotation is str

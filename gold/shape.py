@@ -13,6 +13,7 @@ from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
 from ..text.wording import plain
 from .columns import (
+    Candidate,
     choose_label_column,
     find_columns,
     fits_prompt,
@@ -43,14 +44,15 @@ class Shape:
     labels: Sequence[str]  # as most rows spell each
     silent: Sequence[str]  # labels that say nothing
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
-    # whether the labels are ratings of several people, which are no gold before they are merged
-    rated: bool = False
+    rated: bool = (
+        False  # True where the labels are ratings of several people, which are no gold before they are merged
+    )
 
 
 def shape_of(
     source: str | Path,
     inputs: Sequence[str],
-    named: Mapping[str, str],
+    role_of_column: Mapping[str, str],
     prompt: str | None = None,
     compared: Sequence[str] = (),
 ) -> Shape:
@@ -59,7 +61,7 @@ def shape_of(
     Args:
         source: the labelled rows.
         inputs: the inputs of the prompt.
-        named: column -> input, ``label``, ``group``, ``rater`` or ``rater:NAME``, as the user says it.
+        role_of_column: column -> input, ``label``, ``group``, ``rater`` or ``rater:NAME``, as the user says it.
         prompt: the text that says which labels there are: of the prompt, and of options.
         compared: the two inputs of which the judge prefers one; empty for other judges.
     """
@@ -67,30 +69,32 @@ def shape_of(
     def fits(labels: Iterable[str]) -> bool:
         if prompt is None or fits_prompt(labels, prompt):
             return True
-        return any(_side_named(label, compared) for label in labels)
+        return any(_side_of_label(label, compared) for label in labels)
 
     reading = read(source)
     items: list[Row] = []
+    flat_rows: list[Row] = []
     for place, row in reading.rows:
-        items += rows_within(row, named, place)
-    rows = [dict(flat(item)) for item in items]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    pair = _pair_of(inputs, named, names)
-    roles = [*inputs, "label", "group"]
-    if pair:
-        roles = [name for name in inputs if name not in pair]
-        roles += [*_CHOICE, "group"]
-    _check_named(named, roles, items, names, reading.path)
+        for item in rows_within(row, role_of_column, place):
+            items.append(item)
+            flat_rows.append(dict(flat(item)))
+    names = _column_names(flat_rows)
+    pair = _pair_of(inputs, role_of_column, names)
+    roles = _roles_of(inputs, pair)
+    _check_named_columns(role_of_column, roles, items, names, reading.path)
 
-    columns = _columns_of_roles(roles, named, names)
-    ratings = [name for name in (*named, *names) if _is_of_rater(named.get(name, name))]
-    unclear = [role for role in roles if role not in columns.values() and role not in ("label", "group")]
-    candidates = None
-    if "label" in roles and "label" not in named.values():
-        columns = {column: role for column, role in columns.items() if role != "label"}
-        candidates = label_candidates(rows, names, (*columns, *ratings))
-        if ratings:  # the raters' labels are there: a model's column raises no question
-            candidates = [candidate for candidate in candidates if candidate.giver != "model"]
+    columns = _columns_of_roles(roles, role_of_column, names)
+    ratings = _rating_columns(role_of_column, names)
+    unclear = []
+    for role in roles:
+        if role not in columns.values() and role not in ("label", "group"):
+            unclear.append(role)
+    candidates: Sequence[Candidate] = ()
+    if "label" in roles and "label" not in role_of_column.values():
+        for column, role in list(columns.items()):
+            if role == "label":
+                del columns[column]
+        candidates = _find_label_columns(flat_rows, names, columns, ratings)
         if not candidates and not ratings:
             unclear.append("label")
     if unclear:
@@ -98,25 +102,87 @@ def shape_of(
     if candidates:
         columns[choose_label_column(candidates, reading.path, fits)] = "label"
 
-    label_columns = [column for column, role in columns.items() if role == "label"][:1]
-    values = Counter[str]()
-    for item in items:
-        for column in label_columns or dict.fromkeys(ratings):
-            values[label_text(read_path(item, column))] += 1
+    label_column = None
+    for column, role in columns.items():
+        if role == "label":
+            label_column = column
+            break
+    label_columns = list(dict.fromkeys(ratings))
+    if label_column is not None:
+        label_columns = [label_column]
+    counts = _count_labels(items, label_columns)
+    silent = []
+    for label in sorted(counts):
+        if label and is_silent(label):
+            silent.append(label)
     return Shape(
         columns=columns,
-        labels=label_spellings(values),
-        silent=sorted(text for text in values if text and is_silent(text)),
+        labels=label_spellings(counts),
+        silent=silent,
         pair=pair,
-        rated="rater" in columns.values() or (not label_columns and bool(ratings)),
+        rated="rater" in columns.values() or (label_column is None and bool(ratings)),
     )
 
 
-def _columns_of_roles(roles: Sequence[str], named: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+def _find_label_columns(
+    rows: Sequence[Row], names: Sequence[str], columns: Iterable[str], ratings: Sequence[str]
+) -> list[Candidate]:
+    """Return the columns that may hold the label; beside the labels of raters, none that a model filled in."""
+    columns_in_use = list(columns) + list(ratings)
+    candidates = []
+    for candidate in label_candidates(rows, names, columns_in_use):
+        if not ratings or candidate.giver != "model":
+            candidates.append(candidate)
+    return candidates
+
+
+def _column_names(rows: Iterable[Row]) -> list[str]:
+    """Return the columns of rows, each once, in the order in which they occur."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    return list(names)
+
+
+def _roles_of(inputs: Sequence[str], pair: Sequence[str]) -> list[str]:
+    """Return what columns may be to a judge; two inputs that are ``chosen`` and ``rejected`` need no others."""
+    if not pair:
+        return list(inputs) + ["label", "group"]
+    roles = []
+    for name in inputs:
+        if name not in pair:
+            roles.append(name)
+    roles.extend(_CHOICE)
+    roles.append("group")
+    return roles
+
+
+def _rating_columns(role_of_column: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """Return the columns of one rater's labels: the ones that the user names first, then those of the file."""
+    ratings = []
+    for column in list(role_of_column) + list(names):
+        if _is_of_rater(role_of_column.get(column, column)):
+            ratings.append(column)
+    return ratings
+
+
+def _count_labels(items: Sequence[Row], columns: Sequence[str]) -> Counter[str]:
+    """Return label -> how many times the columns have it."""
+    counts = Counter[str]()
+    for item in items:
+        for column in columns:
+            counts[label_text(read_path(item, column))] += 1
+    return counts
+
+
+def _columns_of_roles(
+    roles: Sequence[str], role_of_column: Mapping[str, str], names: Sequence[str]
+) -> dict[str, str]:
     """Return column -> role: as the user names it, then by its name, and the group by the end of a path."""
-    columns = dict(named)
+    columns = dict(role_of_column)
     free_columns = [name for name in names if name not in columns]
-    columns |= find_columns(free_columns, [role for role in roles if role not in columns.values()])
+    free_roles = [role for role in roles if role not in columns.values()]
+    columns |= find_columns(free_columns, free_roles)
     for role in roles:
         if role in free_columns and role not in columns.values():
             columns[role] = role
@@ -133,22 +199,34 @@ def _is_of_rater(name: str) -> bool:
     return is_rating(name) or name.startswith("ratings.")
 
 
-def _pair_of(inputs: Sequence[str], named: Mapping[str, str], names: Sequence[str]) -> list[str]:
+def _pair_of(inputs: Sequence[str], role_of_column: Mapping[str, str], names: Sequence[str]) -> list[str]:
     """Return the two inputs that ``chosen`` and ``rejected`` are: columns have these names, and no input's."""
-    available = {*named.values(), *map(plain, names)}
+    available = _available_names(role_of_column.values(), names)
     if not available.issuperset(_CHOICE):
         return []
-    pair = [name for name in inputs if name not in available and plain(name) not in available]
+    pair = []
+    for name in inputs:
+        if name not in available and plain(name) not in available:
+            pair.append(name)
     if len(pair) != len(_CHOICE):
         return []
     return pair
 
 
-def _check_named(
-    named: Mapping[str, str], roles: Sequence[str], items: Sequence[Row], names: Sequence[str], path: str
+def _available_names(roles: Iterable[str], names: Iterable[str]) -> set[str]:
+    """Return roles that have a column, and the plain names of all columns."""
+    return set(roles).union(map(plain, names))
+
+
+def _check_named_columns(
+    role_of_column: Mapping[str, str],
+    roles: Sequence[str],
+    items: Sequence[Row],
+    names: Sequence[str],
+    path: str,
 ) -> None:
     """Refuse columns that the user names for nothing of the judge, and those that no row has."""
-    for column, role in named.items():
+    for column, role in role_of_column.items():
         if role not in roles and role != "rater" and not is_rating(role):
             message = f"--column {column}={role}: {role!r} is nothing of this judge"
             raise UsageError(message, hint=choices(role, roles))
@@ -164,7 +242,7 @@ def _no_clear_columns(
     options = " ".join(f"--column COLUMN={role}" for role in unclear)
     free_columns = ", ".join(name for name in names if name not in columns) or "no others"
     hint = f"say which: {options}; there are {free_columns}"
-    if "label" in unclear and {*columns.values(), *map(plain, names)}.issuperset(_CHOICE):
+    if "label" in unclear and _available_names(columns.values(), names).issuperset(_CHOICE):
         hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
     return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=path, hint=hint)
 
@@ -181,8 +259,10 @@ def label_spellings(counts: Mapping[str, int]) -> list[str]:
         if long_form in lower_case_labels:
             key = long_form
         spellings[key][label] += count
-    by_frequency = sorted(spellings.values(), key=Counter.total, reverse=True)
-    return [_preferred_spelling(spelling) for spelling in by_frequency]
+    preferred_spellings = []
+    for spelling in sorted(spellings.values(), key=Counter.total, reverse=True):
+        preferred_spellings.append(_preferred_spelling(spelling))
+    return preferred_spellings
 
 
 def _preferred_spelling(spelling: Counter[str]) -> str:
@@ -191,11 +271,12 @@ def _preferred_spelling(spelling: Counter[str]) -> str:
 
 
 def scale_of(labels: Sequence[str]) -> str:
-    """Return the usual scale of labels that are three numbers or more, as ``1-5``; empty if they are none."""
+    """Return the usual scale of labels that are three numbers or more, as ``1-5``; empty for other labels."""
     if len(labels) < 3 or not all(is_number(label) for label in labels):
         return ""
     numbers = [float(label.replace(",", ".")) for label in labels]
-    low, high = min(numbers), max(numbers)
+    low = min(numbers)
+    high = max(numbers)
     are_whole = all(number.is_integer() for number in numbers)
     if low < 0:
         if are_whole:
@@ -210,7 +291,9 @@ def scale_of(labels: Sequence[str]) -> str:
 
 def _low_end(low: float) -> float:
     """Return where a scale begins that has this lowest value: at 0 or at 1."""
-    return 0.0 if low < 1 else 1.0
+    if low < 1:
+        return 0.0
+    return 1.0
 
 
 def _high_end(low: float, high: float) -> float:
@@ -240,33 +323,37 @@ def _differ_by(first: str, second: str, first_word: str, second_word: str) -> bo
     first_parts = first.casefold().split("_")
     second_parts = second.casefold().split("_")
     if len(first_parts) == len(second_parts):
-        differing = [pair for pair in zip(first_parts, second_parts, strict=True) if pair[0] != pair[1]]
+        differing = []
+        for first_part, second_part in zip(first_parts, second_parts, strict=True):
+            if first_part != second_part:
+                differing.append((first_part, second_part))
         if differing == [(first_word, second_word)]:
             return True
     stem = plain(first).removesuffix(first_word)
     return stem != plain(first) and stem == plain(second).removesuffix(second_word)
 
 
-def sides(shape: Shape, pair: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
-    """Return label -> ``first``, ``second`` or ``tie`` for the labels of a file, without those in ``named``."""
-    named_labels = {*map(str.casefold, named), "first", "second", "tie"}
+def sides(shape: Shape, pair: Sequence[str], mapped_labels: Iterable[str]) -> dict[str, str]:
+    """Return label -> ``first``, ``second`` or ``tie`` for the labels of a file that the user has not mapped."""
+    clear_labels = {"first", "second", "tie"}
+    clear_labels.update(map(str.casefold, mapped_labels))
     meanings: dict[str, str] = {}
-    unread: list[str] = []
+    unclear: list[str] = []
     for label in shape.labels:
-        if label.casefold() in named_labels:
+        if label.casefold() in clear_labels:
             continue
-        side = _side_named(label, pair)
+        side = _side_of_label(label, pair)
         if side:
             meanings[label] = side
         else:
-            unread.append(label)
-    if unread:
-        hint = f"say what each means: --map {quote(unread[0])}=first (or second, or tie; nothing after =: no label)"
-        raise UsageError(f"the labels {', '.join(unread)} do not say which of the two is better", hint=hint)
+            unclear.append(label)
+    if unclear:
+        hint = f"say what each means: --map {quote(unclear[0])}=first (or second, or tie; nothing after =: no label)"
+        raise UsageError(f"the labels {', '.join(unclear)} do not say which of the two is better", hint=hint)
     return meanings
 
 
-def _side_named(label: str, pair: Sequence[str]) -> str:
+def _side_of_label(label: str, pair: Sequence[str]) -> str:
     """Return which input of a pair a label prefers: ``first``, ``second`` or ``tie``; empty if it names none."""
     if len(pair) != 2:
         return ""

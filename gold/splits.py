@@ -5,7 +5,7 @@ Groups are walked in the order of a hash of seed and name, so that the order of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -24,7 +24,7 @@ Shares: TypeAlias = tuple[float, float, float]
 """The shares of train, dev and test: each positive, with the sum 1."""
 
 Good: TypeAlias = Callable[[frozenset[Value]], bool]
-"""Whether a part may have labels of these values, and no others."""
+"""True for values that are enough, if a part has labels of these and no others."""
 
 FEW_ROWS = 300
 """Labelled rows below which half of them are the test: a search loses little by a smaller train, a proof much."""
@@ -55,7 +55,15 @@ class Group:
     @cached_property
     def values(self) -> frozenset[Value]:
         """The values that its labels take."""
-        return frozenset(value for case in self.cases for value in case.known)
+        values: set[Value] = set()
+        for case in self.cases:
+            values.update(case.known)
+        return frozenset(values)
+
+
+def _count_cases(groups: Iterable[Group]) -> int:
+    """Return the number of the cases of all groups."""
+    return sum(len(group.cases) for group in groups)
 
 
 class Filling:
@@ -73,7 +81,7 @@ class Filling:
         part_of_group: Mapping[str, str],
         good: Good | None = None,
     ) -> None:
-        case_count = sum(len(group.cases) for group in groups)
+        case_count = _count_cases(groups)
         self.parts: dict[str, list[Group]] = {part: [] for part in shares}
         self._lacks = {part: share * case_count for part, share in shares.items()}  # cases below the share
         ordered = sorted(groups, key=lambda group: (text_hash(f"{seed}:{group.name}"), group.name))
@@ -92,7 +100,10 @@ class Filling:
 
     def values(self, part: str) -> frozenset[Value]:
         """The values that the labels of a part take."""
-        return frozenset().union(*(group.values for group in self.parts[part]))
+        values: set[Value] = set()
+        for group in self.parts[part]:
+            values.update(group.values)
+        return frozenset(values)
 
     def _put(self, group: Group, part: str) -> None:
         self.parts[part].append(group)
@@ -115,7 +126,7 @@ class Filling:
     def _put_large_outside_test(self, groups: Sequence[Group]) -> list[Group]:
         """Put groups that are too large for the test into train or dev; return the other groups."""
         train, dev, test = self.parts
-        test_size = self._lacks[test] + sum(len(group.cases) for group in self.parts[test])
+        test_size = self._lacks[test] + _count_cases(self.parts[test])
         size_limit = test_size / FEWEST
         largest_size = max((len(group.cases) for group in groups), default=0)
         excess = 0.0  # cases by which train and dev go over their shares
@@ -148,7 +159,9 @@ def _fill_parts(
 
     first_filling = Filling(groups, shares, str(seed), part_of_group)
     filling = first_filling
-    attempts = _ATTEMPTS if len(groups) < FEW_ROWS else _ATTEMPTS_OF_MANY_GROUPS
+    attempts = _ATTEMPTS
+    if len(groups) >= FEW_ROWS:
+        attempts = _ATTEMPTS_OF_MANY_GROUPS
     for attempt in range(1, attempts):
         if all(good(filling.values(part)) for part in shares):
             return filling.parts
@@ -166,23 +179,22 @@ class Split:
     seed: int  # the seed of the draw
     shares: Shares  # the shares asked for; those of the cases differ, because groups stay whole
     judge: Judge = field(repr=False)  # whose cases they are, with the inputs named that rows share by design
-    kept: int = 0  # groups that are where an earlier version had them
+    unmoved: int = 0  # groups that are where an earlier version had them
     holdout: str = ""  # what the test was read from, where it is no part of the gold; else empty
     left_out: int = 0  # rows of the gold in no part, because such a test has their group or a near copy
-    copies: int = (
-        0  # rows that the test lost, because they nearly repeat a row of train or dev with the same label
-    )
+    # rows that the test lost, because they nearly repeat a row of train or dev with the same label
+    copies: int = 0
     # part -> the names of its groups, near copies by each of their own names
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def test_hash(self) -> str:
-        """The sha256 of the sorted test ids, one to a line: names the test set without showing it."""
+        """The sha256 of the sorted test ids, one to a line: it names the test set without showing it."""
         return text_hash("\n".join(sorted(case.id for case in self.test)))
 
     @property
     def near_words(self) -> str:
-        """How many rows the test lost as near copies, in words; empty if none."""
+        """The number of rows that the test lost as near copies, in words; empty if it lost none."""
         if not self.copies:
             return ""
         return (
@@ -194,13 +206,17 @@ class Split:
         """Return the split without the test cases that nearly repeat a case of train or dev."""
         from .copies import near_rows, sketched_rows  # numpy is not loaded to read gold
 
-        copies = near_rows(self.judge, self.test, sketched_rows(self.judge, (*self.train, *self.dev)))
-        test = tuple(case for case in self.test if case.id not in copies)
-        return replace(self, test=test, copies=len(copies))
+        learning_rows = sketched_rows(self.judge, self.train + self.dev)
+        copies = near_rows(self.judge, self.test, learning_rows)
+        test = []
+        for case in self.test:
+            if case.id not in copies:
+                test.append(case)
+        return replace(self, test=tuple(test), copies=len(copies))
 
     @property
     def words(self) -> str:
-        """How many cases and groups each part has, in one line."""
+        """The numbers of cases and groups of each part, in one line."""
         sizes = []
         for name in PARTS:
             cases = self.part(name)
@@ -212,8 +228,8 @@ class Split:
         if self.left_out:
             rows = plural(self.left_out, "row")
             facts.append(f"{rows} of the gold left out: of a group of that test, or nearly the same")
-        if self.kept:
-            facts.append(f"{plural(self.kept, 'group')} stayed where an earlier version had them")
+        if self.unmoved:
+            facts.append(f"{plural(self.unmoved, 'group')} stayed where an earlier version had them")
         return "; ".join(facts)
 
     def part(self, name: Part) -> tuple[Case, ...]:
@@ -222,7 +238,10 @@ class Split:
 
     def to_card(self) -> dict[str, list[str]]:
         """Return the hashes of the groups of each part, from which the same split is made again."""
-        return {part: sorted(map(group_hash, names)) for part, names in self.names.items()}
+        hashes: dict[str, list[str]] = {}
+        for part, names in self.names.items():
+            hashes[part] = sorted(map(group_hash, names))
+        return hashes
 
 
 def group_hash(name: str) -> str:
@@ -232,7 +251,9 @@ def group_hash(name: str) -> str:
 
 def default_shares(cases: int) -> Shares:
     """Return the shares of train, dev and test where nobody names any: by the number of labelled rows."""
-    return _FEW if cases < FEW_ROWS else _MANY
+    if cases < FEW_ROWS:
+        return _FEW
+    return _MANY
 
 
 def split_gold(
@@ -263,7 +284,7 @@ def split_gold(
     holdout_cases: tuple[Case, ...] = ()
     left_out = 0
     if holdout is not None:
-        holdout_cases = tuple(replace(case, reason="") for case in holdout.cases if case.known)
+        holdout_cases = _labelled_without_reasons(holdout.cases)
         case_count = len(cases)
         cases, near = _without_holdout(judge, cases, holdout_cases)
         left_out = case_count - len(cases)
@@ -275,36 +296,26 @@ def split_gold(
 
     groups = _unite_groups(cases, near)
     if len(groups) < len(share_of_part):
-        left_out_words = ""
-        if left_out:
-            left_out_words = f" ({left_out} others are of groups of the holdout, or nearly the same)"
-        parts = "train, dev and test" if len(share_of_part) > 2 else "train and dev"
-        raise GoldError(
-            f"the {len(cases)} labelled cases are in {plural(len(groups), 'group')}{left_out_words}, "
-            f"too few for {parts}{_near_copies_words(gold)}",
-            path=gold.source,
-            field="group",
-            hint=shared_hint(gold) or "give each row the name of its conversation or document as group",
-        )
+        raise _too_few_groups(gold, len(cases), len(groups), left_out, share_of_part)
 
     part_of_group = _earlier_parts(groups, earlier or {}, list(share_of_part))
-    for fixed_parts in (
-        part_of_group,
-        {},
-    ):  # groups leave an earlier part only where it could not be used otherwise
+    # Groups leave an earlier part only where it could not be used otherwise.
+    for fixed_parts in (part_of_group, {}):
         filled = _fill_parts(groups, share_of_part, seed, fixed_parts, judge)
-        train, dev, test = (_cases_of_part(judge, filled.get(part, ()), part, seed, cases) for part in PARTS)
+        names: dict[str, tuple[str, ...]] = {}
+        for part in share_of_part:
+            names[part] = _member_names(filled[part])
         split = Split(
-            train=train,
-            dev=dev,
-            test=holdout_cases or test,
+            train=_cases_of_part(judge, filled["train"], "train", seed, cases),
+            dev=_cases_of_part(judge, filled["dev"], "dev", seed, cases),
+            test=holdout_cases or _cases_of_part(judge, filled.get("test", ()), "test", seed, cases),
             seed=seed,
             shares=case_shares,
             judge=judge,
-            kept=len(fixed_parts),
+            unmoved=len(fixed_parts),
             holdout=holdout.name if holdout else "",
             left_out=left_out,
-            names={part: _member_names(filled[part]) for part in share_of_part},
+            names=names,
         ).without_copies()
         problem = _problem(split)
         if problem is None:
@@ -312,6 +323,34 @@ def split_gold(
     if split.near_words:
         raise GoldError(f"{problem}: {split.near_words}", path=gold.source, hint=_DIFFER)
     raise GoldError(f"{problem}{_near_copies_words(gold)}", path=gold.source, hint=_SIDES)
+
+
+def _labelled_without_reasons(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Return the labelled ones of some cases, without the reasons for their labels."""
+    labelled = []
+    for case in cases:
+        if case.known:
+            labelled.append(replace(case, reason=""))
+    return tuple(labelled)
+
+
+def _too_few_groups(
+    gold: GoldData, cases: int, groups: int, left_out: int, share_of_part: Mapping[str, float]
+) -> GoldError:
+    """Return the error for labelled cases in fewer groups than there are parts."""
+    left_out_words = ""
+    if left_out:
+        left_out_words = f" ({left_out} others are of groups of the holdout, or nearly the same)"
+    parts = "train and dev"
+    if len(share_of_part) > 2:
+        parts = "train, dev and test"
+    return GoldError(
+        f"the {cases} labelled cases are in {plural(groups, 'group')}{left_out_words}, "
+        f"too few for {parts}{_near_copies_words(gold)}",
+        path=gold.source,
+        field="group",
+        hint=shared_hint(gold) or "give each row the name of its conversation or document as group",
+    )
 
 
 def _unite_groups(cases: Sequence[Case], near: Sequence[NearCopies]) -> list[Group]:
@@ -335,7 +374,9 @@ def _earlier_parts(
     """Return group -> the part that it had; of near copies that were in several parts, the first part counts."""
     part_of_group: dict[str, str] = {}
     for group in groups:
-        earlier_parts = {earlier.get(group_hash(name)) for name in group.members}
+        earlier_parts = set()
+        for name in group.members:
+            earlier_parts.add(earlier.get(group_hash(name)))
         for part in parts:
             if part in earlier_parts:
                 part_of_group[group.name] = part
@@ -352,12 +393,19 @@ def _cases_of_part(
         for case in group.cases:
             reason = case.reason if part == "train" else ""
             case_of_id[case.id] = replace(case, reason=reason)
-    return tuple(case_of_id[case.id] for case in cases if case.id in case_of_id)
+    part_cases = []
+    for case in cases:
+        if case.id in case_of_id:
+            part_cases.append(case_of_id[case.id])
+    return tuple(part_cases)
 
 
 def _member_names(groups: Sequence[Group]) -> tuple[str, ...]:
     """Return the names that the cases of groups had themselves, sorted."""
-    return tuple(sorted(name for group in groups for name in group.members))
+    names: list[str] = []
+    for group in groups:
+        names.extend(group.members)
+    return tuple(sorted(names))
 
 
 def _without_holdout(
@@ -368,12 +416,17 @@ def _without_holdout(
 
     ids = {case.id for case in holdout_cases}
     groups = {case.group for case in holdout_cases}
-    near = near_copies(judge, [*cases, *holdout_cases])
-    for copies in near:  # no group is in two of them
-        if groups.intersection(copies.groups):
+    near: list[NearCopies] = []
+    for copies in near_copies(judge, list(cases) + list(holdout_cases)):  # no group is in two of them
+        if groups.isdisjoint(copies.groups):
+            near.append(copies)
+        else:
             groups.update(copies.groups)
-    other_cases = [case for case in cases if case.group not in groups and case.id not in ids]
-    return other_cases, tuple(copies for copies in near if groups.isdisjoint(copies.groups))
+    free_cases = []
+    for case in cases:
+        if case.group not in groups and case.id not in ids:
+            free_cases.append(case)
+    return free_cases, tuple(near)
 
 
 def _limit_groups(judge: Judge, groups: Sequence[Group], part: Part, seed: int) -> Sequence[Group]:
@@ -411,7 +464,7 @@ def _near_copies_words(gold: GoldData) -> str:
 def checked_shares(shares: Sequence[float]) -> Shares:
     """Return the shares of train, dev and test; refuse all but three positive numbers with the sum 1."""
     try:
-        train, dev, test = (float(share) for share in shares)
+        train, dev, test = map(float, shares)
         if min(train, dev, test) > 0 and abs(train + dev + test - 1) < 1e-6:
             return train, dev, test
     except (TypeError, ValueError):

@@ -85,7 +85,7 @@ def test_no_case_moves_when_rows_are_added_to_a_split(names: list[str], seed: in
     # a case of the test is left out where a new row of train nearly repeats it; none moves to another part
     assert {key: where(after).get(key, "test") for key in before} == before
     assert len(where(after)) + after.copies == len(gold.cases)
-    assert after.kept == 30
+    assert after.unmoved == 30
 
 
 @given(
