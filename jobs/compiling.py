@@ -252,7 +252,9 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     _check_embedder(plan, job)
     job, result = _search(plan, job, work)
     work.on_stop = partial(_keep_best, work, result, "no proof yet; ")
-    contest, board = Contest(plan, job, result.best), result.board
+    board = result.board
+    is_clear = board.shows_gain(result.best, job.dev)
+    contest = Contest(plan, job, result.best, gain_is_clear=is_clear)
     if not contest.unchanged:
         words = f"proving on {len(contest.look.cases)} sealed cases"
         calls = work.meter.calls

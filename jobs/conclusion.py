@@ -59,6 +59,7 @@ class Contest:
     candidate: Candidate
     earlier_openings: int = 0  # openings of the test that the ledger need not know of
     parent: Artifact | None = None  # the version that the candidate is made of, proven on the same test
+    gain_is_clear: bool = True  # train and dev show the candidate's gain by themselves
 
     @cached_property
     def basic(self) -> Asker:
@@ -273,7 +274,7 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
         judge.comparison,
         seed=plan.seed,
         openings=contest.look.opening,
-        remarks=(split.near_words,) if split.near_words else (),
+        remarks=_remarks_on(contest),
         constant=references.constant,
     )
     warnings: list[str] = []
@@ -306,6 +307,18 @@ def _make_records(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> li
         )
         records.append(record)
     return records
+
+
+def _remarks_on(contest: Contest) -> tuple[str, ...]:
+    """Return the remarks that stand beside the decision, in words."""
+    remarks = []
+    if contest.plan.split.near_words:
+        remarks.append(contest.plan.split.near_words)
+    if not contest.gain_is_clear:
+        remarks.append(
+            "on train and dev alone the gain may be luck (p above 0.1 on dev, or above 0.05 on both): the test decides"
+        )
+    return tuple(remarks)
 
 
 def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:

@@ -1,7 +1,7 @@
 """The board: every candidate, every case it was scored on, and what that gives; no pair is ever asked twice."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -22,7 +22,8 @@ ALIKE = 0.5
 CHEAPER = 0.9
 """Of the price of the best, the most that one is chosen for as cheaper: less than that is not worth a worse bound."""
 _SEEN = 0.5
-"""Of the cases of dev that another prompt which is better too has met, the share that a choice must have met."""
+"""The share of the cases of dev that a choice must have met, of those that the basic prompt, or another promising one,
+has met."""
 
 
 class Board:
@@ -37,7 +38,8 @@ class Board:
         self._basic = judge.basic()
         self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
-        self._shown: dict[tuple[str, str, int, int], bool] = {}
+        # by candidate and how many labelled cases it has met
+        self._over_constants: dict[tuple[str, int], bool] = {}
         # around a candidate, and of how many outcomes
         self._credits: dict[str, tuple[tuple[int, int], Credit]] = {}
         # the first candidate: the prompt nobody tuned
@@ -162,29 +164,76 @@ class Board:
 
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``."""
-        # Where the basic prompt under another threshold passes, all others must pass over that: it changes least, and
-        # is not the best of many. Where nothing passes, all cases alone speak for it: it is fitted across folds, so
-        # that train is as honest as dev. Those ``without`` may not be chosen; what is known of them counts for the
-        # others.
+        # Where the basic prompt under another threshold is better, all others must be better than that: it changes
+        # least, and is not the best of many. A threshold is fitted across folds, so train speaks for it as dev does.
+        # Those ``without`` may not be chosen; what is known of them counts for the others.
         open_ = (candidate for candidate in self.candidates.copy().values() if candidate.id not in without)
         met = [candidate for candidate in open_ if self.met(candidate, dev)]
         unchanged = [candidate for candidate in met if candidate.asked_id == self.basic.asked_id]
-        simple = self._best_over(self.basic, unchanged, dev) or self.basic
-        best = self._best_over(simple, met, dev)
-        return self._best_over(self.basic, unchanged, ()) if best is self.basic else best
+        simple = self._best_over(self.basic, unchanged, ()) or self.basic
+        return self._best_over(simple, met, dev)
 
     def _best_over(
         self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]
     ) -> Candidate | None:
-        better = [one for one in among if one.id != other.id and self._outdoes(one, other, dev)]
-        least = _SEEN * max((self.met(one, dev) for one in better), default=0)
-        able = [one for one in among if one.id == other.id]
-        able += [one for one in better if self.met(one, dev) >= least]
-        best = able[0] if able else None
+        """Return the candidate that is best over another one, which stays where none promises a gain over it."""
+        stands = self.standings()
+        promising: list[Candidate] = []
+        dev_cases = self.met(other, dev)
+        for candidate in among:
+            if candidate.id != other.id and self._promises(candidate, other, stands, dev):
+                promising.append(candidate)
+                dev_cases = max(dev_cases, self.met(candidate, dev))
+        able = [candidate for candidate in among if candidate.id == other.id]
+        able += [candidate for candidate in promising if self.met(candidate, dev) >= _SEEN * dev_cases]
+        if not able:
+            return None
+        best = able[0]
         for _ in range(2):  # credits are to first order: the second time around what was chosen
-            if best is not None:
-                best = self._cheapest(able, other, self.standings(best), dev)
+            best = self._cheapest(able, other, self.standings(best), dev)
         return best
+
+    def _promises(
+        self, candidate: Candidate, other: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]
+    ) -> bool:
+        """Return True where a candidate's lower bound is above another one, dev agrees, and no constant is as good."""
+        if candidate.id not in stands or other.id not in stands:
+            return False
+        if stands[candidate.id].bound(stands[other.id]) <= 0.0:
+            return False
+        if dev:
+            outcomes, others_outcomes = self._shared(candidate, other, dev)
+            if self.objective.aggregate(outcomes) <= self.objective.aggregate(others_outcomes):
+                return False
+        return self._beats_constants(candidate)
+
+    def _beats_constants(self, candidate: Candidate) -> bool:
+        """Return True where a candidate is better than each constant answer, on the labelled cases that it met."""
+        # The proof asks for a gain over the best constant answer, too: what has none here would open the test in vain.
+        if self.judge.answer.criteria:
+            return True
+        outcomes: list[Outcome] = []
+        for id_, outcome in self.outcomes(candidate).items():
+            if id_ not in candidate.demo_ids and outcome.row.labelled:
+                outcomes.append(outcome)
+        key = (candidate.id, len(outcomes))
+        if key not in self._over_constants:
+            value = self.objective.aggregate(outcomes)
+            self._over_constants[key] = value > self.objective.best_constant(outcomes)
+        return self._over_constants[key]
+
+    def _shared(
+        self, candidate: Candidate, other: Candidate, cases: Sequence[Case] | None = None
+    ) -> tuple[list[Outcome], list[Outcome]]:
+        """Return the outcomes of two candidates on the cases that both met, of some cases or of all."""
+        outcomes = self.outcomes(candidate)
+        others_outcomes = self.outcomes(other)
+        ids: Iterable[str] = outcomes
+        if cases is not None:
+            ids = [case.id for case in cases]
+        shared = [id_ for id_ in ids if id_ in outcomes and id_ in others_outcomes]
+        met = [id_ for id_ in shared if id_ not in candidate.demo_ids]
+        return [outcomes[id_] for id_ in met], [others_outcomes[id_] for id_ in met]
 
     def _cheapest(
         self, able: Sequence[Candidate], other: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]
@@ -201,19 +250,13 @@ class Board:
         cheapest = min(range(len(near)), key=known.__getitem__)
         return near[cheapest] if known[cheapest] <= CHEAPER * known[0] else best
 
-    def _outdoes(self, candidate: Candidate, other: Candidate, dev: Sequence[Case]) -> bool:
-        own, theirs = self.outcomes(candidate), self.outcomes(other)
-        met = [id_ for id_ in own if id_ in theirs and id_ not in candidate.demo_ids]
-        shown_to_nobody = {case.id for case in dev}
-        on_dev = [id_ for id_ in met if id_ in shown_to_nobody]
-        key = candidate.id, other.id, len(met), len(on_dev)
-        if key not in self._shown:
-            tests = [(on_dev, ON_DEV)] if dev else []
-            self._shown[key] = all(
-                outdoes([(theirs[id_], own[id_]) for id_ in ids], self.judge, level)
-                for ids, level in (*tests, (met, ON_ALL))
-            )
-        return self._shown[key]
+    def shows_gain(self, candidate: Candidate, dev: Sequence[Case]) -> bool:
+        """Return True where train and dev show a gain over the basic prompt, by the permutation test of the proof."""
+        for cases, level in ((dev, ON_DEV), (None, ON_ALL)):
+            outcomes, basic_outcomes = self._shared(candidate, self.basic, cases)
+            if not outdoes(zip(basic_outcomes, outcomes, strict=True), self.judge, level):
+                return False
+        return True
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return one JSON-ready row per candidate, in the order they were tried; values are of the cases it met."""

@@ -1,9 +1,10 @@
 """What an optimizer maximises; a unit without a usable answer counts as wrong, so that abstaining never pays."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..cases import Case
+from ..cases import Case, Value
 from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
 from ..programs.judge import Judge
@@ -73,3 +74,14 @@ class Objective:
         if not rows:
             return 0.0
         return objective_score(rows, self.judge.metric, self.judge.comparison)
+
+    def best_constant(self, outcomes: Sequence[Outcome]) -> float:
+        """Return the metric of the best constant answer on labelled cases, an error negated; -inf without any."""
+        golds: list[Value] = []
+        for outcome in outcomes:
+            golds += [gold for gold in outcome.row.gold if gold is not None]
+        best = -math.inf
+        for value in self.judge.comparison.constants(golds).values():
+            rows = [replace(outcome.row, predicted=(value,) * len(outcome.row.gold)) for outcome in outcomes]
+            best = max(best, objective_score(rows, self.judge.metric, self.judge.comparison))
+        return best

@@ -55,9 +55,7 @@ def verdict_word(label: Label, hallucinated: Collection[Label] = HALLUCINATED) -
     """Return ``irrelevant``, ``faithful`` or ``hallucinated``: the tags of whole-response labelling."""
     if label in hallucinated:
         return "hallucinated"
-    if label == "irrelevant":
-        return "irrelevant"
-    return "faithful"
+    return "irrelevant" if label == "irrelevant" else "faithful"
 
 
 class Turn(pydantic.BaseModel):

@@ -98,11 +98,9 @@ class Generator(Judge):
         """Return the row of an item in the output of ``jurist generate``; ``number`` is 0 for a document's only one."""
         if self.to_row is not None:
             return self.to_row(case, item, number)
-        fields = item.data
-        if not isinstance(fields, dict):
-            fields = {"item": fields}
+        data = item.data if isinstance(item.data, dict) else {"item": item.data}
         name = f"{case.group}-{number}" if number else case.group
-        return {"id": name, "group": case.group, **fields}
+        return {"id": name, "group": case.group, **data}
 
     def _make_row_model(self) -> type[pydantic.BaseModel]:
         """Return the model of a document's row: the program's inputs, and facts that every document may have."""

@@ -180,11 +180,7 @@ def _write_reading(values: Inputs, sampler: Sampler) -> Written:
 
 
 def _anchors(query_conditions: list[Condition], category: str) -> list[str]:
-    anchors: list[str] = []
-    for condition in query_conditions:
-        if condition.category == category:
-            anchors.append(condition.anchor)
-    return anchors
+    return [condition.anchor for condition in query_conditions if condition.category == category]
 
 
 def _reads_query(request: ParsedRequest) -> bool:

@@ -127,11 +127,7 @@ def _missing_parts(names: object) -> list[Part]:
 
 def missing_of(items: Iterable[Constraint]) -> list[str]:
     """Return the names of the missing parts."""
-    names: list[str] = []
-    for item in items:
-        if item.category == MISSING:
-            names.append(item.text)
-    return names
+    return [item.text for item in items if item.category == MISSING]
 
 
 def constraints_of(items: Sequence[Constraint]) -> tuple[Part, ...]:
@@ -183,9 +179,7 @@ def band(score: float) -> str:
     # The paper gives 7 to both lower bands; here it is ``major``.
     if score >= 9:
         return "strong"
-    if score > 7:
-        return "partial"
-    return "major"
+    return "partial" if score > 7 else "major"
 
 
 def marks_of_lines(inputs: Inputs, step: str) -> Flow:
@@ -227,9 +221,8 @@ def score_of_marks(
     constraints = constraints_of(items or ())
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
-    lines = [f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)]
-    defused_lines = defuse("\n".join(lines))
-    marked = yield from marks_of_lines({**inputs, "constraints": defused_lines}, judging_step)
+    lines = defuse("\n".join(f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)))
+    marked = yield from marks_of_lines({**inputs, "constraints": lines}, judging_step)
     numbers = range(1, len(constraints) + 1)
     try:
         marks = by_number(marked["marks"], numbers, labels=labels)

@@ -29,8 +29,8 @@ from ...text.ranking import letters, near
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import numbers, terms
-from ...text.wording import WORDS, chinese_share, count_words, is_chinese, language_of, passages
-from ..frozen import Frozen, verifier
+from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
+from ..frozen import verifier
 from ..generator import Generator
 from ..judge import Row
 from ..stepwise import Making, Steps, Stepwise
@@ -51,10 +51,7 @@ def occurs(passage: str, document: str) -> bool:
     """Return whether every sentence of a passage stands in the document, white space aside; an empty one does not."""
     document_letters = "".join(document.split())
     sentences = ["".join(sentence.text.split()) for sentence in split(passage)]
-    for sentence in sentences:
-        if sentence not in document_letters:
-            return False
-    return bool(sentences)
+    return bool(sentences) and all(sentence in document_letters for sentence in sentences)
 
 
 def leaks(question: str, answer: str) -> bool:
@@ -124,13 +121,10 @@ class HaluAgent(Stepwise):
         self.hallucinations = with_example("hallucinations", WriteHallucinations)
         self.label = with_example("label", LabelHallucinations)
         self.answer_check = verifier(with_example("answer_check", AnswerCheck))
-        self.hallucination_checks: list[Frozen] = []
-        self.label_checks: list[Frozen] = []
-        for _ in range(ANSWERS):
-            self.hallucination_checks.append(
-                verifier(with_example("hallucination_check", HallucinationCheck))
-            )
-            self.label_checks.append(verifier(with_example("label_check", LabelCheck)))
+        self.hallucination_checks = [
+            verifier(with_example("hallucination_check", HallucinationCheck)) for _ in range(ANSWERS)
+        ]
+        self.label_checks = [verifier(with_example("label_check", LabelCheck)) for _ in range(ANSWERS)]
 
     def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
@@ -161,7 +155,7 @@ class HaluAgent(Stepwise):
             hallucination_reply = yield self.hallucination_checks[place], {"knowledge": knowledge, **item}
             label_check: dict[str, object] = {"verdict": "no", "reason": "it has no type"}
             if kind in TYPES:
-                meaning = definition(kind, language_of(base["question"]))
+                meaning = definition(kind, "zh" if is_chinese(base["question"]) else "en")
                 label_inputs = {**item, "type": kind, "definition": meaning}
                 label_reply = yield self.label_checks[place], label_inputs
                 label_check = _verifier_check(label_reply, "fits")
@@ -211,10 +205,7 @@ def _cut_into_passages(row: Row) -> list[Row]:
     """Return a document's passages as rows; the authors' own documents name title and topic in their way."""
     document = {**row, "title": row.get("title") or row.get("ent") or ""}
     document["topic"] = row.get("topic") or row.get("label") or ""
-    rows: list[Row] = []
-    for passage in passages(str(row["knowledge"]), WORDS):
-        rows.append({**document, "knowledge": passage})
-    return rows
+    return [{**document, "knowledge": passage} for passage in passages(str(row["knowledge"]), WORDS)]
 
 
 def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, object]:
@@ -226,7 +217,7 @@ def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, obj
         "group": case.group,
         "question_id": question,
         "title": case.inputs["title"],
-        "language": language_of(knowledge),
+        "language": "zh" if is_chinese(knowledge) else "en",
         "knowledge": knowledge,
         "answer": item.data["correct_answer"],
         **item.data,

@@ -32,7 +32,9 @@ def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -
         SimpleNamespace(split=split, seed=0, people=None, beside=()),
         SimpleNamespace(opening=1, level=0.025),
     )
-    contest: Any = SimpleNamespace(plan=plan, basic=basic, chosen=chosen, same=same, look=look)
+    contest: Any = SimpleNamespace(
+        plan=plan, basic=basic, chosen=chosen, same=same, look=look, gain_is_clear=True
+    )
     return prove_candidate(contest)
 
 

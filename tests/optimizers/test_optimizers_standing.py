@@ -222,3 +222,34 @@ def test_of_prompts_that_are_as_good_the_cheapest_a_row_is_chosen(
     best = board.best(dev)
     assert best is not None
     assert best.state.predictors["self"].instructions == chosen
+
+
+@pytest.mark.parametrize(
+    ("right_of_ten", "chosen", "is_clear"),
+    [(5, False, False), (6, True, False), (9, True, True)],
+    ids=["no gain", "a gain that may be luck", "a clear gain"],
+)
+def test_a_gain_that_may_be_luck_is_chosen_and_said_to_be_unclear(
+    right_of_ten: int, chosen: bool, is_clear: bool
+) -> None:
+    board, train, dev = board_with(simulator.World(seed=4))
+    cases = (*dev, *train)
+    give(board, board.basic, [(case, n % 10 < 5) for n, case in enumerate(cases)])
+    candidate = put(board, "Other.", [(case, (n + 5) % 10 < right_of_ten) for n, case in enumerate(cases)])
+    assert board.best(dev) == (candidate if chosen else board.basic)
+    assert board.shows_gain(candidate, dev) is is_clear
+
+
+def test_a_prompt_that_always_gives_one_label_is_not_chosen() -> None:
+    board, train, dev = board_with(simulator.World(seed=4))
+    cases = (*dev, *train)
+    give(board, board.basic, [(case, n % 5 == 0) for n, case in enumerate(cases)])
+    labels = [str((case.gold or ("",))[0]) for case in cases]
+    usual = max(labels, key=labels.count)
+    put(board, f"Say {usual}.", [(case, label == usual) for case, label in zip(cases, labels, strict=True)])
+    assert board.best(dev) == board.basic
+    rare = next(n for n, label in enumerate(labels) if label != usual)
+    better = put(board, "Look.", [(case, labels[n] == usual or n == rare) for n, case in enumerate(cases)])
+    assert board.objective.aggregate(list(board.outcomes(better).values())) > board.objective.best_constant(
+        list(board.outcomes(better).values())
+    )
