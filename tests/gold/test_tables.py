@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from jurist.errors import GoldError
-from jurist.gold import files
+from jurist.gold import binary_tables
 from jurist.gold.sources import read
 
 ROWS = [{"policy": f"p {n}", "reply": f"r {n}", "verdict": ("send", "hold")[n % 2]} for n in range(3)]
@@ -130,7 +130,7 @@ def test_a_table_has_no_more_columns_than_a_spreadsheet() -> None:
 
 def test_a_cell_of_a_workbook_is_limited_as_a_line_is(monkeypatch: pytest.MonkeyPatch) -> None:
     workbook(("May", TABLE))
-    monkeypatch.setattr(files, "_CELL", 4096)
+    monkeypatch.setattr(binary_tables, "CELL_LIMIT", 4096)
     assert len(read("b.xlsx").rows) == 3
     inner = "xl/worksheets/sheet1.xml"
     with zipfile.ZipFile("b.xlsx") as archive:
