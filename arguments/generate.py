@@ -25,7 +25,7 @@ class ItemsOptions(
     VerifierOptions,
     PaidOptions,
     command="generate NAME",
-    does="generate.items",
+    does="generate.generate_items",
     helps={
         "model": 'who writes: "offline" (default) or a DSPy model string',
         "temperature": "of the writers, 0 to 2 (default: 0 for one attempt, 0.7 for several)",
@@ -59,7 +59,7 @@ class AssessOptions(
     PaidOptions,
     Endpoint,
     command="assess",
-    does="generate.assess_",
+    does="generate.assess_models",
     helps={
         "temperature": "of the models, 0 to 2 (default: 1 with --top-p 0.7 as C-FAITH, 0.3 as FAITHQA, else 0.7)",
         "concurrency": "answers in flight at once (default: 8)",
@@ -132,7 +132,7 @@ class AssessOptions(
 class DialogueOptions(
     ItemsOptions,
     command="generate dialogue",
-    does="generate.dialogue",
+    does="generate.generate_dialogues",
     helps={
         "model": 'the generator: "offline" (default) or a DSPy model string',
         "temperature": "of the generator, 0 to 2 (default: 0.7)",
@@ -162,7 +162,7 @@ class DialogueOptions(
 class BenchmarkOptions(
     ItemsOptions,
     command="generate faithqa",
-    does="generate.faithqa",
+    does="generate.generate_faithqa",
     helps={
         "input": "concepts and articles: rows with 'text' and 'topic', a folder of .txt and .md, or "
         "faithqa-documents"
@@ -194,7 +194,7 @@ class BenchmarkOptions(
 class HaluAgentOptions(
     ItemsOptions,
     command="generate haluagent",
-    does="generate.haluagent",
+    does="generate.generate_haluagent",
     helps={
         "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs"
     },

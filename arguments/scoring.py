@@ -25,7 +25,7 @@ class CompareOptions(
     ScoringOptions,
     Details,
     command="compare",
-    does="scoring.compare",
+    does="scoring.compare_command",
     helps={"calls": "hard limit on calls, over all judges and models"},
 ):
     """Score several judges on the same rows: judges x models x repeats, with two kinds of 95 % interval
@@ -55,7 +55,7 @@ class CascadeOptions(
     ScoringOptions,
     Details,
     command="cascade",
-    does="scoring.cascade",
+    does="scoring.cascade_command",
     helps={"calls": "hard limit on calls, over all judges"},
 ):
     """Let a cheap judge answer what it is sure of, and a dear one the rest: chosen on gold, so that those who answer
@@ -80,7 +80,7 @@ class CascadeOptions(
 
 
 class EvaluateOptions(
-    AskedOptions, ScoringOptions, Details, command="evaluate JUDGE", does="scoring.evaluate"
+    AskedOptions, ScoringOptions, Details, command="evaluate JUDGE", does="scoring.evaluate_command"
 ):
     """Score one judge on labelled rows: every metric with its 95 % interval and what was not answered; with --verbose,
     each class and the worst disagreements. Rows that the judge was compiled on are left out, and counted.
@@ -118,7 +118,7 @@ class CriteriaOptions(Options):
 
 
 class GateOptions(
-    CriteriaOptions, AskedOptions, ScoringOptions, Details, command="gate", does="scoring.gate"
+    CriteriaOptions, AskedOptions, ScoringOptions, Details, command="gate", does="scoring.gate_command"
 ):
     """Pass or fail a judge in CI: limits of its metrics on gold, and not worse than another version in a paired test.
 
@@ -144,7 +144,7 @@ class GateOptions(
     )
 
 
-class HardenOptions(AskedOptions, ScoringOptions, command="evaluate harden", does="scoring.harden"):
+class HardenOptions(AskedOptions, ScoringOptions, command="evaluate harden", does="scoring.harden_command"):
     """Attack a judge: how often its answer changes when the judged text forges verdicts, roles, delimiters and fields
     or gives instructions, and under probes for biases (length, position, formatting, authority, self-praise), in
     English and Chinese. The flip rates, each with a 95 % interval, are kept beside the card of the artifact.
@@ -172,7 +172,7 @@ class DetectorOptions(
     Checkpoints,
     Common,
     command="table cognibench-3",
-    does="scoring.three",
+    does="scoring.detectors_command",
     helps={"gold": "labelled responses", "calls": "hard limit on calls, over all lines and models"},
 ):
     """CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side, factual, cognitive, their

@@ -1,9 +1,9 @@
 """``jurist generate`` with its kinds, and ``jurist assess`` with those of the papers: dialogues, items, queries."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..arguments.generate import (
     AssessOptions,
@@ -44,15 +44,15 @@ from .inputs import labelling, labelling_model, store_of, target_of, verifier_mo
 from .printing import Part, Result, remark, write_json
 from .terminal import Terminal
 
-_Described = Callable[[Path], tuple[dict[str, Any], list[Part]]]
-"""Returns what an output holds, as JSON values and for people."""
+_Description: TypeAlias = tuple[dict[str, Any], list[Part]]
+"""What an output holds, as JSON values and for people."""
 
 
-def items(options: ItemsOptions) -> Result:
+def generate_items(options: ItemsOptions) -> Result:
     """Write the items of any generator; exit code 3 if too many were rejected."""
     loaded = _writer(options)
     cases = read_rows(options.input, loaded.judge)
-    return _items(options, Generation(loaded=loaded, cases=tuple(cases), budget=Budget.of(options)))
+    return _write_items(options, Generation(loaded=loaded, cases=tuple(cases), budget=Budget.of(options)))
 
 
 def _writer(options: ItemsOptions) -> LoadedJudge:
@@ -75,37 +75,52 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
     return loaded
 
 
-def _items(
+def _write_items(
     options: ItemsOptions,
     job: Generation,
-    table_of: _Described = lambda output: ({}, []),
+    describe: Callable[[Path], _Description] = lambda output: ({}, []),
     *,
-    what: str = "items",
+    noun: str = "items",
     output: Path | None = None,
 ) -> Result:
-    """Write; what people read, exit code 3, and what is left to do follow from how it ended."""
-    output, loaded = output or Path(options.output), job.loaded
+    """Write items; exit code 3 if too many were rejected.
+
+    Args:
+        options: of the command.
+        job: what is written, by whom.
+        describe: returns what the file that was written holds.
+        noun: what people call the items.
+        output: the file; default: that of the options.
+    """
+    output = output or Path(options.output)
     terminal = Terminal(options)
-    made = generate(job, output, terminal)
-    more, parts = table_of(output)
-    about = {"output": options.output, "generator": loaded.name}
-    data = {**about, **more, **made.to_json(), "forecast": terminal.forecast}
-    if made.done_before:
-        again = f"{options.output} holds this very job already; nothing was asked"
-        return Result(data=data, body=[*parts, again])
-    rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
-    line = "; ".join(
-        [f"{output}: {'; '.join(made.words)}", *rejects, joint_spend_line([made.spend.get("total") or {}])]
-    )
-    body = [*parts, line, *([OFFLINE] if loaded.model.offline else [])]
-    notes = [f"{made.failed} {what} failed; --resume asks for them again"] if made.failed else []
-    if over := made.unusable > options.max_rejected:
-        share = f"{made.unusable:.1%} of the {what} were rejected or failed"
-        notes.append(f"{share}; {options.max_rejected:.1%} are allowed (--max-rejected)")
-    return Result(data=data, body=body, notes=notes, code=3 if over else 0)
+    generated = generate(job, output, terminal)
+    description, body = describe(output)
+    data: dict[str, Any] = {"output": options.output, "generator": job.loaded.name}
+    data |= description
+    data |= generated.to_json()
+    data["forecast"] = terminal.forecast
+    if generated.done_before:
+        body.append(f"{options.output} holds this very job already; nothing was asked")
+        return Result(data=data, body=body)
+    line = f"{output}: {'; '.join(generated.words)}"
+    if generated.unusable:
+        line += f"; the others are in {rejects_path(output)}, with reasons"
+    line += f"; {joint_spend_line([generated.spend.get('total') or {}])}"
+    body.append(line)
+    if job.loaded.model.offline:
+        body.append(OFFLINE)
+    notes = []
+    if generated.failed:
+        notes.append(f"{generated.failed} {noun} failed; --resume asks for them again")
+    if generated.unusable <= options.max_rejected:
+        return Result(data=data, body=body, notes=notes)
+    share = f"{generated.unusable:.1%} of the {noun} were rejected or failed"
+    notes.append(f"{share}; {options.max_rejected:.1%} are allowed (--max-rejected)")
+    return Result(data=data, body=body, notes=notes, code=3)
 
 
-def dialogue(options: DialogueOptions) -> Result:
+def generate_dialogues(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
     turns, words = range_of(options.turns, "--turns"), range_of(options.words, "--words")
     rows = plans(read_documents(options.input), options.seed, turns=turns, words=words)
@@ -116,85 +131,104 @@ def dialogue(options: DialogueOptions) -> Result:
         budget=Budget.of(options),
         settings={"seed": options.seed},
     )
-    return _items(options, job, what="dialogues")
+    return _write_items(options, job, noun="dialogues")
 
 
-def faithqa(options: BenchmarkOptions) -> Result:
+def generate_faithqa(options: BenchmarkOptions) -> Result:
     """Build a benchmark; exit code 3 if too many queries were rejected."""
-    tasks = tuple(name.strip() for name in options.tasks.split(",")) if options.tasks else TASKS
+    tasks: Sequence[str] = TASKS
+    if options.tasks:
+        tasks = tuple(name.strip() for name in options.tasks.split(","))
     rows = plan_rows(read_documents(options.input), size=options.size, tasks=tasks, seed=options.seed)
     loaded = _writer(options)
 
-    def describe(path: Path) -> tuple[dict[str, Any], list[Part]]:
-        counted = query_statistics(path)
-        return {"statistics": counted}, [statistics_table(counted)]
+    def describe(path: Path) -> _Description:
+        statistics = query_statistics(path)
+        return {"statistics": statistics}, [statistics_table(statistics)]
 
-    cases = tuple(loaded.judge.case(row) for row in rows)
-    return _items(options, Generation(loaded=loaded, cases=cases, budget=Budget.of(options)), describe)
+    job = Generation(loaded=loaded, cases=tuple(map(loaded.judge.case, rows)), budget=Budget.of(options))
+    return _write_items(options, job, describe)
 
 
-def haluagent(options: HaluAgentOptions) -> Result:
+def generate_haluagent(options: HaluAgentOptions) -> Result:
     """Make a benchmark; exit code 3 if too much was rejected or a document failed."""
     loaded = _writer(replace(options, generator=options.generator or HALUAGENT.name))
     folder = Path(options.output)
     cases = Gold.load(options.input, loaded.judge).cases[: options.limit]
     job = Generation(loaded=loaded, cases=cases, budget=Budget.of(options))
-    documents = read_documents(options.input, "knowledge")
-    topics = {document.id: str(document.topic or document.extra.get("label") or "") for document in documents}
+    topics = {}
+    for document in read_documents(options.input, "knowledge"):
+        topics[document.id] = str(document.topic or document.extra.get("label") or "")
 
-    def describe(verified: Path) -> tuple[dict[str, Any], list[Part]]:
+    def describe(verified: Path) -> _Description:
         card = write_benchmark(job, verified, topics=topics, seed=options.seed)
-        return card, [*card_tables(card), f"card: {folder / 'CARD.json'}"]
+        parts: list[Part] = list(card_tables(card))
+        parts.append(f"card: {folder / 'CARD.json'}")
+        return card, parts
 
-    result = _items(options, job, describe, output=folder / "verified.jsonl")
+    result = _write_items(options, job, describe, output=folder / "verified.jsonl")
     if result.data["statistics"]["items"]:
         return result
-    nothing = f"{folder} holds no item: nothing that was written passed"
-    return replace(result, code=3, notes=[*result.notes, nothing])
+    notes = list(result.notes)
+    notes.append(f"{folder} holds no item: nothing that was written passed")
+    return replace(result, code=3, notes=notes)
 
 
-def assess_(options: AssessOptions) -> Result:
+def assess_models(options: AssessOptions) -> Result:
     """Assess models; exit code 3 if too many questions have no usable answer."""
-    work = _work(options)
-    judge, targets = work.judge, work.targets
+    work = _assessment_of(options)
     check_files(options.answers, options.output)
     terminal = Terminal(options)
     results, spend = assess(work, terminal)
-    measured, answers, body = work.view(results)
-    data = {**measured, "judge": judge.stamp(), "spend": spend, "forecast": terminal.forecast}
+    measured, answers, parts = work.view(results)
+    data = dict(measured)
+    data |= {"judge": work.judge.stamp(), "spend": spend, "forecast": terminal.forecast}
     if options.answers:
         write_jsonl(answers, options.answers)
     write_json(data, options.output)
-    ending = [joint_spend_line([spend.get("total") or {}])]
-    if judge.model.offline or any(model.offline for model in targets):
-        ending.append("engine: offline, a text-overlap scorer, not an LLM")
-    notes = ["--resume asks again for what failed"] if any(model.failed for model in results) else []
+    body = list(parts)
+    body.append(joint_spend_line([spend.get("total") or {}]))
+    if work.judge.model.offline or any(model.offline for model in work.targets):
+        body.append("engine: offline, a text-overlap scorer, not an LLM")
+    notes = []
+    if any(model.failed for model in results):
+        notes.append("--resume asks again for what failed")
     worst = max(results, key=lambda model: model.unusable)
-    if over := worst.unusable > options.max_unusable:
-        share, allowed = f"{worst.unusable:.1%}", f"{options.max_unusable:.1%}"
-        notes.append(
-            f"{worst.model}: {share} of the questions have no usable answer; {allowed} are allowed (--max-unusable)"
-        )
-    return Result(data=data, body=[*body, *ending], notes=notes, code=3 if over else 0)
+    if worst.unusable <= options.max_unusable:
+        return Result(data=data, body=body, notes=notes)
+    notes.append(
+        f"{worst.model}: {worst.unusable:.1%} of the questions have no usable answer; "
+        f"{options.max_unusable:.1%} are allowed (--max-unusable)"
+    )
+    return Result(data=data, body=body, notes=notes, code=3)
 
 
-def _work(options: AssessOptions) -> Assessment:
+def _assessment_of(options: AssessOptions) -> Assessment:
     """Return the assessment for a benchmark; its first row decides the kind."""
-    source = options.benchmark
-    rows = [] if source == DIALOGUES else read(source).rows[:1]
-    keys = rows[0][1].keys() if rows else {}
-    ours = {"id", "format"} <= set(keys)
-    if ours or ("question" in keys and {"halu_type", "correct_option"} & set(keys)):
-        _unused(options, "fact_judge", "per_cell")
-        return _item_work(options, read_items(source) if ours else read_authors(source))
-    if {"task", "query", "constraints"} <= set(keys):
-        _unused(options, "calibration", "unanswered")
-        return _query_work(options)
-    _unused(options, "fact_judge", "per_cell", "unanswered")
-    return _dialogue_work(options)
+    names = _first_row_names(options.benchmark)
+    if names >= {"id", "format"}:
+        _refuse_unused(options, "fact_judge", "per_cell")
+        return _item_assessment(options, read_items(options.benchmark))
+    if "question" in names and not names.isdisjoint({"halu_type", "correct_option"}):
+        _refuse_unused(options, "fact_judge", "per_cell")
+        return _item_assessment(options, read_authors(options.benchmark))
+    if names >= {"task", "query", "constraints"}:
+        _refuse_unused(options, "calibration", "unanswered")
+        return _query_assessment(options)
+    _refuse_unused(options, "fact_judge", "per_cell", "unanswered")
+    return _dialogue_assessment(options)
 
 
-def _unused(options: AssessOptions, *names: str) -> None:
+def _first_row_names(benchmark: str) -> set[str]:
+    """Return the names in the first row of a benchmark; none of one without rows, and of jurist's own dialogues."""
+    if benchmark == DIALOGUES:
+        return set()
+    for _, row in read(benchmark).rows[:1]:
+        return set(row)
+    return set()
+
+
+def _refuse_unused(options: AssessOptions, *names: str) -> None:
     """Refuse options that change nothing on this benchmark."""
     for name in names:
         if getattr(options, name) != getattr(AssessOptions, name):
@@ -202,7 +236,7 @@ def _unused(options: AssessOptions, *names: str) -> None:
             raise UsageError(f"{flag} says nothing about {options.benchmark}", hint=f"leave out {flag}")
 
 
-def _shared(
+def _common_arguments(
     options: AssessOptions,
     judge: LoadedJudge,
     bundled: str = "",
@@ -210,46 +244,59 @@ def _shared(
     top_p: float | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of every assessment; ``bundled`` is the default gold for measuring the judge."""
+    targets = []
+    for name in options.models:
+        targets.append(target_of(options, name, temperature, top_p))
+    calibration = None
+    if bundled:
+        calibration = Gold.load(options.calibration or bundled, judge.judge)
     return {
         "benchmark": options.benchmark,
-        "targets": tuple(target_of(options, name, temperature, top_p) for name in options.models),
+        "targets": tuple(targets),
         "judge": judge,
-        "calibration": Gold.load(options.calibration or bundled, judge.judge) if bundled else None,
+        "calibration": calibration,
         "concurrency": options.concurrency,
         "budget": Budget.of(options),
         "seed": options.seed,
     }
 
 
-def _dialogue_work(options: AssessOptions) -> DialogueAssessment:
+def _dialogue_assessment(options: AssessOptions) -> DialogueAssessment:
     judge = labelling(options, COGNIBENCH.name)
     check_judge(judge.judge)  # before its gold is read as the calibration
     return DialogueAssessment(
         prompts=read_prompts(options.benchmark)[: options.limit],
-        **_shared(options, judge, judge.judge.bundled),
+        **_common_arguments(options, judge, judge.judge.bundled),
     )
 
 
-def _item_work(options: AssessOptions, items: tuple[Item, ...]) -> ItemAssessment:
+def _item_assessment(options: AssessOptions, items: tuple[Item, ...]) -> ItemAssessment:
     judge = labelling(options, QA_CONFLICT.name)
     check_compares(judge)  # before its gold is read as the calibration
-    shared = _shared(options, judge, QA_CONFLICT.bundled, temperature=1.0, top_p=0.7)
-    return ItemAssessment(items=items[: options.limit], unanswered=options.unanswered, **shared)
+    return ItemAssessment(
+        items=items[: options.limit],
+        unanswered=options.unanswered,
+        **_common_arguments(options, judge, QA_CONFLICT.bundled, temperature=1.0, top_p=0.7),
+    )
 
 
-def _query_work(options: AssessOptions) -> QueryAssessment:
+def _query_assessment(options: AssessOptions) -> QueryAssessment:
     judge = labelling(options, SATISFACTION.name)
     if judge.judge.answer.scale.identity() != SATISFACTION.answer.scale.identity():
         raise UsageError(
             f"{judge.name} does not mark constraints", hint=f"name a version of {SATISFACTION.name}"
         )
-    checking, asked = options.fact_judge or FACT_CHECK.name, Model(name=options.judge_model)
-    facts = load_judge(checking, store=store_of(options), model=asked, concurrency=options.concurrency)
+    facts = load_judge(
+        options.fact_judge or FACT_CHECK.name,
+        store=store_of(options),
+        model=Model(name=options.judge_model),
+        concurrency=options.concurrency,
+    )
     remark(facts.note)
     if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
         raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     return QueryAssessment(
         questions=read_questions(options.benchmark, options.per_cell, options.seed)[: options.limit],
         facts=facts.with_model(labelling_model(options)),
-        **_shared(options, judge, temperature=0.3),
+        **_common_arguments(options, judge, temperature=0.3),
     )

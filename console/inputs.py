@@ -36,8 +36,6 @@ from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
 from .printing import remark
 
-"""What loads a judge by its name, for a store."""
-
 
 def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
@@ -46,7 +44,9 @@ def store_of(options: StoreOptions) -> Store:
 
 def store_option(options: StoreOptions) -> str:
     """Return the option, with a space before it, by which a proposed command finds the same artifacts."""
-    return f" --store {shlex.quote(options.store)}" if options.store else ""
+    if not options.store:
+        return ""
+    return f" --store {shlex.quote(options.store)}"
 
 
 def start_of(options: Resume, store: Store) -> Start:
@@ -71,8 +71,13 @@ def check_apart(output: str | None, *inputs: str) -> None:
 
 def models_of(options: ModelsOptions) -> list[Model]:
     """Return the models of the options; ``offline`` among others has no address."""
-    mixed = replace(options, api_base=None) if len(options.names) > 1 else options
-    return [Model.of(mixed if name == OFFLINE else options, name=name) for name in options.names]
+    offline_options = options
+    if len(options.names) > 1:
+        offline_options = replace(options, api_base=None)
+    models = []
+    for name in options.names:
+        models.append(Model.of(offline_options if name == OFFLINE else options, name=name))
+    return models
 
 
 def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model | None:
@@ -91,18 +96,28 @@ def mapping_of(options: NameOptions) -> RowMapping:
 
 def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True) -> Gold:
     """Return gold, read as the options say; rows that they set aside are said."""
-    bad = None if options.rejects is None else Rejects(options.rejects)
-    gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=bad)
+    rejects = rejects_of(options)
+    gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=rejects)
     remark(*gold.notes)
-    if bad and bad.count:
-        remark(f"{bad.count} rows of {gold.source} cannot be used and are in {bad.path}, with the reasons")
+    if rejects and rejects.count:
+        remark(
+            f"{rejects.count} rows of {gold.source} cannot be used and are in {rejects.path}, with the reasons"
+        )
     return gold
+
+
+def rejects_of(options: RowOptions) -> Rejects | None:
+    """Return the rows that go to the file of ``--rejects``; ``None`` if no file is named."""
+    if options.rejects is None:
+        return None
+    return Rejects(options.rejects)
 
 
 def gold_source(origin: GoldOrigin, store: Store) -> str:
     """Return the name of gold that a card tells of, or where its file is now."""
-    source = origin.place
-    return str(store.file(Path(source))) if Path(source).suffix else source
+    if not Path(origin.place).suffix:
+        return origin.place
+    return str(store.file(Path(origin.place)))
 
 
 def judge_of(
@@ -110,18 +125,23 @@ def judge_of(
     options: JudgingOptions | AssessOptions | DetectorOptions,
     store: Store,
     model: str,
-    **others: Any,
+    **overrides: Any,
 ) -> LoadedJudge:
-    """Return a judge as the options say, or as it was proven, for a model whose settings are open yet."""
-    names, adapter = ("samples", "threshold", "concurrency", *JUDGE_OPTIONS), None
-    about = {name: getattr(options, name) for name in names} | others
-    if isinstance(options, JudgingOptions):
-        adapter = options.adapter
-        about["verifier"] = verifier_model(options, options.timeout, options.seed)
-    loaded = load_judge(reference, store=store, model=Model(name=model), **about).with_adapter(adapter)
-    if isinstance(options, JudgingOptions):
-        loaded = replace(loaded, settings=replace(loaded.settings, redraws=options.redraw))
-    return loaded
+    """Return a judge as the options say, or as it was proven, for a model whose settings are open yet.
+
+    ``overrides`` are arguments of ``load_judge`` that take the place of what the options say.
+    """
+    settings = {}
+    for name in ("samples", "threshold", "concurrency") + JUDGE_OPTIONS:
+        settings[name] = getattr(options, name)
+    settings |= overrides
+    if not isinstance(options, JudgingOptions):
+        loaded = load_judge(reference, store=store, model=Model(name=model), **settings)
+        return loaded.with_adapter(None)
+    settings["verifier"] = verifier_model(options, options.timeout, options.seed)
+    loaded = load_judge(reference, store=store, model=Model(name=model), **settings)
+    loaded = loaded.with_adapter(options.adapter)
+    return replace(loaded, settings=replace(loaded.settings, redraws=options.redraw))
 
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
@@ -151,9 +171,11 @@ def target_of(
     options: AssessOptions, name: str, temperature: float | None = None, top_p: float | None = None
 ) -> Model:
     """Return a model that is assessed, drawing as the paper's models do where the options say nothing else."""
-    asked = replace(options, api_base=None) if name == OFFLINE else options
-    asked = replace(asked, top_p=asked.top_p if name == OFFLINE or asked.top_p is not None else top_p)
-    return default_temperature(Model.of(asked, name=name), 2, temperature)
+    if name == OFFLINE:
+        options = replace(options, api_base=None)
+    elif options.top_p is None:
+        options = replace(options, top_p=top_p)
+    return default_temperature(Model.of(options, name=name), 2, temperature)
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:
@@ -172,7 +194,7 @@ def shares_of(text: str | None) -> tuple[float, float, float] | None:
     if text is None:
         return None
     try:
-        train, dev, test = (float(part) for part in text.split("/"))
+        train, dev, test = map(float, text.split("/"))
     except ValueError:
         raise UsageError(f"--split {text!r} is not three numbers", hint="write it as 50/20/30") from None
     total = train + dev + test

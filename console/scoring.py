@@ -24,12 +24,9 @@ from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
 from ..jobs.cascading import Cascade, with_models
 from ..jobs.experiment import Answers, Experiment
+from ..jobs.gating import Check
 from ..jobs.hardening import Hardening, load_attacks
-from ..jobs.scoring import cascade as choose_cascade
-from ..jobs.scoring import compare as compare_judges
-from ..jobs.scoring import evaluate as evaluate_judge
-from ..jobs.scoring import gate as gate_judge
-from ..jobs.scoring import harden as harden_judge
+from ..jobs.scoring import cascade, compare, evaluate, gate, harden
 from ..keeping.artifact_card import Artifact
 from ..keeping.card_parts import CascadeFound
 from ..keeping.contenders import Contender
@@ -86,17 +83,20 @@ class _Scoring(Terminal):
         if work.look.words:
             notes.append(work.look.words)
         if len(work.contenders) == 1:
-            limits: Sequence[str] = [wide(len({case.group for case in work.cases}))]
+            groups = {case.group for case in work.cases}
+            limits: Sequence[str] = [wide(len(groups))]
         else:
             # Of repeated answers, no unit is simply right or wrong, and nothing is tested.
             is_tested = self._compares and work.repeats == 1
             tests = len(work.contenders) - 1 if is_tested else 0
             limits = work.look.limits(work.cases, work.scored.comparison, tests)
-        return notes + [limit for limit in limits if limit]
+        notes.extend(limit for limit in limits if limit)
+        return notes
 
     def keep(self, job: PaidJob, work: Experiment, result: Any, answers: Sequence[Answers]) -> None:
         """Write the file of ``--output``: the result, its forecast, and the human ceiling of a comparison."""
-        self.data = {**result.to_json(), "forecast": self.forecast}
+        self.data = dict(result.to_json())
+        self.data["forecast"] = self.forecast
         if isinstance(work, Hardening):
             self.data["spend"] = job.spend()
             self.artifact = work.judge.artifact
@@ -104,9 +104,12 @@ class _Scoring(Terminal):
             rated = rated_in_test(work.gold, {case.id for case in work.cases})
             ceiling = ceiling_of(work.gold, only=rated)
             self.line = ceiling_line(ceiling)
-            self.data["ceiling"] = None if ceiling is None else ceiling_card(ceiling)
+            self.data["ceiling"] = None
+            if ceiling is not None:
+                self.data["ceiling"] = ceiling_card(ceiling)
         metric = answers[0].judge.judge.comparison.metrics.get(self.data.get("metric", ""))
-        self.rises = None if metric is None else metric.higher_is_better
+        if metric is not None:
+            self.rises = metric.higher_is_better
         write_json(self.data, self._scoring.output)
 
 
@@ -128,24 +131,25 @@ def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
     return arguments
 
 
-def evaluate(options: EvaluateOptions) -> Result:
+def evaluate_command(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     terminal = _Scoring(options)
     model = Model.of(options, name=options.model)
-    evaluate_judge(options.judge, model=model, **_asking(options, terminal))
+    evaluate(options.judge, model=model, **_asking(options, terminal))
     data = terminal.data
     detailed_parts = evaluation_parts(data)
     next_step = _next_step(options, data, terminal.rises)
     card = evaluation_card(data, next_step=next_step, is_full=options.whole)
+    is_unscored = too_few(data)
+    body: list[Part] = []
     if options.whole:
-        parts = _parts_beside(card, detailed_parts)
-    elif too_few(data):
-        parts = []
-    else:
-        parts = list(detailed_parts[:1])
-    if too_few(data):
-        return Result(data=data, body=[*parts, card], notes=[card.decision], code=3)
-    return Result(data=data, body=[*parts, card])
+        body.extend(_parts_beside(card, detailed_parts))
+    elif not is_unscored:
+        body.extend(detailed_parts[:1])
+    body.append(card)
+    if is_unscored:
+        return Result(data=data, body=body, notes=[card.decision], code=3)
+    return Result(data=data, body=body)
 
 
 def _parts_beside(card: VerdictCard, parts: Sequence[Part]) -> list[Part]:
@@ -177,13 +181,17 @@ def _row_and_model_options(options: EvaluateOptions | GateOptions) -> str:
     pairs.append(("--api-base", options.api_base))
     pairs.append(("--api-key-env", options.key_env))
     pairs.append(("--store", options.store))
-    return " ".join(f"{name} {shlex.quote(value)}" for name, value in pairs if value)
+    options_with_values = []
+    for name, value in pairs:
+        if value:
+            options_with_values.append(f"{name} {shlex.quote(value)}")
+    return " ".join(options_with_values)
 
 
-def compare(options: CompareOptions) -> Result:
+def compare_command(options: CompareOptions) -> Result:
     """Compare judges on gold."""
     terminal = _Scoring(options, compares=True)
-    compare_judges(
+    compare(
         options.judges,
         models=models_of(options),
         repeats=options.repeats,
@@ -193,13 +201,14 @@ def compare(options: CompareOptions) -> Result:
     notes = [terminal.line] if terminal.line else []
     if options.whole:
         card = comparison_card(terminal.data, [], "")
-        parts = _parts_beside(card, comparison_parts(terminal.data, *notes))
-        return Result(data=terminal.data, body=[*parts, card])
+        body = _parts_beside(card, comparison_parts(terminal.data, *notes))
+        body.append(card)
+        return Result(data=terminal.data, body=body)
     next_step = "next: --verbose has every metric and test; --output F.json keeps them"
     return Result(data=terminal.data, body=[comparison_card(terminal.data, notes, next_step)])
 
 
-def cascade(options: CascadeOptions) -> Result:
+def cascade_command(options: CascadeOptions) -> Result:
     """Choose a cascade on gold; exit code 3 if none was shown to agree enough."""
     terminal = _Scoring(options)
     loaded: list[LoadedJudge | LogReference] = []
@@ -208,12 +217,9 @@ def cascade(options: CascadeOptions) -> Result:
             loaded.append(LogReference.of(name, options.threshold))
         else:
             loaded.append(judge_of(name, options, terminal.store, OFFLINE_MODEL))
-    cascaded = choose_cascade(
-        with_models(
-            loaded,
-            [Model.of(options, name=name) for name in options.models],
-            Model.of(options, api_base=None),
-        ),
+    models = [Model.of(options, name=name) for name in options.models]
+    cascaded = cascade(
+        with_models(loaded, models, Model.of(options, api_base=None)),
         agree=options.agree,
         risk=options.risk,
         gold=options.gold,
@@ -222,19 +228,20 @@ def cascade(options: CascadeOptions) -> Result:
         seed=options.seed,
     )
     data = terminal.data
-    found = CascadeFound.model_validate(data)
     decision = cascaded.words
     if cascaded.artifact is not None:
         decision = f"{cascaded.artifact.ref}: {decision}"
-    parts: list[Table | str] = list(cascade_parts(found))
+    search = CascadeFound.model_validate(data)
+    parts = cascade_parts(search)
     if not options.whole:
-        parts = [*parts[:1], cascade_price(found)]
+        parts = [parts[0], cascade_price(search)]
     parts.append(joint_spend_line(data["spends"]))
     parts.append(_step_after_cascade(options, cascaded))
     if all(judge["model"] == OFFLINE_MODEL for judge in data["judges"]):
         parts.append(OFFLINE)
-    card = VerdictCard(tone="good" if cascaded.chosen else "open", decision=decision, parts=parts)
-    return Result(data=data, body=[card], code=0 if cascaded.chosen else 3)
+    if cascaded.chosen:
+        return Result(data=data, body=[VerdictCard(tone="good", decision=decision, parts=parts)])
+    return Result(data=data, body=[VerdictCard(tone="open", decision=decision, parts=parts)], code=3)
 
 
 def _step_after_cascade(options: CascadeOptions, cascaded: Cascade) -> str:
@@ -245,22 +252,22 @@ def _step_after_cascade(options: CascadeOptions, cascaded: Cascade) -> str:
             gold = shlex.quote(options.gold)
             step += f"; rows that nobody opened yet tell more than {gold}, whose test was opened before"
         return step
-    logs = [name for name in options.judges if is_log(name)]
-    if logs:
-        return f"{logs[0]} answers no new row: name that judge in its place, and the cascade is kept"
+    for name in options.judges:
+        if is_log(name):
+            return f"{name} answers no new row: name that judge in its place, and the cascade is kept"
     if cascaded.artifact is None:
         return ""
     store = store_option(options)
     return f"next: jurist run {cascaded.artifact.ref} --input new.csv --output judged.jsonl{store}"
 
 
-def gate(options: GateOptions) -> Result:
+def gate_command(options: GateOptions) -> Result:
     """Hold a judge against limits and another version: exit code 3 if it fails, 1 if the rows cannot tell."""
     terminal = _Scoring(options)
     rival = options.not_worse_than
     if rival is not None and rival.startswith(("@", ":")):
         rival = options.judge.partition("@")[0].removesuffix(":basic") + rival
-    gated = gate_judge(
+    gated = gate(
         options.judge,
         model=Model.of(options, name=options.model),
         minimum=options.minimum,
@@ -273,14 +280,6 @@ def gate(options: GateOptions) -> Result:
         seed=options.seed,
         **_asking(options, terminal),
     )
-    rows = []
-    for check in gated.checks:
-        mark = "FAIL"
-        if check.passed:
-            mark = "pass"
-        elif check.undecided:
-            mark = "?"
-        rows.append([mark, check.name, check.words])
     tone: Tone = "bad"
     code = 3
     if gated.passed:
@@ -289,10 +288,7 @@ def gate(options: GateOptions) -> Result:
     elif gated.undecided:
         tone = "open"
         code = 1
-    parts: list[Table | str] = [
-        table("", ["", "check", "found"], rows),
-        rows_words(terminal.data["comparison"]),
-    ]
+    parts: list[Table | str] = [_check_table(gated.checks), rows_words(terminal.data["comparison"])]
     if not gated.passed:
         row_options = _row_and_model_options(options)
         command = f"jurist evaluate {shlex.quote(options.judge)} {row_options} --verbose"
@@ -300,14 +296,30 @@ def gate(options: GateOptions) -> Result:
     if all(contender.model == OFFLINE_MODEL for contender in gated.comparison.contenders):
         parts.append(OFFLINE)
     card = VerdictCard(tone=tone, decision=gated.decision, parts=parts)
-    detailed_parts = comparison_parts(terminal.data["comparison"]) if options.whole else []
-    return Result(data=terminal.data, body=[*detailed_parts, card], code=code)
+    body: list[Part] = []
+    if options.whole:
+        body.extend(comparison_parts(terminal.data["comparison"]))
+    body.append(card)
+    return Result(data=terminal.data, body=body, code=code)
 
 
-def harden(options: HardenOptions) -> Result:
+def _check_table(checks: Sequence[Check]) -> Table:
+    """Return a row for each check of a gate: whether it passed, ``?`` if that cannot be told."""
+    rows = []
+    for check in checks:
+        mark = "FAIL"
+        if check.passed:
+            mark = "pass"
+        elif check.undecided:
+            mark = "?"
+        rows.append([mark, check.name, check.words])
+    return table("", ["", "check", "found"], rows)
+
+
+def harden_command(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     terminal = _Scoring(options)
-    hardened = harden_judge(
+    hardened = harden(
         options.judge,
         only=options.only,
         cases=options.cases,
@@ -342,16 +354,16 @@ def harden(options: HardenOptions) -> Result:
 _DETECTORS = ("cognibench:basic", "detector:basic")
 
 
-class _Below(Terminal):
-    """The terminal of a table, which has what should be known below it."""
+class _QuietTerminal(Terminal):
+    """The terminal of a table that has its notes below it."""
 
     def notes(self, work: Detectors) -> Sequence[str]:
         """Return nothing."""
         return ()
 
 
-def three(options: DetectorOptions) -> Result:
-    """Return CogniBench's Table 3."""
+def detectors_command(options: DetectorOptions) -> Result:
+    """Measure detectors as CogniBench's Table 3 does."""
     gold = gold_of(options.gold, COGNIBENCH, options)
     contenders: list[Contender] = []
     for name in options.detectors or _DETECTORS:
@@ -363,20 +375,24 @@ def three(options: DetectorOptions) -> Result:
         budget=Budget.of(options),
         seed=options.seed,
     )
-    terminal = _Below(options)
+    terminal = _QuietTerminal(options)
     with terminal.asking(work, "asking") as (job, step):
         detection = work.detection(job, step)
-        data = {**detection.to_json(), "forecast": terminal.forecast, "spent": job.spend()}
+        data = dict(detection.to_json())
+        data["forecast"] = terminal.forecast
+        data["spent"] = job.spend()
         write_json(data, options.output)
 
-    body: list[Part] = [*detection.sheets(), *detection.notes]
+    body: list[Part] = list(detection.sheets())
+    body.extend(detection.notes)
     warnings: list[str] = []
     for test in detection.tests:
         body.append(test.words)
         for warning in test.warnings:
             if warning not in warnings:
                 warnings.append(warning)
-    body += [f"warning: {warning}" for warning in warnings]
+    for warning in warnings:
+        body.append(f"warning: {warning}")
     body.append(spend_line(spend_in(data["spent"])))
     if all(line.model == OFFLINE_MODEL for line in detection.lines):
         body.append(OFFLINE)
