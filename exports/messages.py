@@ -1,4 +1,4 @@
-"""The judge as chat messages with placeholders, what every export holds besides, and how to fill them in."""
+"""The judge as chat messages with placeholders, the description that every export holds, and the values to fill in."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, n
 
 
 def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
-    """Return as JSON values what two systems with one prompt must also share to be one judge."""
+    """Return the description of a judge beside its messages, as JSON values: inputs, parser, thresholds, proof."""
     from pydantic import TypeAdapter
 
     judge = subject.judge

@@ -45,7 +45,7 @@ $code'''
 
 
 class PortableFile:
-    """A file of Python source, as an entry of a table in ``data/`` says it."""
+    """An export target that writes one file of Python, by an entry of a table in ``data/``."""
 
     suffix = ".py"
     shared_limits: tuple[str, ...] = ()  # what no file of its kind can hold, in words
@@ -95,7 +95,7 @@ def _check_needs_no_vectors(subject: Subject, steps: Iterable[StepSpec]) -> None
 
 
 def portable_spec(subject: Subject) -> dict[str, Any]:
-    """Return all that a :class:`~jurist.exports.portable_judge.PortableJudge` needs."""
+    """Return the description of a :class:`~jurist.exports.portable_judge.PortableJudge`, as JSON values."""
     plan, predictors = program_steps(subject)
     prompts = {}
     for name, predictor in predictors.items():
@@ -244,7 +244,7 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
 
 
 def bundle(imports: str, *parts: ModuleType | Callable[..., object]) -> str:
-    """Return one source of modules and functions, without docstrings and imports of ours; others stand at its top."""
+    """Return one source of modules and functions, with all imports at its top but those of jurist."""
     import_nodes: list[ast.stmt] = list(ast.parse(imports).body)
     defined = set[str]()
     bodies = []
@@ -312,7 +312,7 @@ def _is_standard(module: str) -> bool:
 
 
 PYTHON = PortableFile("python", table(__package__, "python"))
-"""The file for whoever has no framework."""
+"""The target for users without a framework."""
 
 
 _LIMITS = (
@@ -345,4 +345,4 @@ class ScorerFile(PortableFile):
 
 
 SCORERS = tuple(ScorerFile(name, entry) for name, entry in table(__package__, "frameworks").items())
-"""A new framework is one more entry of ``data/frameworks.toml``."""
+"""The targets for evaluation frameworks, one for each entry of ``data/frameworks.toml``."""

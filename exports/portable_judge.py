@@ -64,7 +64,7 @@ Verdict: TypeAlias = dict[str, Any]
 Complete: TypeAlias = Callable[[list[Message], Mapping[str, object]], tuple[str, object]]
 """(messages, what the request needs besides) -> the text of a reply and why it ended."""
 CompleteAsync: TypeAlias = Callable[[list[Message], Mapping[str, object]], Awaitable[tuple[str, object]]]
-"""The same as a function to be awaited."""
+"""As :data:`Complete`, to be awaited."""
 Embed: TypeAlias = Callable[[str, list[str]], list[Sequence[float]]]
 """(model, texts) -> a vector for each."""
 Conversation: TypeAlias = Generator[tuple[list[Message], Mapping[str, object]], Any, Verdict]
@@ -121,7 +121,7 @@ class PortableJudge:
         return rows
 
     def _likeness(self, step: str, model: str, values: Inputs) -> list[float]:
-        """Return how alike the vector of these values and that of each row are that a step remembers."""
+        """Return the likeness of each remembered row of a step to these values, by their vectors, from -1 to 1."""
         if self._embed is None:
             raise ValueError("the rows to show are chosen by vectors: ask through a client")
         ranking = self._rankings[step]
@@ -192,7 +192,7 @@ class PortableJudge:
     def _written_fields(
         self, outputs: Mapping[str, Schema], text: str, ended: object
     ) -> Sequence[tuple[str, object]]:
-        """Return each output field and its text in a reply, read in the form in which the judge is asked."""
+        """Return each output field and its text in a reply, read as the adapter of the judge asks for it."""
         if self.spec["adapter"] == "plain":
             ((name, schema),) = outputs.items()
             if not is_whole(ended):
@@ -237,7 +237,7 @@ class PortableJudge:
         return weights
 
     def inputs_of(self, row: Inputs, output: object = None) -> dict[str, object]:
-        """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged."""
+        """Return the judge's inputs of a framework's row: those with their names, and the output as the judged one."""
         inputs = {}
         for column in self._inputs:
             value = row.get(column["name"])
@@ -267,7 +267,7 @@ class PortableJudge:
         return inputs
 
     def connect(self, client: Any, model: str, settings: Mapping[str, object]) -> Complete:
-        """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""
+        """Return a function that asks an OpenAI-compatible client for one reply to messages."""
 
         def embed(model: str, texts: list[str]) -> list[Sequence[float]]:
             entries = client.embeddings.create(model=model, input=texts).data
@@ -288,7 +288,7 @@ class PortableJudge:
         return complete
 
     def scorer(self, client: Any, model: str, settings: Mapping[str, object]) -> Callable[..., Verdict]:
-        """Return what gives the verdict on a framework's row, given by its names, and the output that is judged."""
+        """Return a function that gives the verdict on a row of a framework and the output that is judged."""
         complete = self.connect(client, model, settings)
 
         def score(row: Inputs, output: object = None) -> Verdict:
@@ -402,7 +402,7 @@ class PortableJudge:
         return self.spec["parser"]["answer"]["undecided"]
 
     def verdict(self, samples: Sequence[Sequence[object]], errors: Sequence[str], units: int) -> Verdict:
-        """Return what usable samples (a value a unit each) and unusable ones (why) give together."""
+        """Return the verdict of all samples: usable ones are a value for each unit, unusable ones are errors."""
         values: list[object] = []
         scores: list[float] = []
         votes: list[dict[object, int]] = []

@@ -1,4 +1,4 @@
-"""What an export target is given and has to offer, and the one prompt that most targets hold.
+"""The subject of an export, the members of an export target, and the one prompt that most targets hold.
 
 A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``; one of your own stands in a
 Python file, or in an installed package under the entry points ``jurist.exports``.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..programs.stepwise import Plan
 
 _MOST_ENDINGS = 100
-"""How many endings of placeholders are tried, until the prompt itself holds none of them."""
+"""The most endings of placeholders that are tried, until the prompt itself holds none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Subject:
 
     @property
     def stamp(self) -> dict[str, object]:
-        """Which prompt an exported file holds, and which model it was proven with (``None``: none)."""
+        """The identity of the exported prompt, and the model that it was proven with, if any, as JSON values."""
         version, sha256 = None, None
         if self.card:
             version, sha256 = self.card.version, self.card.sha256
@@ -92,12 +92,12 @@ class Subject:
 
     @property
     def thresholds(self) -> ThresholdCard:
-        """How often a case is asked, and what decides among the replies."""
+        """The samples of a case, and the threshold or the weights that decide among them."""
         return self.card.thresholds if self.card else ThresholdCard()
 
     @property
     def samples(self) -> int:
-        """How often a case is asked."""
+        """The samples of a case."""
         return self.thresholds.samples
 
     @property
@@ -170,7 +170,7 @@ class Prompt:
     # input field -> what stands for it; it occurs nowhere but where the value goes
     placeholders: Mapping[str, str]
     judge: Judge
-    adapter: str  # the form of the prompt: ``chat``, ``json`` or ``plain``
+    adapter: str  # ``chat``, ``json`` or ``plain``
     signature: type[dspy.Signature]  # its inputs and outputs, with their types
     demos: Sequence[dspy.Example] = ()  # its demonstrations
     # the rows of which it shows those most like the row it is filled with
@@ -186,7 +186,7 @@ class Prompt:
 
     @property
     def turn(self) -> int:
-        """How many messages at the end are those of the row in hand; labelled rows are shown before them."""
+        """The number of messages at the end that are of the row in hand; labelled rows are shown before them."""
         template = self.judge.template
         if self.adapter != PLAIN or template is None:
             return 1

@@ -27,7 +27,7 @@ from .sealed_rows import select_unseen
 from .surface import Surface
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
-"""Rows of gold with what the judge says of them."""
+"""Rows of gold with the verdicts of the judge."""
 Replies: TypeAlias = Sequence[tuple[str, bool]]
 """The text that a model gave to each question, and whether the machinery failed."""
 
@@ -43,7 +43,7 @@ class Assessment(ABC):
     answering: ClassVar[Judge]
     """The generator whose one item is the reply."""
     unit: ClassVar[str]
-    """What one thing that is asked is called, in the plural."""
+    """The noun for the questions, in the plural."""
 
     benchmark: str  # the name of what is asked
     targets: tuple[Model, ...]  # the models, each once
@@ -55,7 +55,7 @@ class Assessment(ABC):
     seed: int = 0  # of draws
 
     def __post_init__(self) -> None:
-        """Refuse what assesses nothing."""
+        """Refuse no models, and a model that is named twice."""
         names = [model.name for model in self.targets]
         if not names or len(set(names)) < len(names):
             raise UsageError("name every model once", hint="for example jurist assess offline --benchmark F")
@@ -82,7 +82,7 @@ class Assessment(ABC):
 
     @property
     def to_judge(self) -> int:
-        """How many of the questions have replies that the judge is asked about."""
+        """The number of questions whose replies the judge is asked about."""
         return len(self.asked)
 
     @cached_property
@@ -92,7 +92,7 @@ class Assessment(ABC):
 
     @property
     def rows(self) -> int:
-        """How many answers are waited for: of calibration, of the models, of the judge."""
+        """The number of answers that are waited for: on the calibration, of the models, of the judge."""
         return len(self.held_out) + (len(self.asked) + self.to_judge) * len(self.targets)
 
     @property
@@ -102,7 +102,7 @@ class Assessment(ABC):
 
     @property
     def judge_words(self) -> str:
-        """Who judged, and what that one was measured on."""
+        """The judge, its model and the gold of its calibration, in one line."""
         if not self.to_judge:
             return "no judge was asked"
         words = f"judge: {self.judge.name} with {self.judge.model.name}"
@@ -117,14 +117,14 @@ class Assessment(ABC):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The judge, then the models: who has a journal."""
+        """The roles that have a journal: the judge, then each model."""
         roles = ["judge"]
         for number, model in enumerate(self.targets):
             roles.append(f"{number}-{model.name}")
         return tuple(roles)
 
     def judge_ask(self, replies: Replies) -> Ask:
-        """Return the calls and tokens of judging."""
+        """Return the calls and tokens that judging will take."""
         questions = len(self.held_out) + self.to_judge * len(self.targets)
         return make_judge_ask(self.judge, questions, spread_evenly(self.held_out))
 
@@ -144,7 +144,7 @@ class Assessment(ABC):
         }
 
     def foresee(self) -> Estimate:
-        """Estimate what it takes. Sends nothing: a few questions are answered offline."""
+        """Return the estimate of the assessment; nothing is sent, and the offline engine answers a few questions."""
         context, number = CallContext.fresh(), len(self.asked)
         replies = _ask_model(self, Model(temperature=0.0), context, spread_evenly(self.asked), lambda: None)
         size = Size.of(context.ledger.spend())

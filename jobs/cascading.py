@@ -89,7 +89,7 @@ class Cascade:
     artifact: Artifact | None = None
 
     def __repr__(self) -> str:
-        """Say what was decided."""
+        """Name the gold, its size and the decision."""
         return f"<Cascade on {self.gold}, {self.cases} cases: {self.words}>"
 
     @property
@@ -109,7 +109,7 @@ class Cascade:
 
     @property
     def _why_not_shown(self) -> str:
-        """How near the tests came, or that there are too few groups to show anything."""
+        """The reason why no level was shown, in words: the best bound, or too few groups."""
         needed = fewest(self.agree, self.level)
         if self.groups < needed:
             return f"{plural(needed, 'group')} are needed, and there are {self.groups}"
@@ -119,7 +119,7 @@ class Cascade:
         return f"the bound reached {best_bound:.3f}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
+        """Return the cascade as JSON values: its fields, ``words``, ``shown``, and the artifact by its name."""
         return {
             **plain_fields(self, "artifact"),
             "words": self.words,
@@ -141,7 +141,7 @@ class _JudgedGold:
     probable: list[float]  # how probable that is, by rows of other groups
 
     def answering(self, best: Step | None, place: int) -> Answering:
-        """Return the share of the judge at a place of the cascade; of no rows where no level was chosen."""
+        """Return the record of the judge at a place of the cascade; it answers no row where no level was chosen."""
         answered, right = 0, 0
         if best is not None:
             answered, right = best.by[place], best.right[place]
@@ -168,7 +168,7 @@ class Cascading(Experiment):
     seed: int = 0  # of the parts in which rows tell of each other
 
     def __post_init__(self) -> None:
-        """Refuse what is no cascade."""
+        """Refuse shares that are none, judges of different labels, and judges of several units a row."""
         _check_share("agree", self.agree)
         _check_share("risk", self.risk)
         members: list[Contender] = []
@@ -201,7 +201,7 @@ class Cascading(Experiment):
                     )
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Cascade:
-        """Choose the level, and keep the cascade as a version."""
+        """Return the cascade with the level that was chosen on the labelled rows; it is kept as a version."""
         rows = [number for number, case in enumerate(self.cases) if case.known]
         groups = [self.cases[row].group for row in rows]
         judged, right, probable = [], [], []
@@ -242,7 +242,7 @@ class Cascading(Experiment):
         return self._save(cascade, best.level, answers, job.ledger.spend())
 
     def _judged_gold(self, answers: Answers, rows: Sequence[int], groups: Sequence[str]) -> _JudgedGold:
-        """Return the answers of a judge to some of the rows, which have these groups."""
+        """Return the answers of a judge to the rows at these places, and how probable it is that people agree."""
         scale = answers.judge.judge.answer.scale
         sure, right = [], []
         for row in rows:
@@ -257,7 +257,7 @@ class Cascading(Experiment):
         return gold is not None and credit(self.scored.comparison, gold, value) == 1.0
 
     def _save(self, cascade: Cascade, level: float, answers: Sequence[Answers], spend: Spend) -> Cascade:
-        """Keep it as the next version of its last judge, unless a log is one of its judges: that answers no new row."""
+        """Return the cascade, kept as the next version of its last judge unless a log, which has no new rows, is in it."""
         judges = []
         for judge_answers in answers:
             if isinstance(judge_answers.judge, LoadedJudge):
@@ -286,7 +286,7 @@ class Cascading(Experiment):
         return replace(cascade, artifact=artifact)
 
     def _gold_card(self, judges: Sequence[LoadedJudge]) -> GoldCard:
-        """Return the gold, with the ids of the rows on which the level was chosen or a judge was compiled."""
+        """Return the card of the gold, with the ids of the rows that chose the level or that compiled a judge."""
         case_ids = {case.id for case in self.gold.cases}
         for judge in judges:
             if judge.artifact:
@@ -309,7 +309,7 @@ class Cascading(Experiment):
 
 
 def _check_share(option: str, value: float) -> None:
-    """Refuse a value of an option that is no share, or one that leaves nothing to decide."""
+    """Refuse a value of an option that is not above 0 and below 1."""
     if not 0 < value < 1:
         hint = "give a number above 0 and below 1, such as 0.9"
         raise UsageError(f"--{option} {value:g} is no share", hint=hint)
@@ -333,7 +333,7 @@ def _prices(judged: Sequence[_JudgedGold], rows: Sequence[int], level: float) ->
 
 
 def _judge_reference(judges: Sequence[LoadedJudge]) -> str:
-    """Return where the last of some judges that is a version was loaded from; empty if none is one."""
+    """Return the reference by which the last version among some judges was compiled; empty without a version."""
     for judge in reversed(judges):
         if judge.artifact:
             return judge.artifact.about.judge_ref
@@ -341,7 +341,7 @@ def _judge_reference(judges: Sequence[LoadedJudge]) -> str:
 
 
 def _member_card(judge: LoadedJudge, answering: Answering) -> MemberCard:
-    """Return all that is kept of a judge: the cascade goes on whatever becomes of its versions."""
+    """Return the card of one judge, with its definition and prompt: the cascade outlives the judge's own versions."""
     reference, verifier = "", None
     if judge.artifact:
         reference = judge.artifact.about.judge_ref
@@ -368,7 +368,7 @@ def with_models(
     settings: Model | None = None,
     keep: Sequence[bool] = (),
 ) -> tuple[LoadedJudge | LogReference, ...]:
-    """Return judges with one model for all or one for each; without any a version's is the one it was proven with."""
+    """Return the judges, each with its model: one for all, one for each, or the one a version was proven with."""
     # Logs and detectors have none or their own. ``settings`` are how models are reached; those that ``keep`` theirs
     # were loaded with it.
     keeping = keep or [False] * len(judges)

@@ -74,7 +74,7 @@ class Comparison:
         contenders: in the order given.
         tests: paired, corrected together; empty for a single contender.
         references: see :meth:`~.references.References.to_card`; empty where they were not asked for.
-        warnings: which judge was asked in another prompt format, and why.
+        warnings: which judge was asked through another adapter, and why.
         metrics: those that are shown: the tested one, then what the kind of answer is compared by.
     """
 
@@ -91,7 +91,7 @@ class Comparison:
     references: Mapping[str, object]
 
     def __repr__(self) -> str:
-        """Name the judges with the score that is tested."""
+        """Name the gold and the judges, each with the score that is tested."""
         scores = []
         for judge in self.contenders:
             scores.append(f"{judge.name} {judge.scores[self.metric].value:.3f}")
@@ -116,7 +116,7 @@ class Comparing(Experiment):
         return self.compared(answers, self.references(self.seed))
 
     def compared(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
-        """Return all scores, and the tests, corrected together."""
+        """Return the comparison of all contenders; its tests are corrected together."""
         tested = resolve(self.scored.metric, self.scored.comparison).name
         contenders, warnings = [], []
         for contender in answers:
@@ -148,7 +148,7 @@ class Comparing(Experiment):
         )
 
     def _tests(self, first: Answers, second: Answers) -> list[Contrast]:
-        """Hold two contenders against each other by their metric, and by each criterion where there are several."""
+        """Return the tests of two contenders: by the judge's metric, and by each criterion where there are several."""
         judge = self.scored
         first_rows, second_rows = (first.name, first.repeats), (second.name, second.repeats)
         # two-sided; what several tests need is corrected later, together
@@ -201,7 +201,7 @@ class Disagreement:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation:
-    """How good one judge is."""
+    """The scores of one judge on gold."""
 
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     model: str  # the model's name
@@ -254,7 +254,7 @@ class Evaluating(Experiment):
     fewest: ClassVar[int] = 1
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
-        """Return the scores of the one judge, and the rows that it did not judge as people did."""
+        """Return the evaluation of the one judge."""
         (judged,) = answers
         judge, rows = judged.judge.judge, judged.repeats[0]
         references = self.references()
@@ -287,7 +287,7 @@ class Evaluating(Experiment):
         )
 
     def _disagreements(self, answers: Answers) -> tuple[Disagreement, ...]:
-        """Return the cases that were not judged as by people, the worst and surest first."""
+        """Return the cases on which the judge and people differ, the worst first, and of equals the surest first."""
         objective = Objective(judge=answers.judge.judge)
         ranked = []
         for case, verdict in zip(self.cases, answers.verdicts, strict=True):

@@ -73,11 +73,11 @@ class Compiled(Concluded):
     judge: LoadedJudge
 
     def __call__(self, *row: object, **inputs: object) -> Verdict:
-        """Judge one row; see :class:`~jurist.LoadedJudge`, which ``judge`` is, for ``await``."""
+        """Return the verdict on one row; ``judge`` is a :class:`~jurist.LoadedJudge`, which can also be awaited."""
         return self.judge(*row, **inputs)
 
     def batch(self, rows: Any) -> list[Verdict]:
-        """Judge many rows; see :meth:`jurist.LoadedJudge.batch`, which raises."""
+        """Return the verdicts on many rows; see :meth:`jurist.LoadedJudge.batch`, also for the errors."""
         return self.judge.batch(rows)
 
     def __repr__(self) -> str:
@@ -134,9 +134,9 @@ def compile(
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
         mapping: the names of columns and labels in the gold, where they are not the judge's.
         sampling: samples per case; an open threshold is fitted on train and dev.
-        adapter: the form of the prompts: ``chat`` or ``json``, DSPy's layouts, or ``plain``, the judge's ``prompt`` as
-            it stands. Default: a judge with a ``prompt`` begins with ``plain``, and ``race`` tries the chat layout
-            too; others have ``chat``, or ``json`` where the model's replies to it cannot be read.
+        adapter: ``chat`` or ``json``, which are DSPy's, or ``plain``, the judge's ``prompt`` as it stands. Default: a
+            judge with a ``prompt`` begins with ``plain``, and ``race`` tries ``chat`` too; others have ``chat``, or
+            ``json`` where the model's replies to it cannot be read.
         embedder: a model that embeds texts, as ``dspy.Embedder`` takes it: where rows are shown with each call, they
             are chosen by its vectors too, and not by words alone. Its calls are counted with the judge's.
         concurrency: cases in flight at once.
@@ -210,7 +210,7 @@ def compile_judge(
     anyway: bool = False,
     sink: Sink = lambda event: None,
 ) -> Compiled:
-    """Compile a judge and keep the artifact; refused before anything is written is a budget below the proof."""
+    """Compile a judge and keep the artifact; a budget below the proof is refused before anything is written."""
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     proof_calls = plan.proof_calls
     _ = plan.configured_optimizer  # an unknown optimizer is refused before anything is written
@@ -247,7 +247,7 @@ def _note(sink: Sink, *lines: str) -> None:
 
 
 def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -> Compiled:
-    """Search on train and dev, prove the best candidate, and keep it."""
+    """Search on train and dev, prove the best candidate on test, keep it, and return the result."""
     job = plan.job(work.contexts["judge"], sink)
     _check_embedder(plan, job)
     job, result = _search(plan, job, work)
@@ -284,7 +284,7 @@ def _check_embedder(plan: Plan, job: Job) -> None:
 
 
 def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:
-    """Return the optimizer's result, and the job in the adapter that it found; the calls of the proof are held back."""
+    """Return the job with the adapter that was found, and the result of a search that leaves the proof its calls."""
     work.meter.may_fail = not plan.model.offline
     work.meter.hold(plan.proof_calls)
     result = optimize(plan.configured_optimizer, job)
@@ -306,7 +306,7 @@ def _latest_version(plan: Plan, store: Store) -> int | None:
 
 
 def _without_leaks(split: Split, job: Job, result: Result) -> Result:
-    """Return the result without what may not win; no optimizer is told what leaks of the test."""
+    """Return the result, in which no prompt with text of a test case wins; an error if the basic prompt has some."""
     board = result.board
     candidates = board.candidates.values()
     leaks = leaks_of(split, [candidate.state for candidate in candidates])
@@ -326,7 +326,7 @@ def _without_leaks(split: Split, job: Job, result: Result) -> Result:
 
 
 def _keep_best(work: PaidJob, result: Result, stage: str = "") -> str:
-    """Keep the best prompt so far, and say which it is, after how far the job came."""
+    """Keep the best prompt so far in the checkpoint, and return its name in words, after those of the stage."""
     best = result.best
     content = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
     if work.checkpoint is not None:
@@ -368,7 +368,7 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
 
 
 def _gold_card(plan: Plan) -> GoldCard:
-    """Return where the gold is from, and its split."""
+    """Return the card of the gold, with its split."""
     split = plan.split
     content: dict[str, Any] = {
         **_gold_file(plan.gold).to_json(),
@@ -387,7 +387,7 @@ def _gold_card(plan: Plan) -> GoldCard:
 
 
 def _gold_file(gold: Gold) -> GoldFileCard:
-    """Return where gold is from."""
+    """Return the name, source, hash and mapping of gold."""
     content: dict[str, Any] = {"name": gold.name, "source": gold.source, "sha256": gold.sha256}
     if gold.mapping:
         content["mapping"] = gold.mapping

@@ -59,7 +59,7 @@ def export(
 def exported(
     loaded: LoadedJudge, target: str, output: str | os.PathLike[str] | None
 ) -> tuple[str, list[str]]:
-    """Return the text of the file that is to be written, and what it cannot hold, in words."""
+    """Return the text of the exported file, and its limits in words."""
     chosen = exporter(target)
     if output is not None and chosen.suffix == ".py" != Path(output).suffix:
         hint = f"--output {Path(output).with_suffix('.py')}"
@@ -74,7 +74,7 @@ def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> st
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
-    """Return the judge and prompt for an export target."""
+    """Return the subject of an export: the judge with the prompt of an artifact, or with a prompt of its own."""
     if isinstance(source, Artifact):
         source.check_single()
         return Subject(
@@ -108,7 +108,7 @@ def make_training(
     shares: Shares | None = None,
     on_case: Callable[[], None] = lambda: None,
 ) -> Training:
-    """Turn labelled cases into a training file; what is left out is counted, as a reply that is not read back."""
+    """Return the labelled cases of a part of the gold as a training file, with how many are left out and why."""
     # ``part`` of the split by group, ``seed`` and ``shares`` keep what a compilation tests on out of the file
     predictor = _predictor(loaded)
     chosen = gold.cases if part == "all" else gold.split(seed, shares).part(part)

@@ -33,7 +33,7 @@ class Limit:
         return f"{self.metric} {sign} {self.value:g}"
 
     def check(self, scores: ContenderResult, *, sure: bool) -> "Check":
-        """Hold a judge's score against it: the value, or if ``sure`` the worse end of its 95 % interval."""
+        """Return the check of a judge's score: of its value, or if ``sure`` of the worse end of its interval."""
         score = scores.scores[self.metric]
         name, lowest, highest = self.name, score.value, score.value
         if sure:
@@ -44,7 +44,7 @@ class Limit:
 
 
 Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
-"""Metrics and what they must reach, or must not exceed."""
+"""Metrics with the values that they must reach, or must not exceed."""
 
 
 def limits_of(minimum: Limits, maximum: Limits) -> tuple[Limit, ...]:
@@ -65,7 +65,7 @@ def _pairs_of(limits: Limits) -> Iterable[tuple[str, float]]:
 
 
 LEAST_GROUPS = 6
-"""Groups without which no paired test of whole groups shows anything."""
+"""The fewest groups on which a paired test of whole groups can show anything."""
 
 
 class Criteria(CriteriaOptions):
@@ -74,7 +74,7 @@ class Criteria(CriteriaOptions):
     limits: tuple[Limit, ...] = ()  # of metrics
 
     def check(self, *, compares: bool) -> None:
-        """Refuse what nobody could fail; ``compares`` says whether there is a judge that it must not be worse than."""
+        """Refuse a gate that no judge could fail; ``compares`` says whether there is a second judge."""
         if not (self.limits or compares):
             hint = "give --min METRIC=VALUE, --max METRIC=VALUE or --not-worse-than"
             raise UsageError("there is nothing to pass", hint=hint)
@@ -87,7 +87,7 @@ class Criteria(CriteriaOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing that was asked of the judge: what, whether it holds, and the numbers."""
+    """One check of the judge: its name, whether it holds, and its numbers in words."""
 
     name: str
     passed: bool
@@ -121,7 +121,7 @@ class Gating(Comparing):
         self._check_enough()
 
     def _check_enough(self) -> None:
-        """Refuse to decide on what is left of the gold where that is too little to find anything out."""
+        """Refuse a gate where the rows of the gold that are left are too few, or of one class."""
         labelled, units, groups = [], 0, set()
         for case in self.cases:
             if case.known:
@@ -153,7 +153,7 @@ class Gating(Comparing):
         raise JuristError(f"whether {name} passes cannot be found out: {remaining}; {reason}", hint=hint)
 
     def _check_limits(self) -> None:
-        """Refuse limits of metrics that there are not, or that nothing could meet or miss."""
+        """Refuse limits of unknown metrics, and limits that every judge, or none, would meet."""
         judge = self.contenders[0].judge
         metrics = {metric.name: metric for metric in shown_metrics(judge.comparison, judge.metric)}
         for limit in self.criteria.limits:
@@ -277,7 +277,7 @@ class Gate:
         return f"{self.decision}: {'; '.join(reasons)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
+        """Return the gate as JSON values: its fields, ``passed``, ``undecided`` and ``words``."""
         return {
             **plain_fields(self),
             "passed": self.passed,

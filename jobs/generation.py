@@ -39,7 +39,7 @@ class Generation:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what writes nothing, and ids that would meet."""
+        """Refuse a document that is there twice: its items would have the same ids."""
         ids = Counter((case.group, case.id) for case in self.cases)
         for (name, _), count in ids.items():
             if count > 1:
@@ -52,7 +52,7 @@ class Generation:
 
     @property
     def roles(self) -> tuple[Purpose, ...]:
-        """Who has a journal: who writes, and who verifies where the program asks a model for that."""
+        """The roles that have a journal: the model that writes, and the one that verifies, if the program asks one."""
         if self.generator.frozen:
             return ("generator", "judge")
         return ("generator",)
@@ -68,7 +68,7 @@ class Generation:
 
     @property
     def rows(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self.cases)
 
     @property
@@ -77,7 +77,7 @@ class Generation:
         return (self.loaded.note,)
 
     def foresee(self) -> Estimate:
-        """Estimate it without sending, by offline items."""
+        """Return the estimate of the generation; nothing is sent, and the offline engine writes a few items."""
         context = CallContext.fresh()
         ask_offline(self.loaded.asker(), spread_evenly(self.cases), context)
         roles: tuple[Purpose, ...] = ("generator", "judge")
@@ -107,7 +107,7 @@ class Generation:
         return Span(least_calls, self.loaded.sampling.samples * most_calls)
 
     def row_stamp(self) -> dict[str, object]:
-        """Return the part of every row that identifies the job."""
+        """Return the generator, its model and the id of the job, which every row holds."""
         loaded = self.loaded
         artifact_hash = None
         if loaded.artifact:
@@ -123,7 +123,7 @@ class Generation:
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """How a generation ended."""
+    """The counts of a generation that has ended."""
 
     documents: int = 0  # how many there were
     # documents by how asking ended: ``verdict`` (written and checked), ``abstained``, ``failed``
@@ -152,7 +152,7 @@ class Generated:
 
     @property
     def unusable(self) -> float:
-        """The share of what was rejected or failed, 0 to 1."""
+        """The share of items and documents that were rejected or failed, 0 to 1."""
         total = self.kept + self.rejected + self.failed
         if not total:
             return 0.0
@@ -168,18 +168,18 @@ class Generated:
 
 
 def job_id(fingerprint: Mapping[str, object]) -> str:
-    """Return 16 hex digits for a job."""
+    """Return the id of a job: 16 hex digits of the hash of its fingerprint."""
     text = json.dumps(fingerprint, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def rejects_path(output: Path) -> Path:
-    """Return where the rejected items of an output file go: ``F.rejects.jsonl`` for ``F.jsonl``."""
+    """Return the path for the rejected items of an output file: ``F.rejects.jsonl`` for ``F.jsonl``."""
     return output.with_name(f"{output.stem}.rejects{output.suffix or '.jsonl'}")
 
 
 def generate(job: Generation, output: Path, surface: Surface) -> Generated:
-    """Write what passes into a JSONL file, and the others, if any, into another beside it."""
+    """Write the items that pass into a JSONL file, the others into another beside it, and return the counts."""
     if already_made(output, job.fingerprint(), surface.start):
         return Generated(done_before=True)
     with surface.asking(job, f"writing with {job.loaded.name}") as (work, on_document):
@@ -192,7 +192,7 @@ def generate(job: Generation, output: Path, surface: Surface) -> Generated:
 
 
 def _write_files(job: Generation, asker: Asker, output: Path, on_document: Callable[[], None]) -> Generated:
-    """Write the output and its rejects; neither is in its place before all documents were asked about."""
+    """Write the output and its rejects, which get their names once all documents are done; return the counts."""
     rejects = rejects_path(output)
     part = output.with_name(output.name + ".part")
     rejects_part = rejects.with_name(rejects.name + ".part")
@@ -216,7 +216,7 @@ def _write_files(job: Generation, asker: Asker, output: Path, on_document: Calla
 def _write_items(
     job: Generation, asker: Asker, passing: TextIO, rejected: TextIO, on_document: Callable[[], None]
 ) -> Generated:
-    """Write the rows of all documents into two open files, and return how many there are of each kind."""
+    """Write the rows of all documents into two open files, and return the counts."""
     scale, stamp = job.generator.checked.scale, job.row_stamp()
     statuses: Counter[str] = Counter()
     sums: Counter[str] = Counter()
@@ -264,7 +264,7 @@ def _rows_of_document(
 
 
 def already_made(output: Path, fingerprint: Mapping[str, object], start: Start) -> bool:
-    """Say whether the output is that of this very job, finished; refuse what would overwrite other work."""
+    """Return whether the output is that of this very job, finished; refuse to overwrite other work."""
     if output.is_dir():
         raise UsageError(f"{output} is a folder", hint="name a file")
     if not output.exists():

@@ -21,7 +21,7 @@ _WRITE = "write the inputs as {{name}}, or keep the template and write the judge
 
 
 def read_prompt(path: Path) -> Template:
-    """Read a text, or chat messages in JSON; variables are written ``{{name}}``, or all ``{name}``."""
+    """Return the prompt of a file: a text, or chat messages in JSON; variables are ``{{name}}``, or all ``{name}``."""
     content = _content(path)
     if isinstance(content, Mapping):
         content = content.get("messages")
@@ -151,7 +151,7 @@ def judge_source(
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the text of the file, which may yet be no judge; a column that is ``label`` goes to the output field."""
+    """Return the text of a judge's file, not yet tried; a column that is ``label`` goes to the output field."""
     output = _output_field(answer, prompt)
     renamed = {}
     for column, field in (columns or {}).items():
@@ -190,7 +190,7 @@ def _output_field(answer: AnswerSource, prompt: Template) -> str:
 
 
 def _class_name(name: str) -> str:
-    """Return a judge's name as that of a class: ``MaySend``; ``Judge123`` where it could be none."""
+    """Return the name of a class for a judge's name: ``MaySend``, or ``Judge123`` for a name that no class can have."""
     words = re.sub(r"\W", "", name.title())
     if words.isidentifier() and not keyword.iskeyword(words):
         return words
@@ -217,7 +217,7 @@ def _prompt_source(prompt: str | Sequence[Mapping[str, str]]) -> str:
 
 
 def _text_source(text: str) -> str:
-    """Return a text between triple quotes, its lines as they are."""
+    """Return the Python source of a text between triple quotes, with its line breaks."""
     safe = text.replace("\\", "\\\\")
     safe = _QUOTES.sub(lambda quotes: quotes[0].replace('"', '\\"'), safe)
     safe = _INVISIBLE.sub(lambda run: "".join(map(_escape, run[0])), safe)

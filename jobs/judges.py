@@ -1,4 +1,4 @@
-"""Judges as the public functions are given them, by name, as they are, loaded or compiled; and one over new rows."""
+"""Judges that public functions take, by name, loaded or compiled, are loaded; and a judge is run over new rows."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -69,8 +69,8 @@ def load(
         concurrency: cases in flight at once.
         strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
         verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
-        adapter: the form of a basic prompt: ``chat`` or ``json``, DSPy's layouts, or ``plain``, a judge's ``prompt`` as
-            it stands; default: ``plain`` for a judge that has one, else ``chat``. A version keeps its own.
+        adapter: of a basic prompt: ``chat`` or ``json``, which are DSPy's, or ``plain``, a judge's ``prompt`` as it
+            stands; default: ``plain`` for a judge that has one, else ``chat``. A version keeps its own.
         redraws: how often a case is drawn again, at most, where a reply cannot be read; default: once.
 
     Raises:
@@ -94,7 +94,7 @@ def load_reference(
     redraws: int | None = None,
     **options: Any,
 ) -> LoadedJudge:
-    """Return a judge as :func:`jurist.load` does."""
+    """Return the loaded judge of a reference, as :func:`jurist.load` does, without its warning."""
     if isinstance(reference, str) and version:
         separator = ":" if version == "basic" else "@"
         reference, version = f"{reference}{separator}{version}", ""
@@ -145,7 +145,7 @@ def load_contenders(
 
 
 def _check_nothing_to_change(items: Sequence[object], models: object, options: Mapping[str, object]) -> None:
-    """Refuse settings beside a judge that was loaded, and models where every judge was."""
+    """Refuse settings beside a judge that was loaded before, and models where all judges were."""
     ready = [item for item in items if isinstance(item, LoadedJudge | LogReference)]
     settings = [name for name, value in options.items() if value is not None]
     if models is not None and len(ready) == len(items):

@@ -64,7 +64,7 @@ class Plan:
     judge_ref: str = ""  # how the user named the judge
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be asked, before anything is."""
+        """Refuse samples that the judge cannot have, and an embedder without rows to embed."""
         check_sampling(self.judge, self.settings.sampling)
         embedder = self.settings.embedder
         if embedder and not self._embeds_rows():
@@ -136,14 +136,14 @@ class Plan:
 
     @cached_property
     def split(self) -> Split:
-        """Train, dev and the sealed test, which shows nowhere else."""
+        """Train, dev and the sealed test; gold whose test stands elsewhere too is refused."""
         split = self.gold.split(self.seed, self.shares, earlier=self.earlier, holdout=self.holdout)
         check_leaks(split)
         return split
 
     @cached_property
     def people(self) -> Ceiling | None:
-        """How good people are on the rows of the proof; ``None`` unless several rated them."""
+        """The scores of people on the rows of the proof; ``None`` unless several rated them."""
         test_ids = {case.id for case in self.split.test}
         gold = self.holdout or self.gold
         return ceiling_of(gold, only=rated_in_test(gold, test_ids))
@@ -210,7 +210,7 @@ def _rounded(shares: Sequence[float]) -> list[float]:
 
 
 def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> None:
-    """Refuse a test on which nothing can be shown, before anything is spent, with what would do."""
+    """Refuse a sealed test with too few groups to show anything; the hint says how many rows would do."""
     test_groups = {case.group for case in split.test}
     all_groups = {case.group for case in split.train + split.dev + split.test}
     needed = fewest_groups(level)
@@ -234,7 +234,7 @@ _SHORTER = 0.95  # train and dev together may be shorter than all cases are on a
 
 
 def foresee_compilation(plan: Plan) -> Estimate:
-    """Estimate a compilation: from what the optimizer starts with to what the limit leaves beside the proof."""
+    """Return the estimate of a compilation: from the fewest calls of a search to all that the budget allows."""
     split, optimizer, job = plan.split, plan.configured_optimizer, _offline_job(plan)
     question = measure_question(job.asker(plan.judge.basic()), split.train + split.dev + split.test)
     proof_calls = plan.proof_calls
@@ -278,7 +278,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
 
 
 def _offline_job(plan: Plan) -> Job:
-    """Return the job of an optimizer, in which the offline engine answers."""
+    """Return the job of an optimizer, with the offline engine in place of the models."""
     context, offline = CallContext.fresh(), Model(temperature=0.0)
     return Job(
         judge=plan.judge,

@@ -45,7 +45,7 @@ def _measured(
     load: Callable[..., Any] = load_contenders,
     **settings: Any,
 ) -> Any:
-    """Load judges and gold, ask, and return what that shows."""
+    """Load judges and gold, ask, and return the result of the work."""
     surface, limits, options = resolve_asking(asking)
     contenders = load(judges, models, surface.store, options, settings.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)

@@ -26,7 +26,7 @@ class LabelShare:
 
     @property
     def words(self) -> str:
-        """Return the share in one sentence: as the judge found it, and without the errors that it is known to make."""
+        """The share in one sentence: as the judge found it, and corrected by the errors of its sealed test."""
         label, share = self.name.removeprefix(POSITIVE), self.proof
         judged = f"the judge says {label} of {100 * (share.raw or 0.0):.1f} % of the answered units"
         if share.value is None or share.low is None or share.high is None:
@@ -59,7 +59,7 @@ def label_shares(output: Path, judge: LoadedJudge) -> tuple[LabelShare, ...]:
 
 
 def _count_values(output: Path, judge: LoadedJudge) -> Counter[tuple[str, Value]]:
-    """Return how many answered units of a group have a value."""
+    """Return (group, value) -> how many answered units of the file have both."""
     counts: Counter[tuple[str, Value]] = Counter()
     for _, line in lines_in(output):
         for value in unit_values(judge.judge, line):
@@ -86,7 +86,7 @@ def _value_sets(scale: Scale) -> dict[str, frozenset[Value]]:
 
 
 def _unproven(judge: LoadedJudge) -> str:
-    """Return why the errors that the proof measured are not those of a run; empty if they are."""
+    """Return the reason why the errors of the proof do not hold for a run, in words; empty if they hold."""
     if not proven_rows(judge):
         return f"{judge.name} kept no answers of its proof"
     differences = ", ".join(other_conditions(judge, judge.stamp()).values())
@@ -98,7 +98,7 @@ def _unproven(judge: LoadedJudge) -> str:
 def _corrected(
     judge: LoadedJudge, counts: Counter[tuple[str, Value]], values: frozenset[Value], problem: str
 ) -> Prevalence:
-    """Return the share of some values, corrected where there is no problem."""
+    """Return the share of units with one of some values; it is corrected unless there is a problem."""
     units = ((group, value in values) for group, value in counts.elements())
     if problem:
         return replace(prevalence(tallies(units), {}, {}), problem=problem)

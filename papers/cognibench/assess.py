@@ -110,7 +110,7 @@ class Assessed:
 
     @property
     def prompts(self) -> int:
-        """How many there were."""
+        """The number of prompts."""
         return len(self.answers) + self.empty + self.failed
 
     @property
@@ -122,7 +122,7 @@ class Assessed:
         return (self.empty + self.failed + len(unlabelled)) / self.prompts
 
     def remarks(self) -> Iterator[str]:
-        """Yield what is to be said of its shares, and of prompts without an answer."""
+        """Yield a line for each share that is not corrected or was clipped, and one on prompts without an answer."""
         for name, measure in self.measures.items():
             if measure.corrected.problem:
                 yield f"{self.model}: {_title_of(name)} is not corrected: {measure.corrected.problem}"
@@ -156,7 +156,7 @@ class Assessed:
 
 @dataclass(frozen=True, kw_only=True)
 class DialogueAssessment(Assessment):
-    """Who is assessed on what; the judge's samples hold for answers and calibration alike."""
+    """An assessment of models on prompts; the judge's samples hold for answers and calibration alike."""
 
     answering = RESPOND
     unit = "prompts"
@@ -270,7 +270,7 @@ def _measure_table(title: str, names: Sequence[str], results: Sequence[Assessed]
 
 
 def _calibration(measures: Mapping[str, Measure]) -> Table:
-    """Return how well the judge does on its calibration, which is the same for every model."""
+    """Return the table of the judge's sensitivity and specificity on its calibration, the same for every model."""
     rows = []
     for name, measure in measures.items():
         corrected = measure.corrected

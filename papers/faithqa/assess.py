@@ -252,7 +252,7 @@ _QUESTION: Final = pydantic.TypeAdapter(Question)
 
 @dataclass(frozen=True, kw_only=True)
 class QueryAssessment(Assessment):
-    """Who is assessed on what; the judge ``satisfaction`` marks."""
+    """An assessment of models on queries; the judge ``satisfaction`` marks their responses."""
 
     answering = ANSWERING
     unit = "queries"

@@ -27,7 +27,7 @@ SHARES: Final[Mapping[str, float]] = {
     "relationship": 5929,
     "summary": 5929,
 }
-"""How the queries of Table 1 are spread over the tasks."""
+"""Task -> its queries in Table 1, by which the queries of a benchmark are spread."""
 _CONDITIONS: Final = {"easy": (2, LIMIT), "hard": (LIMIT + 1, LIMIT + 3)}
 _CREATIVE: Final = ("story", "poem")
 _FIXED: Final = 1  # what a creative query sets besides its requirements: that a story or poem be written

@@ -153,7 +153,7 @@ _TRUTH_PROMPT: Final = {
 
 
 def check_compares(judge: LoadedJudge) -> None:
-    """Refuse a judge of something else."""
+    """Refuse a judge that does not compare a reply with the correct answer."""
     if set(judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
         raise UsageError(
             f"judge {judge.judge.name} does not compare a reply with the correct answer",
@@ -188,7 +188,7 @@ class Assessed:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemAssessment(Assessment):
-    """Who is assessed on what; the judge is ``qa-conflict`` or a version of it."""
+    """An assessment of models on items; its judge is ``qa-conflict`` or a version of it."""
 
     answering = ANSWERING
     unit = "items"
@@ -201,7 +201,7 @@ class ItemAssessment(Assessment):
 
     @property
     def to_judge(self) -> int:
-        """How many items have free replies; those of the others are read by rules."""
+        """The number of items with free replies; closed replies are read by rules."""
         return len([item for item in self.items if isinstance(item, Generative)])
 
     @property
