@@ -257,7 +257,7 @@ class Cascading(Experiment):
         return gold is not None and credit(self.scored.comparison, gold, value) == 1.0
 
     def _save(self, cascade: Cascade, level: float, answers: Sequence[Answers], spend: Spend) -> Cascade:
-        """Return the cascade, kept as the next version of its last judge unless a log, which has no new rows, is in it."""
+        """Return the cascade, kept as the next version of its last judge unless one of its judges is a log."""
         judges = []
         for judge_answers in answers:
             if isinstance(judge_answers.judge, LoadedJudge):
