@@ -9,7 +9,7 @@ from ..gold.mapping import RowMapping
 from ..programs.answers.base import Reading
 from ..programs.judge import Judge
 from ..runs.lines import unit_values
-from ..text.replies import choice, fields_of
+from ..text.replies import fields_of, match_value
 from .log_columns import VERDICT_COLUMNS, LogColumns, cell_text, parse_number
 
 
@@ -124,7 +124,7 @@ def _find_answer(judge: Judge, reply: str) -> object:
     labels: dict[str, None] = {}
     for label in scale.domain:
         labels[scale.text(label)] = None
-    return choice(reply, list(labels))
+    return match_value(reply, list(labels))
 
 
 def _read_values(judge: Judge, mapping: RowMapping, case: Case, answers: Row) -> Values:

@@ -15,7 +15,7 @@ import pydantic
 from ..cases import Case, Label, Values, text_hash
 from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
-from ..text.turns import Text, dialogue
+from ..text.turns import Text, dialogue_text
 from .answers.sentences import Listed, PerSentence, Tagged
 from .judge import Judge, Row
 from .options import JudgeOption
@@ -129,7 +129,7 @@ def dialogue_of(row: CogniBenchRow) -> str:
     turns = list(row.history)
     if row.question:
         turns.append(Turn(role="user", content=row.question))
-    return dialogue(turn.model_dump() for turn in turns) or row.dialogue or ""
+    return dialogue_text(turn.model_dump() for turn in turns) or row.dialogue or ""
 
 
 class _Dialogue(pydantic.BaseModel):

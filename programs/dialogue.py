@@ -29,7 +29,7 @@ from ..signatures.cognibench import Dialogue, NextTurn, Reply
 from ..text.escaping import defuse, well_formed
 from ..text.evidence import index_evidence, term_set
 from ..text.ranking import words
-from ..text.turns import dialogue
+from ..text.turns import dialogue_text
 from ..text.wording import count_words, is_chinese, normalised
 from .generator import Generator, make_answerer
 from .stepwise import Steps, Stepwise
@@ -192,7 +192,7 @@ class WriteDialogue(Stepwise):
             faults: list[Fault] = []
             while len(faults) < ATTEMPTS:
                 complaint = faults[-1].complaint if faults else ""
-                context = defuse({**prompt_inputs, "dialogue": dialogue(turns), "complaint": complaint})
+                context = defuse({**prompt_inputs, "dialogue": dialogue_text(turns), "complaint": complaint})
                 try:
                     reply = yield self.speak, context
                 except AdapterParseError:

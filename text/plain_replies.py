@@ -10,99 +10,26 @@ A reply states a label in one of these ways, and all the ways that it uses must 
 - the reply begins with the label as a sentence of its own, and no other label and no "but" follows:
   ``Hold. The reply promises a refund.``
 
-Labels are read as in every other form (:func:`jurist.text.replies.choice`). A sentence that merely mentions a label, as
-``I would not send this``, states none.
+Labels are read as in every other form (:func:`jurist.text.replies.match_value`). A sentence that merely mentions a
+label, as ``I would not send this``, states none.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeAlias
+from itertools import chain
+from typing import Final, TypeAlias
 
 from .drafts import without_drafts
-from .replies import choice, same, structures, typed, unframed
+from .replies import TypeSchema, match_value, same, structures, typed, unframed
 
-_VERDICT: Final = "|".join(
-    [
-        *(
-            "answer",
-            "verdict",
-            "label",
-            "decision",
-            "judge?ment",
-            "rating",
-            "score",
-            "classification",
-            "category",
-        ),
-        *("conclusion", "result", "output", "grade", "class", "choice", "preference", "winner", "response"),
-        *(
-            "antwort",
-            "urteil",
-            "ergebnis",
-            "bewertung",
-            "entscheidung",
-            "réponse",
-            "verdicte?",
-            "décision",
-            "note",
-        ),
-        *(
-            "respuesta",
-            "veredicto",
-            "decisión",
-            "resultado",
-            "resposta",
-            "decisão",
-            "risposta",
-            "verdetto",
-            "esito",
-        ),
-        *(
-            "ответ",
-            "вердикт",
-            "оценка",
-            "решение",
-            "вывод",
-            "метка",
-            "الإجابة",
-            "الجواب",
-            "الحكم",
-            "النتيجة",
-            "القرار",
-        ),
-        *(
-            "答案",
-            "结论",
-            "結論",
-            "判定",
-            "判断",
-            "判斷",
-            "结果",
-            "結果",
-            "标签",
-            "標籤",
-            "评分",
-            "評分",
-            "裁决",
-            "分类",
-        ),
-        *(
-            "回答",
-            "答え",
-            "ラベル",
-            "評価",
-            "정답",
-            "답변?",
-            "결론",
-            "판정",
-            "결과",
-            "라벨",
-            "점수",
-            "उत्तर",
-            "निर्णय",
-        ),
-    ]
+_VERDICT: Final = (
+    "answer|verdict|label|decision|judge?ment|rating|score|classification|category|conclusion|result"
+    "|output|grade|class|choice|preference|winner|response|antwort|urteil|ergebnis|bewertung"
+    "|entscheidung|réponse|verdicte?|décision|note|respuesta|veredicto|decisión|resultado|resposta"
+    "|decisão|risposta|verdetto|esito|ответ|вердикт|оценка|решение|вывод|метка|الإجابة|الجواب|الحكم"
+    "|النتيجة|القرار|答案|结论|結論|判定|判断|判斷|结果|結果|标签|標籤|评分|評分|裁决|分类|回答|答え|ラベル|評価|정답|답변?|결론|판정|결과|라벨|점수"
+    "|उत्तर|निर्णय"
 )
 _LEAD: Final = re.compile(
     rf"(?:(?:the|my|our|final|overall|so|therefore|thus|die|das|mein|la|le|el|ma|mi|最终|最終|我的)[\s,]*)*"
@@ -130,108 +57,117 @@ _ORDINARY: Final = frozenset(
 _DIGIT: Final = re.compile(r"\d")
 
 
-def label_stated(reply: str, allowed: Collection[Any]) -> Any:
+Read: TypeAlias = Callable[[object], object]
+"""A text, or data -> the value that all of it is. Raises ``ValueError`` if it is none."""
+
+
+def label_stated(reply: str, allowed: Collection[object]) -> object:
     """Return the one of the allowed values (labels, True and False, whole numbers) that a plain reply states.
 
     Raises ``ValueError``, in one line, where it states none or two: the reply is an abstention.
     """
-    return _stated(reply, lambda raw: choice(raw, allowed), allowed)
+    return _stated_value(reply, lambda raw: match_value(raw, allowed), allowed)
 
 
-def value_stated(reply: str, schema: Mapping[str, Any], other_words: Mapping[str, Any]) -> Any:
+def value_stated(reply: str, schema: TypeSchema, other_words: Mapping[str, object]) -> object:
     """Return the value of a type, as a JSON Schema says it, that a plain reply states in its own or in other words.
 
     ``other_words`` is word -> the value that it stands for. Raises ``ValueError`` as :func:`label_stated` does.
     """
 
-    def read(raw: Any) -> Any:
+    def read_value(raw: object) -> object:
         if isinstance(raw, str) and other_words:
             with suppress(ValueError):
-                return other_words[choice(raw, tuple(other_words))]
+                return other_words[str(match_value(raw, tuple(other_words)))]
         return typed(schema, raw)
 
-    labels = schema.get("enum") or ((True, False) if schema.get("type") == "boolean" else ())
-    return _stated(reply, read, (*labels, *other_words))
+    names: list[object] = list(schema.get("enum") or ())
+    if not names and schema.get("type") == "boolean":
+        names = [True, False]
+    return _stated_value(reply, read_value, names + list(other_words))
 
 
-Read: TypeAlias = Callable[[Any], Any]
-"""A text, or data -> the value that all of it is. Raises ``ValueError`` if it is none."""
-
-
-def _stated(reply: str, read: Read, names: Collection[Any]) -> Any:
+def _stated_value(reply: str, read_value: Read, names: Collection[object]) -> object:
     """Return the one value that a reply states; ``names`` are those of all values, as far as they are few."""
     text = unframed(without_drafts(reply))
-    stated: list[Any] = []
-    for value in (*_in_whole(text, read), *_in_lines(text, read), *_in_data(text, read)):
-        if not any(same(value, other) for other in stated):
-            stated.append(value)
-    if not stated:
-        stated = _in_opening(text, read, names)
-    if len(stated) == 1:
-        return stated[0]
-    shown = text.strip()[:100]
-    if stated:
-        raise ValueError(f"it states {' and '.join(map(str, stated))}: {shown!r}")
-    wanted = f"none of {', '.join(map(str, names))}" if names else "no number on the scale"
-    raise ValueError(f"it states {wanted}: {shown!r}")
+    values: list[object] = []
+    for value in chain(
+        _value_of_all(text, read_value),
+        _values_in_lines(text, read_value),
+        _values_in_data(text, read_value),
+    ):
+        if not any(same(value, stated_value) for stated_value in values):
+            values.append(value)
+    if not values:
+        values = _value_in_opening(text, read_value, names)
+    if len(values) == 1:
+        return values[0]
+    beginning = text.strip()[:100]
+    if values:
+        raise ValueError(f"it states {' and '.join(map(str, values))}: {beginning!r}")
+    if names:
+        raise ValueError(f"it states none of {', '.join(map(str, names))}: {beginning!r}")
+    raise ValueError(f"it states no number on the scale: {beginning!r}")
 
 
-def _in_whole(raw: Any, read: Read) -> Iterator[Any]:
+def _value_of_all(raw: object, read_value: Read) -> Iterator[object]:
+    """Yield the value that all of a text or data is, if it is one."""
     try:
-        yield read(raw)
+        yield read_value(raw)
     except ValueError:
         return
 
 
-def _in_lines(text: str, read: Read) -> Iterator[Any]:
+def _values_in_lines(text: str, read_value: Read) -> Iterator[object]:
     """Yield the value of each line that is one, or that names one after a word for a verdict."""
     for tag in _TAG.finditer(text):
-        yield from _in_whole(tag["content"], read)
+        yield from _value_of_all(tag["content"], read_value)
     for line in text.splitlines():
         if len(line) > _LONGEST_LINE:
             continue
         plain = _LINE_MARK.sub("", line).strip()
-        yield from _in_whole(plain, read)
+        yield from _value_of_all(plain, read_value)
         lead = _LEAD.fullmatch(plain.replace("*", "").strip())
         if lead is not None:
-            yield from _in_whole(lead["content"], read)
+            yield from _value_of_all(lead["content"], read_value)
 
 
-def _in_data(text: str, read: Read) -> Iterator[Any]:
-    """Yield what the fields of a JSON object say as values; nothing if the reply is anything but one object."""
+def _values_in_data(text: str, read_value: Read) -> Iterator[object]:
+    """Yield the values in the fields of a JSON object; nothing if the reply is anything but one object."""
     try:
-        found = structures(text)
+        objects = structures(text)
     except ValueError:
         return
-    if len(found) != 1 or not isinstance(found[0], dict):
+    if len(objects) != 1 or not isinstance(objects[0], dict):
         return
-    for value in found[0].values():
+    for value in objects[0].values():
         if isinstance(value, str | bool | int | float):
-            yield from _in_whole(value, read)
+            yield from _value_of_all(value, read_value)
 
 
-def _in_opening(text: str, read: Read, names: Collection[Any]) -> list[Any]:
+def _value_in_opening(text: str, read_value: Read, names: Collection[object]) -> list[object]:
     """Return the value that a reply begins with, if nothing after it takes that back; else nothing."""
     opening = _OPENING.match(text)
     if opening is None or _BUT.search(opening["rest"]):
         return []
-    values = list(_in_whole(opening["label"], read))
+    values = list(_value_of_all(opening["label"], read_value))
     if not values:
         return []
     is_number = isinstance(values[0], int | float) and not isinstance(values[0], bool)
     if is_number and _DIGIT.search(opening["rest"]):  # 4.5, or another number
         return []
     for name in names:
-        is_other = all(not same(value, values[0]) for value in _in_whole(name, read))
-        if is_other and _names(opening["rest"], str(name)):
+        is_other = all(not same(value, values[0]) for value in _value_of_all(name, read_value))
+        if is_other and _has_label(opening["rest"], str(name)):
             return []
     return values
 
 
-def _names(text: str, label: str) -> bool:
-    """Whether a text names a label as words of its own."""
-    before = r"(?<!\w)" if label[:1].isascii() else ""
-    after = r"(?!\w)" if label[-1:].isascii() else ""
+def _has_label(text: str, label: str) -> bool:
+    """Whether a text has a label as words of its own."""
+    boundary_before = r"(?<!\w)" if label[:1].isascii() else ""
+    boundary_after = r"(?!\w)" if label[-1:].isascii() else ""
     if label.lower() in _ORDINARY:
-        after = r"(?=[\s\"'*`”’)]*(?:[.,;:!?。，]|$))"
-    return re.search(before + re.escape(label) + after, text, re.IGNORECASE) is not None
+        boundary_after = r"(?=[\s\"'*`”’)]*(?:[.,;:!?。，]|$))"
+    pattern = boundary_before + re.escape(label) + boundary_after
+    return re.search(pattern, text, re.IGNORECASE) is not None

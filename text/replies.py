@@ -16,10 +16,12 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 DEPTH: Final = 100
 """How deep the JSON of a reply may be nested."""
+TypeSchema: TypeAlias = Mapping[str, Any]
+"""A JSON Schema."""
 
 
 class ContradictionError(ValueError):
@@ -65,14 +67,14 @@ def unframed(text: str) -> str:
     """Return a text without what may stand around an answer."""
     frames = [frame.span() for frame in _FRAME.finditer(text)]
     start, end = 0, len(text)
-    for begin, after in frames:
-        if begin != start:
+    for frame_start, frame_end in frames:
+        if frame_start != start:
             break
-        start = after
-    for begin, after in reversed(frames):
-        if after != end or begin < start:
+        start = frame_end
+    for frame_start, frame_end in reversed(frames):
+        if frame_end != end or frame_start < start:
             break
-        end = begin
+        end = frame_start
     return text[start:end]
 
 
@@ -86,7 +88,7 @@ _COMPLETED: Final = "completed"
 
 def fields_of(
     text: str, names: Collection[str], short: Collection[str] = (), *, was_cut: bool = False
-) -> list[tuple[str, Any]]:
+) -> list[tuple[str, object]]:
     """Return name and text, or data, of each field that a reply gives, in order, of the names that count.
 
     A reply gives them as a JSON object or under headers, whichever of the two it was asked for. ``short`` are the
@@ -102,53 +104,75 @@ def fields_of(
     return fields or _headed_fields(text, names, short, was_cut)
 
 
-def _json_fields(text: str, names: Collection[str], *, may_be_listed: bool) -> list[tuple[str, Any]]:
+def _json_fields(text: str, names: Collection[str], *, may_be_listed: bool) -> list[tuple[str, object]]:
     """Return name and value of each key of the JSON objects that a reply is."""
-    headless = _NEAR_HEADER.sub(lambda header: "" if header[1] in (*names, _COMPLETED) else header[0], text)
-    fields: list[tuple[str, Any]] = []
+
+    def without_field_header(header: re.Match[str]) -> str:
+        is_field = header[1] in names or header[1] == _COMPLETED
+        return "" if is_field else header[0]
+
+    headless = _NEAR_HEADER.sub(without_field_header, text)
+    fields: list[tuple[str, object]] = []
     for structure in structures(headless):
-        objects = structure if may_be_listed and isinstance(structure, list) else [structure]
-        for each in objects:
-            if not isinstance(each, dict):
+        items = [structure]
+        if may_be_listed and isinstance(structure, list):
+            items = structure
+        for item in items:
+            if not isinstance(item, dict):
                 raise ValueError("its JSON is no object")
-            fields += [(name, value) for name, value in each.items() if name in names]
+            for name, value in item.items():
+                if name in names:
+                    fields.append((name, value))
     return fields
 
 
 def _headed_fields(
     text: str, names: Collection[str], short: Collection[str], was_cut: bool
-) -> list[tuple[str, Any]]:
-    """Return name and text of each ``[[ ## name ## ]]`` section of a reply."""
-    # A header that differs by spaces counts for a ``short`` name that has no such section.
-    lines = [line.strip() for line in text.splitlines()]
-    headers = [_HEADER_LINE.match(line) for line in lines]
-    exact_names = {header[1] for header in headers if header}
-    sections: list[tuple[str, list[str]]] = [("", [])]
-    for line, stripped, header in zip(text.splitlines(), lines, headers, strict=True):
-        if header is None:
-            missed = _NEAR_HEADER.fullmatch(stripped)
-            if missed and missed[1] not in exact_names and missed[1] in (*short, _COMPLETED):
-                header = missed
-        if header is None:
-            sections[-1][1].append(line)
-        else:
-            sections.append((header[1], [stripped[header.end() :]]))
-
-    contents = [(name, "\n".join(section).strip()) for name, section in sections]
-    fields: list[tuple[str, Any]] = [(name, content) for name, content in contents if name in names]
-    for name, content in contents:
-        if fields and name in ("", _COMPLETED) and not is_frame(content):
+) -> list[tuple[str, object]]:
+    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, of the names that count."""
+    fields: list[tuple[str, object]] = []
+    is_complete = False
+    sections = _split_at_headers(text, short)
+    for name, content in sections:
+        if name in names:
+            fields.append((name, content))
+        if name == _COMPLETED:
+            is_complete = True
+    if not fields:
+        return fields
+    for name, content in sections:
+        if name in ("", _COMPLETED) and not is_frame(content):
             place = "after its end" if name else "before its first field"
             raise ValueError(f"text stands {place}: {content[:100]!r}")
-    is_complete = any(name == _COMPLETED for name, _ in contents)
-    if fields and was_cut and not is_complete and fields[-1][0] in short:
+    if was_cut and not is_complete and fields[-1][0] in short:
         raise ValueError(f"{fields[-1][0]} may be half of what it was to be")  # 1 of 10, True of Truest
     return fields
 
 
-def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _split_at_headers(text: str, short: Collection[str]) -> list[tuple[str, str]]:
+    """Return name and text of each section of a reply; the text before the first header has the name ``""``."""
+    # A header that differs by spaces counts for a ``short`` name that has no such section.
+    lines = text.splitlines()
+    stripped_lines = [line.strip() for line in lines]
+    headers = [_HEADER_LINE.match(line) for line in stripped_lines]
+    exact_names = {header[1] for header in headers if header}
+    sections: list[tuple[str, list[str]]] = [("", [])]
+    for line, stripped, header in zip(lines, stripped_lines, headers, strict=True):
+        if header is None:
+            near_header = _NEAR_HEADER.fullmatch(stripped)
+            if near_header and near_header[1] not in exact_names:
+                is_short = near_header[1] in short or near_header[1] == _COMPLETED
+                header = near_header if is_short else None
+        if header is None:
+            sections[-1][1].append(line)
+        else:
+            sections.append((header[1], [stripped[header.end() :]]))
+    return [(name, "\n".join(section).strip()) for name, section in sections]
+
+
+def said_once(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     """Return name -> value. Raises ``ContradictionError`` for a name with two different values."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, value in pairs:
         if name in values and not same(values[name], value):
             raise ContradictionError(f"{name!r} is given twice, with different values")
@@ -156,7 +180,7 @@ def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def same(first: Any, second: Any) -> bool:
+def same(first: object, second: object) -> bool:
     """Whether two values are equal and of one type: 1 is not True."""
     return bool(first == second) and isinstance(first, bool) == isinstance(second, bool)
 
@@ -168,24 +192,26 @@ _LITERALS = re.compile(
     r"""'(?P<quoted>(?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|['"].*|\b(?:True|False|None)\b|,(?=\s*[}\]])""",
     re.DOTALL,  # what begins and does not end is taken whole: nothing of it is looked at again
 )
+_QUOTE_MARK = re.compile(r"\\'|\"")
 _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=said_once)
 
 
-def structures(text: str) -> list[Any]:
+def structures(text: str) -> list[object]:
     """Return the JSON structures that a text is made of. Raises ``ValueError`` where other text stands around one."""
-    found: list[Any] = []
+    values: list[object] = []
     position = 0
     for start, end in _outermost(text):
         _check_gap(text[position:start])
-        found.append(decode(text[start:end]))
+        values.append(decode(text[start:end]))
         position = end
-    if found:
+    if values:
         _check_gap(text[position:])
-    return found
+    return values
 
 
 def _check_gap(text: str) -> None:
+    """Raise ``ValueError`` for a text between JSON structures that is more than a frame."""
     if not is_frame(text):
         raise ValueError(f"text stands around its JSON: {text.strip()[:100]!r}")
 
@@ -214,7 +240,7 @@ def _outermost(text: str) -> Iterator[tuple[int, int]]:
         raise ValueError("its JSON has no end")
 
 
-def data(text: str) -> Any:
+def data(text: str) -> object:
     """Return what a whole text is as data; the text itself, without what may stand around it, if it is none."""
     text = unframed(text)
     try:
@@ -225,7 +251,7 @@ def data(text: str) -> Any:
         return text
 
 
-def decode(text: str) -> Any:
+def decode(text: str) -> object:
     """Return what a whole text is as JSON, or as a Python literal."""
     if text[:1] in ("{", "["):
         for _ in _outermost(text):  # its depth is checked before anything else reads it
@@ -241,56 +267,42 @@ def decode(text: str) -> Any:
 
 
 def _as_json(token: re.Match[str]) -> str:
+    """Return a token of a Python literal as JSON writes it; a comma before a closing bracket is left out."""
     if token["quoted"] is not None:
-        return '"' + re.sub(r"\\'|\"", lambda mark: "'" if mark[0] == "\\'" else '\\"', token["quoted"]) + '"'
-    return _WORDS.get(token[0], "" if token[0] == "," else token[0])
+        return f'"{_QUOTE_MARK.sub(_as_json_quote, token["quoted"])}"'
+    if token[0] == ",":
+        return ""
+    return _WORDS.get(token[0], token[0])
+
+
+def _as_json_quote(mark: re.Match[str]) -> str:
+    return "'" if mark[0] == "\\'" else '\\"'
 
 
 # Labels and numbers, with what decorates them.
 
 _PAIRS: Final[tuple[tuple[str, str], ...]] = (
-    *(("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`")),
-    *(
-        ('"', '"'),
-        ("'", "'"),
-        ("“", "”"),
-        ("‘", "’"),
-        ("„", "“"),
-        ("„", "”"),
-        ("‚", "‘"),
-        ("”", "”"),
-        ("’", "’"),
-    ),
-    *(
-        ("«", "»"),
-        ("»", "«"),
-        ("‹", "›"),
-        ("「", "」"),
-        ("『", "』"),
-        ("《", "》"),
-        ("〈", "〉"),
-        ("【", "】"),
-    ),
-    *(("〔", "〕"), ("（", "）"), ("(", ")"), ("［", "］"), ("[", "]"), ("＂", "＂"), ("¡", "!"), ("$", "$")),
-    *(("<b>", "</b>"), ("<strong>", "</strong>"), ("<i>", "</i>"), ("<em>", "</em>"), ("<code>", "</code>")),
-    *(("\\boxed{", "}"), ("\\text{", "}"), ("\\textbf{", "}"), ("Literal[", "]"), ("str[", "]")),
-)
+    ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`"),
+    ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("„", "“"), ("„", "”"), ("‚", "‘"), ("”", "”"), ("’", "’"),
+    ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』"), ("《", "》"), ("〈", "〉"), ("【", "】"),
+    ("〔", "〕"), ("（", "）"), ("(", ")"), ("［", "］"), ("[", "]"), ("＂", "＂"), ("¡", "!"), ("$", "$"),
+    ("<b>", "</b>"), ("<strong>", "</strong>"), ("<i>", "</i>"), ("<em>", "</em>"), ("<code>", "</code>"),
+    ("\\boxed{", "}"), ("\\text{", "}"), ("\\textbf{", "}"), ("Literal[", "]"), ("str[", "]"),
+)  # fmt: skip
 _LAYERS: Final = 8  # of decoration at most
 _STOPS: Final = ".,;!。．，、；！।،؛"
 _ESCAPED: Final = re.compile(r"\\([_*`-])")  # as Markdown escapes them: non\_factual
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _WHITE_SPACE: Final = re.compile(r"\s+")
-EMPTY_WORDS: Final = frozenset(
-    [
-        *("none", "nothing", "empty", "nil", "无", "無", "没有", "沒有", "空", "なし", "無し", "없음", "नहीं"),
-        *("keine", "keiner", "keines", "nichts", "aucun", "aucune", "rien", "ninguno", "ninguna", "nada"),
-        *("nenhum", "nenhuma", "nessuno", "nessuna", "niente", "нет", "ничего", "لا شيء", "لا يوجد"),
-    ]
-)
+EMPTY_WORDS: Final = frozenset({
+    "none", "nothing", "empty", "nil", "无", "無", "没有", "沒有", "空", "なし", "無し", "없음", "नहीं",
+    "keine", "keiner", "keines", "nichts", "aucun", "aucune", "rien", "ninguno", "ninguna", "nada",
+    "nenhum", "nenhuma", "nessuno", "nessuna", "niente", "нет", "ничего", "لا شيء", "لا يوجد",
+})  # fmt: skip
 """Words that stand for an empty list."""
 
 
-def choice(raw: Any, allowed: Collection[Any]) -> Any:
+def match_value(raw: object, allowed: Collection[object]) -> object:
     """Return the one of the allowed values that a reply names, however the name is decorated."""
     if not isinstance(raw, str):
         for value in allowed:
@@ -300,9 +312,9 @@ def choice(raw: Any, allowed: Collection[Any]) -> Any:
     for name in undecorated(raw):
         if name in allowed:
             return name
-        named = [value for value in allowed if _folded(str(value)) == _folded(name)]
-        if len(named) == 1:
-            return named[0]
+        matches = [value for value in allowed if _folded(str(value)) == _folded(name)]
+        if len(matches) == 1:
+            return matches[0]
         number = _number_of(name)
         for value in allowed:
             if number is not None and same(value, number):
@@ -322,9 +334,11 @@ def undecorated(text: str) -> Iterator[str]:
 
 
 def _without_layer(text: str) -> str:
-    for left, right in _PAIRS:
-        if len(text) > len(left) + len(right) and text.startswith(left) and text.endswith(right):
-            return unframed(text[len(left) : -len(right)])
+    """Return a text without the outermost pair of marks, or without the stop at its end, or without escapes."""
+    for opening, closing in _PAIRS:
+        has_inside = len(text) > len(opening) + len(closing)
+        if has_inside and text.startswith(opening) and text.endswith(closing):
+            return unframed(text[len(opening) : -len(closing)])
     if text[-1:] and text[-1] in _STOPS and not text.endswith(".."):
         return unframed(text[:-1])
     return _ESCAPED.sub(r"\1", text)
@@ -353,28 +367,29 @@ def _number_of(text: str) -> int | float | None:
 _HUGE: Final = 1e300
 
 
-def typed(schema: Mapping[str, Any], raw: Any) -> Any:
+def typed(schema: TypeSchema, raw: object) -> object:
     """Return the text or data of a field as the type that a JSON Schema says. Raises ``ValueError``."""
     # What the schema does not say, or says in a way that is not known here, stays as it is.
     if schema == {"type": "string"}:
         return str(raw)
-    return _typed(schema, raw, schema.get("$defs", {}))
+    return _typed_with_models(schema, raw, schema.get("$defs", {}))
 
 
-def _typed(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> Any:
+def _typed_with_models(schema: TypeSchema, raw: object, models: TypeSchema) -> object:
+    """Return data as a schema says it; ``models`` are the schemas to which it refers by name."""
     if "$ref" in schema:
-        return _typed(models[schema["$ref"].rpartition("/")[2]], raw, models)
+        return _typed_with_models(models[schema["$ref"].rpartition("/")[2]], raw, models)
     if "anyOf" in schema:
         return _typed_by_one(schema["anyOf"], raw, models)
     if "enum" in schema or "const" in schema:
-        return choice(raw, schema.get("enum") or [schema["const"]])
+        return match_value(raw, schema.get("enum") or [schema["const"]])
     kind = schema.get("type")
     if kind not in _BY_KIND:
         return raw
     return _BY_KIND[kind](schema, raw, models)
 
 
-def _typed_by_one(schemas: Sequence[Mapping[str, Any]], raw: Any, models: Mapping[str, Any]) -> Any:
+def _typed_by_one(schemas: Sequence[TypeSchema], raw: object, models: TypeSchema) -> object:
     """Return the data as the first type that it fits; a text that may be a text is one."""
     for schema in schemas:
         is_closed = "enum" in schema or "const" in schema
@@ -382,37 +397,35 @@ def _typed_by_one(schemas: Sequence[Mapping[str, Any]], raw: Any, models: Mappin
             return raw
     for schema in schemas[:-1]:
         try:
-            return _typed(schema, raw, models)
+            return _typed_with_models(schema, raw, models)
         except ContradictionError:
             raise
         except ValueError:
             continue
-    return _typed(schemas[-1], raw, models)
+    return _typed_with_models(schemas[-1], raw, models)
 
 
-def _as_text(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> str:
+def _as_text(schema: TypeSchema, raw: object, models: TypeSchema) -> str:
     if not isinstance(raw, str):
         raise ValueError(f"{str(raw)[:100]!r} is no text")
     return raw
 
 
-def _as_truth(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> bool:
-    truth: bool = choice(raw, (True, False))
-    return truth
+def _as_truth(schema: TypeSchema, raw: object, models: TypeSchema) -> bool:
+    return bool(match_value(raw, (True, False)))
 
 
-def _as_null(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> None:
-    if (data(raw) if isinstance(raw, str) else raw) is not None:
+def _as_null(schema: TypeSchema, raw: object, models: TypeSchema) -> None:
+    value = raw
+    if isinstance(raw, str):
+        value = data(raw)
+    if value is not None:
         raise ValueError(f"{str(raw)[:100]!r} is not null")
 
 
-def _as_number(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> int | float:
-    number: int | float | None = None
-    if isinstance(raw, str):
-        for text in undecorated(raw):
-            number = _number_of(text) if number is None else number
-    elif isinstance(raw, int | float) and not isinstance(raw, bool):
-        number = raw
+def _as_number(schema: TypeSchema, raw: object, models: TypeSchema) -> int | float:
+    """Return the number that a text or data is, as the schema's type of number and on its scale."""
+    number = _first_number(raw)
     if number is None:
         raise ValueError(f"{str(raw)[:100]!r} is no number")
     if schema["type"] == "integer":
@@ -427,7 +440,21 @@ def _as_number(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -
     return number
 
 
-def _as_list(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> list[Any]:
+def _first_number(raw: object) -> int | float | None:
+    """Return the number that data is, or that a text is when enough of its decoration is taken off; else ``None``."""
+    if isinstance(raw, str):
+        for text in undecorated(raw):
+            number = _number_of(text)
+            if number is not None:
+                return number
+        return None
+    if isinstance(raw, int | float) and not isinstance(raw, bool):
+        return raw
+    return None
+
+
+def _as_list(schema: TypeSchema, raw: object, models: TypeSchema) -> list[object]:
+    """Return the list that a text or data is, its items as the schema says them; a word for nothing is no item."""
     items = raw
     if isinstance(raw, str):
         items = [] if is_empty_word(raw) else data(raw)
@@ -436,9 +463,12 @@ def _as_list(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> 
     if "prefixItems" in schema:
         if len(items) != len(schema["prefixItems"]):
             raise ValueError(f"{len(items)} items where {len(schema['prefixItems'])} are wanted")
-        return [_typed(part, item, models) for part, item in zip(schema["prefixItems"], items, strict=True)]
+        values: list[object] = []
+        for part, item in zip(schema["prefixItems"], items, strict=True):
+            values.append(_typed_with_models(part, item, models))
+        return values
     try:
-        return [_typed(schema.get("items", {}), item, models) for item in items]
+        return [_typed_with_models(schema.get("items", {}), item, models) for item in items]
     except ContradictionError:
         raise
     except ValueError:
@@ -447,26 +477,27 @@ def _as_list(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> 
         raise
 
 
-def _as_object(schema: Mapping[str, Any], raw: Any, models: Mapping[str, Any]) -> dict[str, Any]:
+def _as_object(schema: TypeSchema, raw: object, models: TypeSchema) -> dict[str, object]:
+    """Return the object that a text or data is, with the fields that the schema has."""
     fields = data(raw) if isinstance(raw, str) else raw
     if not isinstance(fields, Mapping):
         raise ValueError(f"{str(fields)[:100]!r} is no object")
-    properties, others = schema.get("properties", {}), schema.get("additionalProperties")
-    values: dict[str, Any] = {}
+    properties, additional = schema.get("properties", {}), schema.get("additionalProperties")
+    values: dict[str, object] = {}
     for name in schema.get("required", ()):
         if name not in fields:
             raise ValueError(f"it has no {name}")
     for name, value in fields.items():
         if name in properties:
-            values[name] = _typed(properties[name], value, models)
-        elif isinstance(others, Mapping):
-            values[name] = _typed(others, value, models)
-        elif others is not None:
+            values[name] = _typed_with_models(properties[name], value, models)
+        elif isinstance(additional, Mapping):
+            values[name] = _typed_with_models(additional, value, models)
+        elif additional is not None:
             values[name] = value
     return values
 
 
-_BY_KIND: Final[dict[str, Callable[[Mapping[str, Any], Any, Mapping[str, Any]], Any]]] = {
+_BY_KIND: Final[dict[str, Callable[[TypeSchema, object, TypeSchema], object]]] = {
     "string": _as_text,
     "boolean": _as_truth,
     "null": _as_null,

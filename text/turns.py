@@ -1,7 +1,7 @@
 """What data sets keep in place of a text, as the text that a judge reads: lists of messages, numbers, dates."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import pydantic
 
@@ -9,50 +9,79 @@ EXACT_TYPES: Final[Mapping[str, bool]] = {"exact_types": True}
 """The context of a validation in which a text must be a text, as the JSON schema of the row says."""
 
 
-def read_text(value: Any, info: pydantic.ValidationInfo) -> Any:
+def read_text(value: object, info: pydantic.ValidationInfo) -> object:
     """Return a value of a text field as text where a file may hold it in another type; see :func:`as_text`."""
     if info.context is EXACT_TYPES:
         return value
     return as_text(value)
 
 
-def as_text(value: Any) -> Any:
+def as_text(value: object) -> object:
     """Return a chat as text, a message a line after its role, and what is written in one way; all else as it is."""
     plain = value.tolist() if hasattr(value, "tolist") else value  # pandas reads lists as arrays
     if isinstance(plain, bool):
         return str(plain).lower()
     if hasattr(plain, "as_integer_ratio") and plain == plain:  # a number, and not NaN
-        # a column with a hole, or a workbook, holds whole numbers as fractions
-        return str(int(plain) if isinstance(plain, float) and plain.is_integer() else plain)
+        return _number_text(plain)
     if hasattr(plain, "isoformat"):
         return str(plain.isoformat())
-    spoken = [_spoken(turn) for turn in plain] if isinstance(plain, list) else []
-    return "\n".join(map(str, spoken)) if spoken and None not in spoken else value
+    if isinstance(plain, list) and plain:
+        texts = [_turn_text(turn) for turn in plain]
+        if None not in texts:
+            return "\n".join(map(str, texts))
+    return value
 
 
-def _spoken(turn: Any) -> str | None:
+def _number_text(number: object) -> str:
+    """Return a number as text; a column with a hole, or a workbook, holds whole numbers as fractions."""
+    if isinstance(number, float) and number.is_integer():
+        return str(int(number))
+    return str(number)
+
+
+def _turn_text(turn: object) -> str | None:
     """Return ``role: content`` of a message, its content a text, a list of texts, or what it calls; else ``None``."""
-    # Its further lines are indented: what one says must not look like the next message.
     if not isinstance(turn, Mapping):
         return None
-    role, content = (
-        turn.get(name, turn.get(other)) for name, other in (("role", "from"), ("content", "value"))
-    )
-    parts = content if isinstance(content, list) else [] if content is None else [{"text": content}]
-    texts = [part.get("text") if isinstance(part, Mapping) else None for part in parts]
-    calls = turn.get("tool_calls")
-    for call in calls if isinstance(calls, list) else ():
-        tool = call.get("function") if isinstance(call, Mapping) else None
-        known = isinstance(tool, Mapping) and f"calls {tool.get('name')}({tool.get('arguments')})"
-        texts.append(known or None)
-    if not (isinstance(role, str) and texts and all(isinstance(text, str) for text in texts)):
+    role = turn.get("role", turn.get("from"))
+    texts = _texts_of_content(turn.get("content", turn.get("value")))
+    texts += _texts_of_calls(turn.get("tool_calls"))
+    if not isinstance(role, str) or not texts or None in texts:
         return None
-    return f"{' '.join(role.split())}: " + "\n  ".join("\n".join(map(str, texts)).splitlines())
+    # Its further lines are indented: what one says must not look like the next message.
+    lines = "\n".join(map(str, texts)).splitlines()
+    return f"{' '.join(role.split())}: " + "\n  ".join(lines)
 
 
-def dialogue(turns: Iterable[Mapping[str, Any]]) -> str:
+def _texts_of_content(content: object) -> list[str | None]:
+    """Return the texts of a message's content, of which it may have none; ``None`` for a part that is no text."""
+    if content is None:
+        return []
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts: list[str | None] = []
+    for part in parts:
+        text = part.get("text") if isinstance(part, Mapping) else None
+        texts.append(text if isinstance(text, str) else None)
+    return texts
+
+
+def _texts_of_calls(calls: object) -> list[str | None]:
+    """Return a text for each tool that a message calls; ``None`` for a call of another form."""
+    texts: list[str | None] = []
+    if not isinstance(calls, list):
+        return texts
+    for call in calls:
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            texts.append(f"calls {function.get('name')}({function.get('arguments')})")
+        else:
+            texts.append(None)
+    return texts
+
+
+def dialogue_text(turns: Iterable[Mapping[str, object]]) -> str:
     """Return messages as text, each after its role."""
-    return "\n".join(str(_spoken(turn)) for turn in turns)
+    return "\n".join(str(_turn_text(turn)) for turn in turns)
 
 
 Text = Annotated[str, pydantic.BeforeValidator(read_text)]

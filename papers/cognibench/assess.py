@@ -32,7 +32,7 @@ from ...report.scores import number_cell
 from ...report.table import Table, table
 from ...signatures.cognibench import LABELS
 from ...text.sentences import split
-from ...text.turns import dialogue
+from ...text.turns import dialogue_text
 from ...text.wording import count_words
 
 DIALOGUES = "dialogues"
@@ -173,7 +173,7 @@ class DialogueAssessment(Assessment):
         for place, prompt in enumerate(self.prompts):
             inputs = {
                 "reference": prompt.reference,
-                "dialogue": dialogue(turn.model_dump() for turn in prompt.history),
+                "dialogue": dialogue_text(turn.model_dump() for turn in prompt.history),
                 "user_message": prompt.question,
                 "length": self.length,
             }

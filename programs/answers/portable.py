@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 
 from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
 from ...text.escaping import one_line
-from ...text.replies import choice, same
+from ...text.replies import match_value, same
 
 _LABEL_READERS: Final = ("label", "verified", "numbered", "tagged", "listed")
 
@@ -103,7 +103,7 @@ def by_number(
 
 def _read_label(rule: Rule, reply: Reply, texts: Sequence[str], places: Sequence[int]) -> list[object]:
     value_of_label = rule["label_of_value"]
-    answered = choice(reply.get(rule["field"]), tuple(value_of_label.values()))
+    answered = match_value(reply.get(rule["field"]), tuple(value_of_label.values()))
     for label, value in value_of_label.items():
         if same(value, answered):
             return [label]

@@ -21,7 +21,7 @@ from jurist.programs.answers.sentences import Listed, Tagged
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
-from jurist.text.replies import choice
+from jurist.text.replies import match_value
 
 ROWS: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "replies.toml").read_text())["replies"]
 SENTENCES = {
@@ -204,6 +204,6 @@ def test_labels_that_differ_in_capitals_alone_are_told_apart(reply: str, label: 
     labels = ("Send", "send", "hold")
     if label is None:
         with pytest.raises(ValueError, match="is none of Send, send, hold"):
-            choice(reply, labels)
+            match_value(reply, labels)
     else:
-        assert choice(reply, labels) == label
+        assert match_value(reply, labels) == label
