@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from shlex import quote
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ..errors import GoldError
 from ..text.turns import as_text
@@ -57,32 +57,33 @@ _MANY = 20
 """Distinct values above which a column of texts holds no labels."""
 _LONGEST = 40
 """Characters of a label."""
-_SHOWN = 4
-"""Values of a column that an error shows."""
+_LISTED_VALUES = 4
+"""Values of a column that an error lists."""
 
 
 def find_columns(columns: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
     """Return column -> field for each field that no column is called, and one is but for capitals and signs."""
-    return dict(_found(tuple(columns), tuple(fields)))
+    return dict(_pair_columns(tuple(columns), tuple(fields)))
 
 
 @lru_cache(maxsize=256)  # the rows of a file have the same columns
-def _found(columns: tuple[str, ...], fields: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _pair_columns(columns: tuple[str, ...], fields: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return pairs of a column and the field that it holds under another spelling."""
     by_plain: dict[str, list[str]] = {}
     for column in columns:
         by_plain.setdefault(plain(str(column)), []).append(column)
-    found = []
+    pairs: list[tuple[str, str]] = []
     for field in fields:
         alike = by_plain.get(plain(field), [])
         if field not in columns and len(alike) == 1 and alike[0] not in fields:
-            found.append((alike[0], field))
-    return tuple(found)
+            pairs.append((alike[0], field))
+    return tuple(pairs)
 
 
 def words_of(path: str) -> list[str]:
     """Return the words of a column's name: ``humanLabel_2`` has ``human`` and ``label``."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", path)
-    return [word.casefold() for word in _WORD.findall(apart)]
+    spaced_path = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", path)
+    return [word.casefold() for word in _WORD.findall(spaced_path)]
 
 
 def given_by(path: str) -> Giver:
@@ -93,20 +94,31 @@ def given_by(path: str) -> Giver:
     if words & _MODEL:
         return "model"
     # Argilla's flat export: NAME.responses are people's, NAME.suggestion is a model's
-    return "people" if re.search(r"\.responses(\.\d+)?$", path) else ""
+    if re.search(r"\.responses(\.\d+)?$", path):
+        return "people"
+    return ""
 
 
 def may_hold_labels(path: str) -> bool:
     """Whether a column is called as columns of labels are."""
-    parts = [part for part in path.split(".") if not part.isdecimal()]
-    words = words_of(parts[-1]) if parts else []
+    name = _last_name(path)
+    words = words_of(name)
     if not words:
         return False
-    if words[-1] in LABEL_WORDS or words[-1] in _PEOPLES_LABEL or plain(parts[-1]) in _PEOPLES_LABEL:
+    last_word = words[-1]
+    if last_word in LABEL_WORDS or last_word in _PEOPLES_LABEL or plain(name) in _PEOPLES_LABEL:
         return True
     if given_by(path) == "people":
-        return words[-1] in _VALUE_WORDS
-    return given_by(path) == "model" and words[-1] in _MODEL
+        return last_word in _VALUE_WORDS
+    return given_by(path) == "model" and last_word in _MODEL
+
+
+def _last_name(path: str) -> str:
+    """Return the last part of a path that is no number; empty if there is none."""
+    for part in reversed(path.split(".")):
+        if not part.isdecimal():
+            return part
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,40 +131,51 @@ class Candidate:
 
     def __str__(self) -> str:
         """Name it, with the values that most rows have."""
-        shown = [value for value, _ in self.values.most_common(_SHOWN)]
-        more = ", ..." if len(self.values) > _SHOWN else ""
-        return f"{self.path} ({', '.join(shown)}{more})"
+        values = ", ".join(value for value, _ in self.values.most_common(_LISTED_VALUES))
+        if len(self.values) > _LISTED_VALUES:
+            values += ", ..."
+        return f"{self.path} ({values})"
 
 
 def label_candidates(
-    rows: Sequence[Mapping[str, Any]], names: Iterable[str], apart: Iterable[str] = ()
+    rows: Sequence[Mapping[str, object]], paths: Iterable[str], other_columns: Iterable[str] = ()
 ) -> list[Candidate]:
-    """Return the columns that could hold labels, by their names and their values; ``apart`` are taken otherwise."""
-    taken = set(apart)
-    found = []
-    for path in names:
-        if path in taken or not may_hold_labels(path):
+    """Return the columns that could hold labels, by their names and their values.
+
+    Args:
+        rows: of the file.
+        paths: the columns.
+        other_columns: columns that hold something else.
+    """
+    excluded = set(other_columns)
+    candidates: list[Candidate] = []
+    for path in paths:
+        if path in excluded or not may_hold_labels(path):
             continue
         values = Counter[str]()
         for row in rows:
-            if text := label_text(row.get(path)):
+            text = label_text(row.get(path))
+            if text:
                 values[text] += 1
         if values and _are_labels(values):
-            found.append(Candidate(path=path, giver=given_by(path), values=values))
-    return found
+            candidates.append(Candidate(path=path, giver=given_by(path), values=values))
+    return candidates
 
 
-def label_text(value: Any) -> str:
+def label_text(value: object) -> str:
     """Return a cell of labels as text; empty without one, and for a structure."""
     text = as_text(value)
-    return unquoted(text.strip()).strip() if isinstance(text, str) else ""
+    if not isinstance(text, str):
+        return ""
+    return unquoted(text.strip()).strip()
 
 
 def _are_labels(values: Counter[str]) -> bool:
     """Whether values repeat as labels do, or are numbers."""
-    if all(is_number(value) for value in values):
+    if all(map(is_number, values)):
         return True
-    return len(values) <= min(_MANY, max(4, values.total() // 2)) and max(map(len, values)) <= _LONGEST
+    repeat = len(values) <= min(_MANY, max(4, values.total() // 2))
+    return repeat and max(map(len, values)) <= _LONGEST
 
 
 def is_number(text: str) -> bool:
@@ -173,13 +196,18 @@ def choose_label_column(
     Args:
         candidates: what could hold them.
         path: the file, for messages.
-        fits: whether labels are those that the prompt asks for; ``None`` if there is no prompt.
+        fits: tells whether labels are those that the prompt asks for; ``None`` if there is no prompt.
 
     Raises:
         GoldError: it is not clear which column holds what people said; the message lists them.
     """
-    of_people = [candidate for candidate in candidates if candidate.giver == "people"]
-    unsigned = [candidate for candidate in candidates if not candidate.giver]
+    of_people: list[Candidate] = []
+    unsigned: list[Candidate] = []
+    for candidate in candidates:
+        if candidate.giver == "people":
+            of_people.append(candidate)
+        elif not candidate.giver:
+            unsigned.append(candidate)
     if len(of_people) == 1:
         return of_people[0].path
     if not candidates:
@@ -196,23 +224,31 @@ def choose_label_column(
 
 
 def _unclear(problem: str, candidates: Sequence[Candidate], path: str) -> GoldError:
+    """Return the error that lists the candidates, with the options that choose one of the first three."""
     listed = "; ".join(map(str, candidates))
-    options = " or ".join(f"--column {quote(f'{candidate.path}=label')}" for candidate in candidates[:3])
-    hint = f"say which column holds what people said: {options}"
+    options: list[str] = []
+    for candidate in candidates[:3]:
+        argument = quote(f"{candidate.path}=label")
+        options.append(f"--column {argument}")
+    hint = f"say which column holds what people said: {' or '.join(options)}"
     return GoldError(f"{problem}: {listed}", path=path, hint=hint)
 
 
 def fits_prompt(values: Iterable[str], prompt: str) -> bool:
     """Whether a prompt asks for labels like these: it names one of them, or asks for a number, or for yes or no."""
-    labels = {value.casefold() for value in values if not is_silent(value)}
+    labels: set[str] = set()
+    for value in values:
+        if not is_silent(value):
+            labels.add(value.casefold())
     text = prompt.casefold()
     if not labels:
         return False
-    if any(re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) for label in labels):
-        return True
+    for label in labels:
+        if re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text):
+            return True
     if labels <= _POLAR:
         words = set(_WORD.findall(text))
         return "?" in text or bool(words & _POLAR_QUESTION)
-    if all(is_number(label) for label in labels):
+    if all(map(is_number, labels)):
         return _ASKS_NUMBER.search(text) is not None
     return not text.isascii() and any(label in text for label in labels)

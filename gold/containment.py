@@ -35,11 +35,11 @@ def find_holders(wanted_texts: Sequence[str], texts: Sequence[str]) -> list[list
     holders: list[set[int]] = [set() for _ in wanted_texts]
     for first_text, portion in _portions(texts):
         for text_number, start, wanted_number in _find_candidates(portion, searches):
-            found = holders[wanted_number]
+            numbers = holders[wanted_number]
             number = first_text + text_number
-            if number not in found and texts[number].startswith(wanted_texts[wanted_number], start):
-                found.add(number)
-    return [sorted(numbers) for numbers in holders]
+            if number not in numbers and texts[number].startswith(wanted_texts[wanted_number], start):
+                numbers.add(number)
+    return list(map(sorted, holders))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +63,25 @@ def _plan_searches(wanted_texts: Sequence[str]) -> list[_Search]:
     for number, text in enumerate(wanted_texts):
         if len(text) >= MIN_CHARACTERS:
             numbers_by_window[1 << (len(text).bit_length() - 1)].append(number)
-    return [
-        _plan_search(wanted_texts, numbers_by_window[window], window) for window in sorted(numbers_by_window)
-    ]
+    searches: list[_Search] = []
+    for window in sorted(numbers_by_window):
+        searches.append(_plan_search(wanted_texts, numbers_by_window[window], window))
+    return searches
 
 
 def _plan_search(wanted_texts: Sequence[str], numbers: Sequence[int], window: int) -> _Search:
     """Return the search for the wanted texts of these numbers."""
-    lengths = np.array([len(wanted_texts[number]) for number in numbers])
-    first_hashes = _hash_each([wanted_texts[number][:window] for number in numbers], window)
-    last_hashes = _hash_each([wanted_texts[number][-window:] for number in numbers], window)
+    first_windows: list[str] = []
+    last_windows: list[str] = []
+    lengths_of_texts: list[int] = []
+    for number in numbers:
+        text = wanted_texts[number]
+        first_windows.append(text[:window])
+        last_windows.append(text[-window:])
+        lengths_of_texts.append(len(text))
+    lengths = np.array(lengths_of_texts)
+    first_hashes = _hash_each(first_windows, window)
+    last_hashes = _hash_each(last_windows, window)
     keys = _combine(first_hashes, lengths, last_hashes)
     by_key = np.argsort(keys, kind="stable")
 
@@ -93,13 +102,17 @@ def _plan_search(wanted_texts: Sequence[str], numbers: Sequence[int], window: in
 
 def _portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the texts in portions of about a million characters, each with the number of its first text."""
-    first_text, portion, characters = 0, [], 0
+    first_text = 0
+    portion: list[str] = []
+    characters = 0
     for number, text in enumerate(texts):
         portion.append(text)
         characters += len(text)
         if characters >= _PORTION:
             yield first_text, portion
-            first_text, portion, characters = number + 1, [], 0
+            first_text = number + 1
+            portion = []
+            characters = 0
     if portion:
         yield first_text, portion
 
@@ -107,17 +120,20 @@ def _portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 def _find_candidates(texts: Sequence[str], searches: Sequence[_Search]) -> Iterator[tuple[int, int, int]]:
     """Yield (text, start, wanted text), by number, where the hashes say that the text holds the wanted text."""
     ends = np.cumsum([len(text) for text in texts])
-    hashes, width = _characters("".join(texts)), 1
+    hashes = _hash_characters("".join(texts))
+    width = 1
     for search in searches:
         while width < search.window and len(hashes) > width:
-            hashes, width = _join(hashes[:-width], hashes[width:]), 2 * width
+            hashes = _join(hashes[:-width], hashes[width:])
+            width *= 2
         if width < search.window:
             return
         starts = np.flatnonzero(search.bloom[_bloom_places(hashes)])
         groups = np.searchsorted(search.first_hashes, hashes[starts])
         groups[groups == len(search.first_hashes)] = 0
         is_first = search.first_hashes[groups] == hashes[starts]
-        starts, groups = starts[is_first], groups[is_first]
+        starts = starts[is_first]
+        groups = groups[is_first]
         owners = np.searchsorted(ends, starts, side="right")
         counts = search.range_starts[groups + 1] - search.range_starts[groups]
         for chosen in _chunks(counts):
@@ -146,7 +162,8 @@ def _match_last_windows(
     offset_in_range = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
     lengths = search.lengths[search.range_starts[groups][place] + offset_in_range]
     fits = starts[place] + lengths <= ends[owners[place]]
-    place, lengths = place[fits], lengths[fits]
+    place = place[fits]
+    lengths = lengths[fits]
 
     last_hashes = hashes[starts[place] + lengths - search.window]
     keys = _combine(search.first_hashes[groups[place]], lengths, last_hashes)
@@ -161,10 +178,11 @@ def _match_last_windows(
 
 
 def _bloom_places(hashes: _Hashes) -> _Hashes:
+    """Return the leading bits of hashes."""
     return hashes >> np.uint64(64 - _BLOOM_BITS)
 
 
-def _characters(text: str) -> _Hashes:
+def _hash_characters(text: str) -> _Hashes:
     """Return the hash of each character."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     return _mix(codes.astype(np.uint64) + np.uint64(1))
@@ -190,11 +208,11 @@ def _combine(first_hashes: _Hashes, lengths: _Numbers, last_hashes: _Hashes) -> 
 
 def _hash_each(windows: Sequence[str], width: int) -> _Hashes:
     """Return the hash of each of several windows of one width."""
-    parts = []
-    at_once = max(1, _PORTION // width)
-    for start in range(0, len(windows), at_once):
-        some_windows = windows[start : start + at_once]
-        hashes = _characters("".join(some_windows)).reshape(len(some_windows), width)
+    parts: list[_Hashes] = []
+    portion_size = max(1, _PORTION // width)
+    for start in range(0, len(windows), portion_size):
+        portion = windows[start : start + portion_size]
+        hashes = _hash_characters("".join(portion)).reshape(len(portion), width)
         while hashes.shape[1] > 1:
             hashes = _join(hashes[:, 0::2], hashes[:, 1::2])
         parts.append(hashes[:, 0])

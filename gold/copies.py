@@ -13,7 +13,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,13 +30,14 @@ _LONG = 40
 """Letters and digits from which evidence that nearly repeats is a copy, and not chance."""
 
 
-def texts_of(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[str]:
-    """Yield the normalised texts that are long enough to matter."""
+def texts_of(inputs: Mapping[str, object], *, without: Collection[str] = ()) -> Iterator[str]:
+    """Yield the normalised texts of inputs that are long enough to matter; of all but those named in ``without``."""
     for name, value in inputs.items():
-        if name not in without:
-            for text in map(normalised, strings(value)):
-                if len(text) >= MIN_CHARACTERS:
-                    yield text
+        if name in without:
+            continue
+        for text in map(normalised, strings(value)):
+            if len(text) >= MIN_CHARACTERS:
+                yield text
 
 
 def constants(cases: Sequence[Case], units: Collection[str]) -> frozenset[str]:
@@ -53,23 +54,31 @@ def constants(cases: Sequence[Case], units: Collection[str]) -> frozenset[str]:
 
 def evidence_fields(judge: Judge) -> list[str]:
     """Return the inputs that are neither judged themselves nor the same in many rows by design."""
-    fields_without_evidence = (*judge.answer.unit_fields, *(judge.common or ()))
-    return [name for name in judge.input_fields if name not in fields_without_evidence]
+    excluded_fields = fields_without_evidence(judge)
+    fields: list[str] = []
+    for name in judge.input_fields:
+        if name not in excluded_fields:
+            fields.append(name)
+    return fields
+
+
+def fields_without_evidence(judge: Judge) -> tuple[str, ...]:
+    """Return the inputs that are judged themselves, or the same in many rows by design."""
+    return judge.answer.unit_fields + tuple(judge.common or ())
 
 
 def find_shared_evidence(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
     """Yield cases of several groups, one of each, whose inputs hold an evidence text of one of them."""
-    common_fields = judge.common or ()
-    fields_without_evidence = (*judge.answer.unit_fields, *common_fields)
+    excluded_fields = fields_without_evidence(judge)
     evidence_texts: set[str] = set()
     cases_of_text: dict[str, dict[str, Case]] = {}  # text -> group -> its first case with this text
     for case in cases:
-        evidence_texts.update(texts_of(case.inputs, without=fields_without_evidence))
-        for text in texts_of(case.inputs, without=common_fields):
+        evidence_texts.update(texts_of(case.inputs, without=excluded_fields))
+        for text in texts_of(case.inputs, without=judge.common or ()):
             cases_of_text.setdefault(text, {}).setdefault(case.group, case)
 
     texts = list(cases_of_text)
-    wanted_texts = sorted(evidence_texts - constants(cases, fields_without_evidence))
+    wanted_texts = sorted(evidence_texts - constants(cases, excluded_fields))
     for holders in find_holders(wanted_texts, texts):
         case_of_group: dict[str, Case] = {}
         for number in holders:
@@ -91,31 +100,38 @@ def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
     """Return the sets of groups that hold near copies of each other's evidence (of judged texts, without evidence)."""
     fields = evidence_fields(judge) or list(judge.answer.unit_fields)
     source_of_group: dict[str, str] = {}
-    united = {case.group: {case.group} for case in cases}  # group -> the groups that are one with it
-    for members in chain(_near_in_a_field(cases, fields), find_shared_evidence(judge, cases)):
-        for case in members:
+    unions = {case.group: {case.group} for case in cases}  # group -> the groups that are one with it
+    for near_cases in chain(_near_in_a_field(cases, fields), find_shared_evidence(judge, cases)):
+        for case in near_cases:
             source_of_group.setdefault(case.group, case.source)
-        parts = {id(united[case.group]): united[case.group] for case in members}
-        union = max(parts.values(), key=len)  # the largest grows: thousands may come to it one by one
-        for part in parts.values():
-            if part is not union:
-                union |= part
-                united.update(dict.fromkeys(part, union))
+        _merge_unions(unions, near_cases)
 
-    unions = {id(union): union for union in united.values() if len(union) > 1}
-    copies = []
-    for groups in sorted(map(sorted, unions.values())):
-        sources = tuple(source_of_group[group] for group in groups)
-        copies.append(NearCopies(groups=tuple(groups), sources=sources))
+    distinct_unions = {id(union): union for union in unions.values()}
+    copies: list[NearCopies] = []
+    for groups in sorted(map(sorted, distinct_unions.values())):
+        if len(groups) > 1:
+            sources = tuple(source_of_group[group] for group in groups)
+            copies.append(NearCopies(groups=tuple(groups), sources=sources))
     return tuple(copies)
+
+
+def _merge_unions(unions: dict[str, set[str]], cases: Sequence[Case]) -> None:
+    """Make the groups of some cases one; ``unions`` holds for each group the groups that are one with it."""
+    # the largest grows: thousands may come to it one by one
+    largest = max((unions[case.group] for case in cases), key=len)
+    for case in cases:
+        union = unions[case.group]
+        if union is not largest:
+            largest |= union
+            unions.update(dict.fromkeys(union, largest))
 
 
 def _near_in_a_field(cases: Sequence[Case], fields: Sequence[str]) -> Iterator[list[Case]]:
     """Yield the cases that are near in a field, where they are of several groups, but not of most."""
-    group_limit = max(2, len({case.group for case in cases}) // 4)
+    group_limit = max(2, _count_groups(cases) // 4)
     for name in fields:
-        texts = []
-        compared_cases = []
+        texts: list[str] = []
+        compared_cases: list[Case] = []
         for case in cases:
             text = " ".join(strings(case.inputs.get(name)))
             if len(folded(text)) >= _LONG:
@@ -125,14 +141,19 @@ def _near_in_a_field(cases: Sequence[Case], fields: Sequence[str]) -> Iterator[l
         for case, cluster in zip(compared_cases, clusters(sketches(texts)).tolist(), strict=True):
             cases_of_cluster.setdefault(cluster, []).append(case)
         for near_cases in cases_of_cluster.values():
-            if 1 < len({case.group for case in near_cases}) <= group_limit:
+            if 1 < _count_groups(near_cases) <= group_limit:
                 yield near_cases
+
+
+def _count_groups(cases: Sequence[Case]) -> int:
+    """Return the number of groups of some cases."""
+    return len({case.group for case in cases})
 
 
 def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
     """Return the rows of a compilation as an artifact keeps them: sketches that find near copies, and no text."""
     evidence_sketches, unit_sketches = _sketch_cases(judge, cases)
-    rows = []
+    rows: list[dict[str, str]] = []
     for case, evidence, unit in zip(cases, evidence_sketches, unit_sketches, strict=True):
         row = {"case": case.id, "evidence": to_text(evidence), "unit": to_text(unit)}
         row["label"] = _label_hash(judge, case)
@@ -140,22 +161,22 @@ def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
     return rows
 
 
-def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """Return the ids of the cases that are near copies of a seen row, as :func:`sketched_rows` made it."""
-    seen_rows = list(seen)
+def near_rows(judge: Judge, cases: Sequence[Case], rows: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """Return the ids of the cases that are near copies of a row of a compilation, as :func:`sketched_rows` made it."""
+    seen_rows = list(rows)
     if judge.answer.scale.row_type is type(None):  # documents carry no label that two of them could share
         return frozenset()
     if not seen_rows or not cases:
         return frozenset()
     evidence_sketches, unit_sketches = _sketch_cases(judge, cases)
-    evidence_clusters = _clusters_with([row["evidence"] for row in seen_rows], evidence_sketches)
-    unit_clusters = _clusters_with([row["unit"] for row in seen_rows], unit_sketches)
+    evidence_clusters = _find_clusters(seen_rows, "evidence", evidence_sketches)
+    unit_clusters = _find_clusters(seen_rows, "unit", unit_sketches)
     pairs = list(zip(evidence_clusters, unit_clusters, strict=True))
 
     labels_of_pair: dict[tuple[int, int], set[str]] = {}
     for pair, row in zip(pairs[: len(seen_rows)], seen_rows, strict=True):
         labels_of_pair.setdefault(pair, set()).add(row.get("label", ""))
-    near_ids = set()
+    near_ids: set[str] = set()
     for pair, case in zip(pairs[len(seen_rows) :], cases, strict=True):
         label = _label_hash(judge, case)
         seen_labels = labels_of_pair.get(pair, set())
@@ -166,17 +187,18 @@ def near_rows(judge: Judge, cases: Sequence[Case], seen: Iterable[Mapping[str, s
     return frozenset(near_ids)
 
 
-def _clusters_with(seen_texts: Sequence[str], case_sketches: Sketches) -> list[int]:
-    """Return the cluster of each seen row, then of each case."""
-    found: list[int] = clusters(np.concatenate([from_text(seen_texts), case_sketches])).tolist()
-    return found
+def _find_clusters(seen_rows: Sequence[Mapping[str, str]], part: str, case_sketches: Sketches) -> list[int]:
+    """Return the cluster of each seen row, then of each case; ``part`` names the sketch of a row."""
+    seen_sketches = from_text([row[part] for row in seen_rows])
+    numbers: list[int] = clusters(np.concatenate([seen_sketches, case_sketches])).tolist()
+    return numbers
 
 
 def _label_hash(judge: Judge, case: Case) -> str:
     """Return a hash that is equal for cases with the same labels; empty for a case without any."""
     if not case.known:
         return ""
-    labels = []
+    labels: list[object] = []
     for value in case.gold or ():
         labels.append(None if value is None else judge.answer.scale.to_json(value))
     return text_hash(json.dumps(labels, ensure_ascii=False, sort_keys=True))[:12]
@@ -184,8 +206,8 @@ def _label_hash(judge: Judge, case: Case) -> str:
 
 def _sketch_cases(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
     """Return the sketches of the cases' evidence and of their judged texts; inputs are in the order of the case."""
-    evidence_texts = []
-    unit_texts = []
+    evidence_texts: list[str] = []
+    unit_texts: list[str] = []
     for case in cases:
         evidence: list[str] = []
         units: list[str] = []

@@ -1,4 +1,4 @@
-"""What a gold set holds: cases, the rows that they were read from, and what was found out about them."""
+"""The data of a gold set: cases, the rows that they were read from, and notes on how they were read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class GoldData:
     @cached_property
     def settled(self) -> Judge:
         """The judge, with the inputs that rows share by design named as common."""
-        return replace(self.judge, common=tuple(self.shared)) if self.judge.common is None else self.judge
+        if self.judge.common is not None:
+            return self.judge
+        return replace(self.judge, common=tuple(self.shared))
 
     @property
     def labelled_by_model(self) -> bool:
@@ -63,7 +65,7 @@ class GoldData:
 
     @property
     def shared_words(self) -> tuple[str, ...]:
-        """Which inputs were found to be shared by design, a line each, where that makes a difference."""
+        """The inputs that were found to be shared by design, a line each, where that makes a difference."""
         return tuple(filter(None, self.shared.values()))
 
     @property
@@ -75,20 +77,29 @@ class GoldData:
 
     @property
     def blank_words(self) -> tuple[str, ...]:
-        """Which inputs are empty in how many cases, a line each."""
-        empty = empty_inputs(self.cases).items()
-        return tuple(f"{name} is empty in {plural(rows, 'case')}" for name, rows in empty)
+        """The inputs that are empty in some cases, a line each."""
+        lines: list[str] = []
+        for name, rows in empty_inputs(self.cases).items():
+            lines.append(f"{name} is empty in {plural(rows, 'case')}")
+        return tuple(lines)
 
     @cached_property
     def near_copies(self) -> tuple[NearCopies, ...]:
         """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
         from .copies import near_copies  # numpy is not loaded to read gold
 
-        return near_copies(self.settled, [case for case in self.cases if case.known])
+        labelled_cases: list[Case] = []
+        for case in self.cases:
+            if case.known:
+                labelled_cases.append(case)
+        return near_copies(self.settled, labelled_cases)
 
     @cached_property
     def sha256(self) -> str:
         """The hash of ids, groups and gold labels, in any order of rows and from any file format."""
-        to_json = self.judge.answer.scale.to_json
-        content = sorted([case.id, case.group, list(map(to_json, case.gold or ()))] for case in self.cases)
+        content: list[list[Any]] = []
+        for case in self.cases:
+            labels = list(map(self.judge.answer.scale.to_json, case.gold or ()))
+            content.append([case.id, case.group, labels])
+        content.sort()
         return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))

@@ -13,14 +13,14 @@ from ..errors import GoldError
 from ..programs.gold_readers import published_file
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
-from .files import Place, read_utf8
+from .files import Place, Row, read_utf8
 from .sources import All, OnBad, Reading, read, refuse
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-_PLAIN = {".txt", ".md"}
-_SHOWN_FILES = 8
+_TEXT_SUFFIXES = {".txt", ".md"}
+_LISTED_FILES = 8
 _DOCUMENT_FIELDS = ("id", "group", "title", "topic", "language", "source")
 
 
@@ -45,7 +45,7 @@ def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Readin
     """Return the rows of a source for a judge; for a judge that takes documents a row of each document."""
     if not judge.document:
         return read(source, on_bad)
-    rows = []
+    rows: All = []
     for number, document in enumerate(read_documents(source, judge.document), 1):
         row = dict(document.extra)
         row["id"] = document.id
@@ -73,7 +73,12 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
 
 
 def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
-    """Read documents, in the order of the file or by file name; equal texts are one, as references of gold are."""
+    """Return documents, in the order of the file or by file name; equal texts are one, as references of gold are.
+
+    Args:
+        source: a file of rows, a text file, or a folder of text files.
+        name: one more field of rows that may hold the text.
+    """
     document_of_text: dict[str, Document] = {}
     ids: set[str] = set()
     for document in _all_documents(Path(source), name):
@@ -101,13 +106,18 @@ def _all_documents(path: Path, name: str) -> Iterator[Document]:
 
 def _file_documents(path: Path, files: Sequence[Path]) -> Iterator[Document]:
     """Yield the document of each text file; refuse empty files, all of them in one message."""
-    text_of_file = {file: read_utf8(file, str(file)).strip() for file in files}
-    empty_files = [str(file) for file, text in text_of_file.items() if not text]
+    text_of_file: dict[Path, str] = {}
+    empty_files: list[str] = []
+    for file in files:
+        text = read_utf8(file, str(file)).strip()
+        text_of_file[file] = text
+        if not text:
+            empty_files.append(str(file))
     if empty_files:
         message = f"documents that hold nothing: {len(empty_files)} of {len(files)}"
-        names = ", ".join(empty_files[:_SHOWN_FILES])
-        if len(empty_files) > _SHOWN_FILES:
-            names += f" and {len(empty_files) - _SHOWN_FILES} more"
+        names = ", ".join(empty_files[:_LISTED_FILES])
+        if len(empty_files) > _LISTED_FILES:
+            names += f" and {len(empty_files) - _LISTED_FILES} more"
         raise GoldError(message, path=str(path), hint=f"remove {names}")
     root = path.parent if path in text_of_file else path
     for file, text in text_of_file.items():
@@ -116,12 +126,15 @@ def _file_documents(path: Path, files: Sequence[Path]) -> Iterator[Document]:
 
 def _text_files(path: Path) -> list[Path]:
     """Return the text files of a folder, or the file if it is one; none where rows are to be read."""
-    files = [path]
+    text_files: list[Path] = []
     with suppress(OSError):  # a name that no file can have: reading rows says so
+        files = [path]
         if path.is_dir() and not _is_gold(path):
             files = sorted(path.rglob("*"))
-        return [file for file in files if file.suffix.lower() in _PLAIN and file.is_file()]
-    return []
+        for file in files:
+            if file.suffix.lower() in _TEXT_SUFFIXES and file.is_file():
+                text_files.append(file)
+    return text_files
 
 
 def _is_gold(folder: Path) -> bool:
@@ -140,7 +153,7 @@ def _file_document(path: Path, text: str, root: Path) -> Document:
     return Document(id=name, text=text, title=title, source=str(path))
 
 
-def _row_document(row: Mapping[str, Any], text_fields: Sequence[str], place: Place) -> Document:
+def _row_document(row: Row, text_fields: Sequence[str], place: Place) -> Document:
     """Return the document of a row, whose text is in the first of the fields that is not empty."""
     text_field = _first_filled(row, text_fields) or "text"
     text = row.get(text_field)
@@ -154,17 +167,21 @@ def _row_document(row: Mapping[str, Any], text_fields: Sequence[str], place: Pla
     # gold has several rows on one reference, and their group names it
     id_fields = ("group", "id") if text_field == "reference" else ("id", "group")
     id_field = _first_filled(row, id_fields)
+    extra: dict[str, object] = {}
+    for key, value in row.items():
+        if key != text_field and key not in _DOCUMENT_FIELDS:
+            extra[key] = value
     return Document(
         id=str(row[id_field]) if id_field else text_hash(text)[:12],
         text=text.strip(),
         title=str(row.get("title") or ""),
         topic=str(row.get("topic") or ""),
         source=f"{place.path}:{place.line}",
-        extra={key: value for key, value in row.items() if key not in (*_DOCUMENT_FIELDS, text_field)},
+        extra=extra,
     )
 
 
-def _first_filled(row: Mapping[str, Any], fields: Sequence[str]) -> str:
+def _first_filled(row: Row, fields: Sequence[str]) -> str:
     """Return the first of the fields that the row has a value for; empty if it has none."""
     for name in fields:
         if row.get(name) not in (None, ""):

@@ -30,9 +30,9 @@ class Label(pydantic.BaseModel, frozen=True, extra="forbid"):
     reason: str = ""  # why the label is right, in the rater's words
     skipped: bool = False  # the rater left it for later
     undo: bool = False  # the last label of the unit is undone; what stands here counted before
-    request: str = ""  # names what was sent, so that it is kept once
+    request: str = ""  # the name of the request that gave it, so that it is kept once
     group: str = ""
-    row: dict[str, Any] = {}  # of the case, without labels, and its group
+    row: dict[str, Any] = {}  # of the case, without labels
 
     @property
     def place(self) -> str:
@@ -41,7 +41,7 @@ class Label(pydantic.BaseModel, frozen=True, extra="forbid"):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """Of the labels with the same one the last counts."""
+        """The unit and the rater; of several labels with one key the last counts."""
         return self.case, self.unit, self.rater
 
 
@@ -50,11 +50,17 @@ def is_journal(row: Mapping[str, Any]) -> bool:
     return {"case", "unit", "rater", "label"} <= row.keys() <= Label.model_fields.keys()
 
 
-def label_of(row: Mapping[str, Any] | bytes, place: Place) -> Label:
-    """Return the label in a line of a journal."""
+def read_label(line: Mapping[str, Any] | bytes, place: Place) -> Label:
+    """Return the label in a line of a journal.
+
+    Raises:
+        GoldError: it is no such line.
+    """
     try:
-        # not by pydantic's own reader, which knows no halves of characters
-        return Label.model_validate(json.loads(row) if isinstance(row, bytes) else row)
+        if isinstance(line, bytes):
+            # not by pydantic's own reader, which knows no halves of characters
+            line = json.loads(line)
+        return Label.model_validate(line)
     except ValueError as error:
         hint = "name a new file, or one that jurist review wrote"
         raise place.wrong("not a line of a review", hint=hint) from error
@@ -66,28 +72,31 @@ class LabelJournal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._guard = threading.RLock()
-        self._histories: defaultdict[str, list[Label]] = defaultdict(list)  # by rater, what was not undone
+        self._histories: defaultdict[str, list[Label]] = defaultdict(list)  # by rater, without undone labels
         self._cases: set[str] = set()
         self._requests: set[str] = set()
         if path.exists():
             self._read()
 
     def _read(self) -> None:
+        """Read the file, and cut off a line that was torn by a kill: it was never said to be saved."""
         try:
             data = self.path.read_bytes()
-            whole = data.rfind(b"\n") + 1
-            if whole != len(data):  # torn by a kill in the middle of a line, which was never said to be saved
-                os.truncate(self.path, whole)
+            size = data.rfind(b"\n") + 1
+            if size != len(data):
+                os.truncate(self.path, size)
         except OSError as error:
             raise GoldError(f"it cannot be read: {why(error)}", path=str(self.path)) from error
-        for number, line in enumerate(data[:whole].splitlines(), 1):
-            self._count(label_of(line, Place(str(self.path), number)))
+        for number, line in enumerate(data[:size].splitlines(), 1):
+            self._count(read_label(line, Place(str(self.path), number)))
 
     def _count(self, label: Label) -> None:
+        """Add a label to the history of its rater, or take the one back that it undoes."""
         history = self._histories[label.rater]
         if label.undo:
-            for at in [at for at, earlier in enumerate(history) if earlier.key == label.key][-1:]:
-                del history[at]
+            undone = _find_last(history, label.key)
+            if undone is not None:
+                del history[undone]
         else:
             history.append(label)
         self._cases.add(label.case)
@@ -104,25 +113,37 @@ class LabelJournal:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 with self.path.open("ab", buffering=0) as file:
-                    whole = file.tell()
+                    size = file.tell()
                     if file.write(line) < len(line):  # the disk is full; half a line would spoil the next one
-                        file.truncate(whole)
+                        file.truncate(size)
                         raise OSError(ENOSPC, os.strerror(ENOSPC))
                     os.fsync(file.fileno())
             except OSError as error:
                 raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
             self._count(label)
 
-    def undo(self, rater: str, request: str = "", among: Container[str] | None = None) -> None:
-        """Take a rater's last label of some units back: what the rater had said of the unit before stands again."""
+    def undo(self, rater: str, request: str = "", places: Container[str] | None = None) -> None:
+        """Take a rater's last label of some units back: the rater's label of the unit before it stands again.
+
+        Args:
+            rater: who gave the label.
+            request: the name of the request.
+            places: the units, as :attr:`Label.place` names them; default: all.
+        """
         with self._guard:
-            every = self._histories.get(rater, ())
-            mine = [label for label in every if among is None or label.place in among]
-            if mine:
-                *before, last = mine
-                nothing = Label(case=last.case, unit=last.unit, rater=rater, label="")
-                stands = next((label for label in reversed(before) if label.key == last.key), nothing)
-                self.add(stands.model_copy(update={"request": request, "undo": True}), {}, "")
+            labels: list[Label] = []
+            for label in self._histories.get(rater, ()):
+                if places is None or label.place in places:
+                    labels.append(label)
+            if not labels:
+                return
+            last = labels.pop()
+            earlier = _find_last(labels, last.key)
+            if earlier is None:
+                valid_label = Label(case=last.case, unit=last.unit, rater=rater, label="")
+            else:
+                valid_label = labels[earlier]
+            self.add(valid_label.model_copy(update={"request": request, "undo": True}), {}, "")
 
     def history(self, rater: str) -> Sequence[Label]:
         """Return the labels that a rater gave and did not undo, in order; the last of each unit counts."""
@@ -131,6 +152,21 @@ class LabelJournal:
 
     def labels(self) -> Sequence[Label]:
         """Return the valid labels: the last of each rater on each unit, unless it was taken back."""
+        last_labels: dict[tuple[str, int, str], Label] = {}
         with self._guard:
-            last = {label.key: label for history in self._histories.values() for label in history}
-        return [label for label in last.values() if label.label or label.ambiguity]
+            for history in self._histories.values():
+                for label in history:
+                    last_labels[label.key] = label
+        valid_labels: list[Label] = []
+        for label in last_labels.values():
+            if label.label or label.ambiguity:
+                valid_labels.append(label)
+        return valid_labels
+
+
+def _find_last(labels: Sequence[Label], key: tuple[str, int, str]) -> int | None:
+    """Return the place of the last label with a key; ``None`` without one."""
+    for place in reversed(range(len(labels))):
+        if labels[place].key == key:
+            return place
+    return None

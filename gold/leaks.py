@@ -10,13 +10,13 @@ from ..cases import Case
 from ..errors import GoldError
 from ..text.wording import normalised, strings
 from .containment import find_holders
-from .copies import constants, texts_of
+from .copies import constants, fields_without_evidence, texts_of
 
 if TYPE_CHECKING:
     from ..programs.state import Demo, PromptState
     from .splits import Split
 
-_SHOWN_CHARACTERS = 60
+_QUOTED_CHARACTERS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     # the same unit.
     case_of_id: dict[str, Case] = {}
     case_of_group: dict[str, Case] = {}
-    for case in (*split.train, *split.dev):
+    for case in split.train + split.dev:
         case_of_id[case.id] = case
         case_of_group[case.group] = case
 
@@ -77,20 +77,23 @@ def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError
         return leaks
 
     judge = split.judge
-    fields_without_evidence = (*judge.answer.unit_fields, *(judge.common or ()))
-    seen_cases = (*split.train, *split.dev)
-    constant_texts = constants((*seen_cases, *split.test), fields_without_evidence)
-    allowed_units = _unit_texts(seen_cases, fields_without_evidence) | constant_texts
+    excluded_fields = fields_without_evidence(judge)
+    open_cases = split.train + split.dev
+    constant_texts = constants(open_cases + split.test, excluded_fields)
+    allowed_units = _unit_texts(open_cases, excluded_fields) | constant_texts
 
     rendered_values = [judge.prompt_values(case.inputs) for case in split.test]
     evidence_of_case: list[set[str]] = []
     units_of_case: list[set[str]] = []
     for case, values in zip(split.test, rendered_values, strict=True):
-        evidence = set(texts_of(case.inputs, without=fields_without_evidence))
-        evidence.update(texts_of(values, without=fields_without_evidence))
+        evidence = set(texts_of(case.inputs, without=excluded_fields))
+        evidence.update(texts_of(values, without=excluded_fields))
         evidence_of_case.append(evidence - constant_texts)
-        units_of_case.append(_unit_texts([case], fields_without_evidence) - allowed_units)
-    sealed_texts = sorted(set().union(*evidence_of_case, *units_of_case))
+        units_of_case.append(_unit_texts([case], excluded_fields) - allowed_units)
+    texts_of_test: set[str] = set()
+    for texts in evidence_of_case + units_of_case:
+        texts_of_test |= texts
+    sealed_texts = sorted(texts_of_test)
     holders = find_holders(sealed_texts, [prompt_text.text for prompt_text in prompt_texts])
     holders_of_text = dict(zip(sealed_texts, holders, strict=True))
 
@@ -114,13 +117,15 @@ def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError
 
 
 def _shows_values(demo: Demo, values: Demo) -> bool:
+    """Whether a demonstration has all of these values."""
     return all(demo.get(name) == value for name, value in values.items())
 
 
 def _shorten(text: str) -> str:
-    if len(text) <= _SHOWN_CHARACTERS:
+    """Return a text as a message quotes it."""
+    if len(text) <= _QUOTED_CHARACTERS:
         return text
-    return text[: _SHOWN_CHARACTERS - 3] + "..."
+    return text[: _QUOTED_CHARACTERS - 3] + "..."
 
 
 def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:

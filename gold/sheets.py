@@ -24,7 +24,7 @@ from ..cases import Case, Value, Values
 from ..errors import GoldError, UsageError
 from .columns import is_silent
 from .files import Place, Row
-from .label_journal import is_journal, label_of
+from .label_journal import is_journal, read_label
 from .raters import unit_ratings
 from .rows import AMBIGUITY, RATER, REASON, RESOLVED, canonical_row, label_keys, make_case, normalise
 from .sources import All, read
@@ -153,7 +153,7 @@ def labelled_rows(rows: All) -> All:
     case_rows: dict[str, Row] = {}
     last_labels: dict[tuple[str, int, str], tuple[Place, Row]] = {}
     for place, row in rows:
-        label = label_of(row, place)
+        label = read_label(row, place)
         if label.row:
             case_rows.setdefault(label.case, {"row": label.row, GROUP: label.group})
         elif label.case not in case_rows:
@@ -218,7 +218,7 @@ def _line_end_forms(texts: Mapping[str, str]) -> tuple[dict[str, str], ...]:
 
 def _journal_line(judge: Judge, row: Row, place: Place) -> Row:
     """Return the row of a line of a journal, with the label of its rater."""
-    label = label_of(row, place)
+    label = read_label(row, place)
     labels = {
         RATER + label.rater: label.label,
         f"{REASON}:{label.rater}": label.reason,

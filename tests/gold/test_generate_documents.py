@@ -14,7 +14,7 @@ from jurist.errors import GoldError
 from jurist.gold.documents import Document, read_documents
 from jurist.gold.sources import read
 from jurist.papers.cognibench.dialogues import plans
-from jurist.programs.dialogue import CHECKS, Range, faults
+from jurist.programs.dialogue import CHECKS, Range, find_faults
 
 NAMES = ("id", "text", "title", "ent")
 
@@ -116,13 +116,13 @@ def test_a_dialogue_is_in_the_language_of_its_document() -> None:
 )
 def test_what_an_exchange_must_fulfil(user: str, assistant: str, fault: str) -> None:
     turns = [{"role": "user", "content": "Asked  already?"}, {"role": "assistant", "content": "x"}]
-    wrong = next(faults(exchange_of(), turns, user, assistant), None)
+    wrong = next(find_faults(exchange_of(), turns, user, assistant), None)
     assert wrong is None or wrong.check in CHECKS
     found = wrong.complaint if wrong else ""
     assert (fault in found) if fault else not found
 
 
 def test_a_copy_of_the_reference_is_none() -> None:
-    (fault,) = faults(exchange_of(words=Range(5, 300)), [], "What is the mill?", "Gladly. " + MILL)
+    (fault,) = find_faults(exchange_of(words=Range(5, 300)), [], "What is the mill?", "Gladly. " + MILL)
     assert fault.check == "grounded"
     assert "copies the whole reference" in fault.complaint
