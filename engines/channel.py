@@ -45,7 +45,7 @@ from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import FirstReplies, Ledger, Purpose, Spend
 from .meter import Amount, Budget, Estimate, Meter, size_of
 from .pace import Pace
-from .structure import Terms
+from .terms import Terms
 
 _STEP = 0.1  # seconds; longer waits are made of such steps
 _RESUMED = 3  # attempts of an earlier process that count, at most: the request is sent at least once more
@@ -81,7 +81,8 @@ class CallContext:
     breaker: Breaker = field(default_factory=Breaker)
     paces: dict[str, Pace] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
-    learnt: Mapping[str, str] = field(default_factory=dict)  # what earlier jobs learnt of terms, by endpoint
+    stored_terms: Mapping[str, str] = field(default_factory=dict)
+    """Endpoint -> its terms as earlier jobs found them, as JSON."""
     first_replies: FirstReplies | None = None  # what is told of them, if somebody wants to know
     embedders: dict[Any, Any] = field(default_factory=dict)  # model -> what embeds texts in the job
     # proposals that could not be used, by what was asked

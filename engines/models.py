@@ -44,7 +44,7 @@ from .ledger import Purpose
 from .meter import size_of
 from .pace import Pace
 from .prices import foreseen_cost, listed_cost, shipped_prices, stated_cost
-from .structure import ANTHROPIC, Terms
+from .terms import ANTHROPIC, Terms
 from .usage import with_all_tokens
 from .window import Window
 
@@ -273,10 +273,10 @@ def held_by(model: Model, context: CallContext) -> str:
     return terms.held_by if terms else ""
 
 
-def terms_known(model: Model, context: CallContext) -> str:
+def terms_as_json(model: Model, context: CallContext) -> str:
     """Return the terms of an endpoint that a job has found, for other jobs; empty if the job did not ask there."""
     terms = context.terms.get(_endpoint_of(model))
-    return terms.known if terms else ""
+    return terms.as_json if terms else ""
 
 
 def _endpoint_of(model: Model) -> str:
@@ -362,8 +362,8 @@ class Endpoint:
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
-        if self._endpoint not in context.terms and (learnt := context.learnt.get(self._endpoint)):
-            self._terms = self._terms.as_of(learnt)
+        if self._endpoint not in context.terms and (stored := context.stored_terms.get(self._endpoint)):
+            self._terms = self._terms.as_of(stored)
             _log.warning("%s %s", self._lm.model, self._terms.refusals)
         self._terms = context.terms.setdefault(self._endpoint, self._terms)
 
@@ -448,7 +448,7 @@ class Endpoint:
         response = replace(as_ended(response), usage=with_all_tokens(response.usage, self._counts_as))
         for secret in self._secrets:
             response = without_key(response, secret)
-        if self._terms.heard(request, sent, response):
+        if self._terms.note_reply(request, sent, response):
             problem = "its thoughts took all that a reply may have"
             raise UnusableReplyError(answer_of(response, cost, {}), problem)
         if problem := self._cut_prompt(sent, response):

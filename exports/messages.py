@@ -112,7 +112,7 @@ def response_format(prompt: Prompt) -> dict[str, object]:
     """Return the ``response_format`` of an OpenAI-compatible endpoint with schemas; nothing unless replies are JSON."""
     if prompt.adapter != "json":
         return {}
-    from ..engines.structure import schema_of
+    from ..engines.strict_schemas import schema_of
 
     strict_schema = schema_of(prompt.signature)
     if strict_schema is None:

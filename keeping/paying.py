@@ -165,7 +165,7 @@ class PaidJob:
                 meter=self.meter,
                 journal=journal,
                 paces=paces,
-                learnt=learnt,
+                stored_terms=learnt,
                 first_replies=first_replies,
             )
             self.paid[role] = len(journal)
@@ -233,7 +233,13 @@ class PaidJob:
         """Close the journals, and remove or release the checkpoint."""
         for context in self.contexts.values():
             context.journal.close()
-            _keep_terms({place: terms.learnt for place, terms in context.terms.items() if terms.learnt})
+            _keep_terms(
+                {
+                    place: terms.json_if_changed
+                    for place, terms in context.terms.items()
+                    if terms.json_if_changed
+                }
+            )
         if self.checkpoint is None:
             return
         # A job that never got an answer, as its key is wrong, leaves nothing to go on with. One that was stopped has

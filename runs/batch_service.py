@@ -26,7 +26,7 @@ from ..engines.failures import brief
 from ..engines.journal import request_key
 from ..engines.models import Endpoint, Model
 from ..engines.prices import shipped_prices
-from ..engines.structure import Terms
+from ..engines.terms import Terms
 from ..errors import AnswerPending, ModelError, UsageError
 from .batch_store import Batch, BatchStore, Written
 
@@ -72,8 +72,8 @@ class BatchEndpoint(Endpoint):
             self._store.forget(written)
             raise
         finally:
-            if self._terms.known != written.terms:
-                self._store.learned(self._direct.name, self._terms.known)
+            if self._terms.as_json != written.terms:
+                self._store.learned(self._direct.name, self._terms.as_json)
         if not says_something(response):  # the channel asks for another
             self._store.forget(written)
         return priced
@@ -90,7 +90,7 @@ class BatchEndpoint(Endpoint):
             path=sent.url.removeprefix(base),
             model=self._direct.name,
             body=sent.body,
-            terms=self._terms.known,
+            terms=self._terms.as_json,
             key=hashlib.sha256(f"{base} {request_key(content_of(request))}".encode()).hexdigest(),
             case=current_draw.get().case,
         )

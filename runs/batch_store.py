@@ -48,7 +48,7 @@ class Written:
     path: str  # below it, as ``/chat/completions``
     model: str  # as the server knows it
     body: bytes  # JSON, on one line
-    terms: str  # what was known of the endpoint when it was written; see :class:`~jurist.engines.structure.Terms`
+    terms: str  # what was known of the endpoint when it was written; see :class:`~jurist.engines.terms.Terms`
     key: str  # what tells it from every other request, whatever was known, as hexadecimal digits
     case: str  # id of the case for which it was first sent
 

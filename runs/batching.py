@@ -11,7 +11,7 @@ from typing import Any
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Amount, Budget
-from ..engines.models import terms_known
+from ..engines.models import terms_as_json
 from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge, sampled_once
@@ -125,7 +125,7 @@ class BatchRun:
         if verdict.status == "failed":
             self.note(f"the probe was not answered, and the batches are sent all the same: {verdict.error}")
         for model in self.judge.models:
-            if known := terms_known(model, context):
+            if known := terms_as_json(model, context):
                 BatchEndpoint(model, self.store).take_terms(known)
 
     @property

@@ -20,7 +20,8 @@ from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.draws import TypedRequest
 from jurist.engines.models import Model, connect
-from jurist.engines.structure import Terms, schema_of
+from jurist.engines.strict_schemas import schema_of
+from jurist.engines.terms import Terms
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.settings import AskSettings

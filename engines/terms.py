@@ -1,0 +1,382 @@
+"""What an endpoint takes: answers that cannot be malformed, parameters, and a system message.
+
+Lists of models that refuse a parameter go stale: what an endpoint refuses is found out from its first refusal,
+said once, and left out of every later request of the job. The prompt stays the same.
+"""
+
+import copy
+import json
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal, get_args
+
+import dspy
+from dspy.lm15 import Config, Message, Request, Response, ThinkingPart
+
+from .conversion import reply_text
+from .draws import typed_request
+from .failures import Failure, FailureKind
+from .identity_cache import IdentityCache
+from .prefixes import SharedPrefixes
+from .strict_schemas import schema_name, schema_of
+
+_Form = Literal["schema", "object_schema", "object", "prompt"]
+_FORMS: Final[tuple[_Form, ...]] = get_args(_Form)
+"""How a JSON answer is held to its form, in the order in which it is tried."""
+_FORMS_WITHOUT_SCHEMA: Final[tuple[_Form, ...]] = ("object", "prompt")
+"""The forms for an answer of which there is no strict schema."""
+_FORM_NAMES: Final[dict[_Form, str]] = {
+    "schema": "a JSON schema",
+    "object_schema": "a JSON object with a schema",  # llama.cpp's server, Together, Fireworks
+    "object": "a JSON object",
+    "prompt": "the prompt alone",
+}
+_LEAST_LIMIT: Final = 2048
+_LIMITS: Final[tuple[int, ...]] = tuple(_LEAST_LIMIT * 2**step for step in range(12))
+"""Tokens after which a reply that nobody limited is cut; few, so that settings are made once for many requests."""
+_WORDS_FOR_LIMIT: Final = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "maxoutputtokens",
+    "max_new_tokens",
+    "completion)",
+)
+_WORDS_FOR_FORM: Final = (
+    "response_format",
+    "json_schema",
+    "json_object",
+    "schema",
+    "structured",
+    "json mode",
+    "output format",
+    "output_config",
+    "output_format",
+    "mime",
+    "grammar",
+)
+_WORDS_FOR_SYSTEM: Final = re.compile(
+    r"system role|role '?\"?system|'system' with this model|system (message|instruction|prompt)"
+    r"|developer instruction|roles must alternate"
+)
+ANTHROPIC: Final = "anthropic/"
+"""A provider that keeps the beginning of a prompt only up to where it is marked, and knows no bare JSON object."""
+_PARAMETERS: Final = ("temperature", "top_p", "logprobs", "reasoning")
+_PROVIDERS_NAMES: Final = {"reasoning": "reasoning_effort"}
+"""Parameter -> what endpoints call it, where that is another name."""
+_CONSEQUENCES: Final = {"logprobs": "probabilities are shares of votes from now on"}
+"""Parameter -> what follows where it is left out, if users notice more than that."""
+_log = logging.getLogger("jurist")
+
+
+class Terms:
+    """The settings that one endpoint accepts, as far as its refusals have shown."""
+
+    def __init__(self, model: str, *, foreign: bool) -> None:
+        self._model = model
+        self._forms = _FORMS
+        if model.startswith(ANTHROPIC):
+            self._forms = ("schema", "prompt")
+        self._refused = dict[str, int | None]()
+        """Parameter -> what is sent in its place."""
+        self._both_limits = foreign
+        """Whether the limit on a reply is sent under two names."""
+        self._limit_refused_from: int | None = None
+        """The least tokens needed for which a default limit was refused; ``None`` where none was."""
+        self._takes_system = True
+        self._has_replied = False
+        self.prefixes = SharedPrefixes()
+        """The beginnings of the prompts that were sent there."""
+        self._changed_configs = IdentityCache(self._changed)
+        self._json_at_first = self.as_json
+
+    @property
+    def held_by(self) -> str:
+        """How JSON output is enforced, known from the first reply on; empty before."""
+        return self._forms[0] if self._has_replied else ""
+
+    @property
+    def as_json(self) -> str:
+        """The terms that refusals and replies have shown so far, as JSON."""
+        return json.dumps(
+            [self._forms, self._refused, self._both_limits, self._limit_refused_from, self._takes_system]
+        )
+
+    @property
+    def json_if_changed(self) -> str:
+        """The terms as JSON; empty if this job has learnt nothing new."""
+        terms = self.as_json
+        return "" if terms == self._json_at_first else terms
+
+    @property
+    def refusals(self) -> str:
+        """What an earlier job has learnt, as a sentence."""
+        refused = list[str]()
+        for name, fewer in self._refused.items():
+            refused.append(name if fewer is None else f"more than {fewer} {name}")
+        for form in json.loads(self._json_at_first)[0]:
+            if form not in self._forms:
+                refused.append(_FORM_NAMES[form])
+        if self._limit_refused_from == 0:
+            refused.append("a limit on replies")
+        elif self._limit_refused_from is not None:
+            refused.append("a limit on long replies")
+        if not self._takes_system:
+            refused.append("a system message")
+        if not refused:
+            refused.append("a limit on replies under two names")
+        return f"refused before, and is not asked for: {', '.join(refused)}"
+
+    def as_of(self, terms_as_json: str) -> "Terms":
+        """Return these terms as they were, or will be, by their JSON: for what is sent now and answered later."""
+        terms = copy.copy(self)
+        values = json.loads(terms_as_json)
+        terms._forms = tuple(values[0])
+        terms._refused, terms._both_limits = values[1], values[2]
+        limit_refused_from = values[3]
+        if isinstance(limit_refused_from, bool):  # earlier releases wrote whether there is a limit
+            limit_refused_from = None if limit_refused_from else 0
+        terms._limit_refused_from = limit_refused_from
+        terms._takes_system = len(values) <= 4 or values[4]
+        terms._changed_configs = IdentityCache(terms._changed)
+        return terms
+
+    def apply(self, request: Request) -> Request:
+        """Return a request as this endpoint takes it, without the seed, which is the number of a sample and ours."""
+        typed = typed_request.get()
+        # The typed request in hand decides whether its answer is JSON.
+        json_signature, limit = None, None
+        if typed is not None:
+            if isinstance(typed.adapter, dspy.JSONAdapter):
+                json_signature = typed.signature
+            if request.config.max_tokens is None:
+                limit = self._default_limit(_tokens_needed(request))
+        if request.system and not self._takes_system:
+            request = _without_system(request)
+        return replace(request, config=self._changed_configs(request.config, json_signature, limit))
+
+    def _default_limit(self, needed: int) -> int | None:
+        """Return the tokens after which a reply that needs so many is cut, ``None`` where it is not."""
+        if self._limit_refused_from is not None and needed >= self._limit_refused_from:
+            return None
+        for limit in _LIMITS:
+            if limit >= needed:
+                return limit
+        return None
+
+    def _changed(
+        self, config: Config, json_signature: type[dspy.Signature] | None, default_limit: int | None
+    ) -> Config:
+        """Return settings as this endpoint takes them, for an answer in JSON if its signature is given."""
+        limit = default_limit if config.max_tokens is None else config.max_tokens
+        changes: dict[str, Any] = {"seed": None, "max_tokens": limit}
+        for name, value in self._refused.items():
+            if getattr(config, name) is not None:
+                changes[name] = value
+        extensions = dict(config.extensions or {})
+        if json_signature is not None:
+            form = self._form_of(json_signature)
+            response_format = _response_format(json_signature, form)
+            if form == "object_schema":  # DSPy knows no such form
+                extensions["response_format"] = response_format
+            elif response_format:
+                changes["response_format"] = response_format
+        if self._both_limits and limit is not None:
+            extensions["max_tokens"] = limit
+        if extensions:
+            changes["extensions"] = extensions
+        return replace(config, **changes)
+
+    def _form_of(self, signature: type[dspy.Signature]) -> _Form:
+        """Return the first form that the endpoint takes and the answer has."""
+        if schema_of(signature) is not None:
+            return self._forms[0]
+        return next(form for form in self._forms if form in _FORMS_WITHOUT_SCHEMA)
+
+    def settings_of(self, sent: Request) -> frozenset[str]:
+        """Return the names of what an endpoint may refuse in a request."""
+        names = {"request"}
+        for name in _PARAMETERS:
+            if getattr(sent.config, name) is not None:
+                names.add(name)
+        if sent.config.max_tokens is not None:
+            names.add("max_tokens")
+        if sent.system:
+            names.add("system")
+        form = _form_sent(sent)
+        if form != "prompt":
+            names.add(form)
+        return frozenset(names)
+
+    def learn(self, request: Request, sent: Request, failure: Failure, status: int | None) -> None:
+        """Take note of a refusal of what was sent for a request, where the provider's words name a setting."""
+        words = _without_quotes(failure.words, sent).lower()
+        is_refusal = failure.kind in (FailureKind.SETTINGS, FailureKind.UNSUPPORTED)
+        # llama.cpp's server answers 500 to a form, or to log-probabilities, that it does not know.
+        is_odd_refusal = failure.kind is FailureKind.SERVER and status == 500
+        parameter = _parameter_in(words, sent)
+        if parameter == "logprobs" and (is_refusal or is_odd_refusal):
+            self._leave_out(parameter, sent, fewer=_fewer_alternatives(sent, words))
+            return
+        if parameter and is_refusal:
+            self._leave_out(parameter, sent)
+            return
+        if _has_one_of(_WORDS_FOR_LIMIT, words):
+            has_two_limits = "max_tokens" in (sent.config.extensions or {})
+            if is_refusal and has_two_limits and "max_tokens" in words:
+                self._both_limits = False
+                self._forget_configs()
+                return
+            is_too_long = failure.kind is FailureKind.TOO_LONG
+            if (is_refusal or is_too_long) and _has_default_limit(request, sent):
+                self._refuse_limit(request, sent, words)
+                return
+        if is_refusal and sent.system and _WORDS_FOR_SYSTEM.search(words):
+            self._merge_system()
+            return
+        form = _form_sent(sent)
+        names_form = is_refusal and _has_one_of(_WORDS_FOR_FORM, words)
+        if form != "prompt" and (names_form or (is_odd_refusal and "response_format" in words)):
+            self._give_up(form)
+
+    def note_reply(self, request: Request, sent: Request, response: Response) -> bool:
+        """Take note of a reply; return whether it is worth another try, now without a limit."""
+        self._has_replied = True
+        if response.finish_reason == "length" and _has_default_limit(request, sent):
+            text, thoughts = reply_text(response), response.message.parts_of(ThinkingPart)
+            if thoughts or response.usage.reasoning_tokens or not text.strip() or "<think" in text:
+                self._leave_limit(0, "thinks before it answers")
+                return True
+        if sent.config.logprobs is not None and not response.logprobs and reply_text(response):
+            self._leave_out("logprobs", sent, "gives no")
+        return False
+
+    def _forget_configs(self) -> None:
+        """Let all settings be made anew, as the endpoint takes others from now on."""
+        self._changed_configs = IdentityCache(self._changed)
+
+    def _refuse_limit(self, request: Request, sent: Request, words: str) -> None:
+        """Send no limit with requests as long as this one, or with any where the words name no number of tokens."""
+        if str(sent.config.max_tokens) in words or "completion)" in words:
+            self._leave_limit(_tokens_needed(request), "leaves less room for a reply than its default limit")
+        else:
+            self._leave_limit(0, "refuses the default limit on a reply")
+
+    def _leave_limit(self, needed: int, reason: str) -> None:
+        """Send no default limit with requests whose reply needs so many tokens or more, and say why."""
+        refused_from = self._limit_refused_from
+        if refused_from is not None and refused_from <= needed:
+            return  # another request has learnt it in between
+        self._limit_refused_from = needed
+        which = "replies" if needed == 0 else "replies to requests of this length"
+        if refused_from is None or needed == 0:
+            _log.warning("%s %s: %s have no limit from now on", self._model, reason, which)
+
+    def _merge_system(self) -> None:
+        """Send no system message from now on, and say so once."""
+        if self._takes_system:
+            self._takes_system = False
+            _log.warning(
+                "%s takes no system message: it stands before the text of the user from now on", self._model
+            )
+
+    def _leave_out(self, name: str, sent: Request, verb: str = "refuses", fewer: int | None = None) -> None:
+        """Send a parameter no more, or ``fewer`` alternatives, and say so."""
+        requested = getattr(sent.config, name)
+        if self._refused.get(name, requested) != requested:
+            return  # another request has learnt it in between
+        if name in self._refused:  # fewer were refused, too
+            fewer = None
+        self._refused[name] = fewer
+        self._forget_configs()
+        if fewer:
+            refused, consequence = f"{requested} {name}", f"{fewer} are asked for from now on"
+        else:
+            refused, consequence = name, _CONSEQUENCES.get(name, "left out from now on")
+        _log.warning("%s %s %s: %s", self._model, verb, refused, consequence)
+
+    def _give_up(self, form: _Form) -> None:
+        """Ask for no answer in a form any more, and say which one is next."""
+        if form not in self._forms:
+            return  # another request has learnt it in between
+        self._forms = tuple(name for name in self._forms if name != form)
+        self._forget_configs()
+        refused, next_form = _FORM_NAMES[form], _FORM_NAMES[self._forms[0]]
+        _log.warning("%s refuses %s: asked by %s from now on", self._model, refused, next_form)
+
+
+def _tokens_needed(request: Request) -> int:
+    """Return the tokens that a reply may need: some for reasoning and labels, and the question, if it is echoed."""
+    question: str = request.messages[-1].text or ""
+    return _LEAST_LIMIT + len(question.encode("utf-8", "surrogatepass"))
+
+
+def _has_one_of(phrases: Sequence[str], words: str) -> bool:
+    """Say whether one of several phrases stands in a provider's words."""
+    return any(phrase in words for phrase in phrases)
+
+
+def _has_default_limit(request: Request, sent: Request) -> bool:
+    """Say whether the limit on the reply is the default, which nobody asked for."""
+    return request.config.max_tokens is None and sent.config.max_tokens is not None
+
+
+def _parameter_in(words: str, sent: Request) -> str:
+    """Return the first parameter of a request that a provider's words name; empty without one."""
+    for name in _PARAMETERS:
+        if getattr(sent.config, name) is not None and _PROVIDERS_NAMES.get(name, name) in words:
+            return name
+    return ""
+
+
+def _without_system(request: Request) -> Request:
+    """Return a request whose system message stands before the text of its first message."""
+    text = request.system
+    if not isinstance(text, str):
+        text = "".join(part.text for part in text)
+    first = request.messages[0]
+    merged = Message.user(f"{text}\n\n{first.text or ''}")
+    return replace(request, system=None, messages=(merged,) + tuple(request.messages[1:]))
+
+
+def _without_quotes(words: str, sent: Request) -> str:
+    """Return the words of a refusal without the texts of the request, which some servers quote: they teach nothing."""
+    for message in sent.messages:
+        text = message.text or ""
+        if text:
+            words = words.replace(text, " ").replace(json.dumps(text)[1:-1], " ")
+    return words
+
+
+def _form_sent(sent: Request) -> _Form:
+    """Return the form to which a request holds its answer."""
+    response_format = sent.config.response_format
+    if response_format is None:
+        has_schema = (sent.config.extensions or {}).get("response_format")
+        return "object_schema" if has_schema else "prompt"
+    return "schema" if response_format.get("type") == "json_schema" else "object"
+
+
+def _fewer_alternatives(sent: Request, words: str) -> int | None:
+    """Return the most alternatives of a token that a refusal speaks of, below those that were asked for."""
+    model_name = sent.model.rpartition("/")[2].lower()
+    fewer: int | None = None
+    for digits in re.findall(r"\d+", words.replace(model_name, "")):
+        number = int(digits)
+        if 0 < number < (sent.config.logprobs or 0):
+            fewer = max(number, fewer or 0)
+    return fewer
+
+
+def _response_format(signature: type[dspy.Signature], form: _Form) -> dict[str, object] | None:
+    """Return what a request says of the form of its answer; ``None`` where the prompt alone says it."""
+    if form == "prompt":
+        return None
+    if form == "object":
+        return {"type": "json_object"}
+    schema = schema_of(signature)
+    if form == "object_schema":
+        return {"type": "json_object", "schema": schema}
+    return {"type": "json_schema", "name": schema_name(signature), "schema": schema, "strict": True}
