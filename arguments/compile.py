@@ -59,7 +59,7 @@ class CompileOptions(
     Common,
     Details,
     command="compile",
-    does="compile.run",
+    does="compile.compile_command",
     helps={"calls": "hard limit on calls, the proof included (default: 4000)"},
 ):
     """Improve a judge's prompt by labelled rows, and prove it: split by conversation or document, let an optimizer
@@ -116,7 +116,13 @@ class CompileOptions(
 
 
 class ProveOptions(
-    RowOptions, Endpoint, Transport, VerifierOptions, PaidOptions, command="prove", does="compile.prove"
+    RowOptions,
+    Endpoint,
+    Transport,
+    VerifierOptions,
+    PaidOptions,
+    command="prove",
+    does="compile.prove_command",
 ):
     """Show by few labels whether a version is better than basic: both prompts are asked about rows
     that nobody labelled, people label a planned number of those on which they differ, one a group, at random, without

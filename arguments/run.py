@@ -115,7 +115,7 @@ class JoinOptions(Form, command="run join", does="run.joined"):
 class SubmitOptions(
     JudgedRows,
     command="batch submit",
-    does="batch.submit",
+    does="batch.submit_batches",
     helps={
         "input": "rows to judge: JSONL, CSV, Excel, Parquet, a folder of them, hf:org/name",
         "output": "where the lines go: .jsonl or .csv",
@@ -142,7 +142,7 @@ class SubmitOptions(
     no_probe: bool = flag("send no live request before the first batch: for an endpoint without a live API")
 
 
-class StatusOptions(Form, command="batch status", does="batch.status"):
+class StatusOptions(Form, command="batch status", does="batch.show_batches"):
     """Say how the batches of an output stand."""
 
     output: str = positional("OUTPUT", "the --output of batch submit", type=file_name)
@@ -152,7 +152,7 @@ class CollectOptions(
     HardLimits,
     StatusOptions,
     command="batch collect",
-    does="batch.collect",
+    does="batch.collect_batches",
     helps={
         "calls": "never send one request more, over all batches (default: as submitted)",
         "cost": "send no more than this is estimated to pay for, over all batches (default: as submitted)",

@@ -1,6 +1,6 @@
 """``jurist compile``, ``artifacts remember`` and ``prove``: what makes a version, and what shows that it is better."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
@@ -13,6 +13,7 @@ from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
+from ..evaluation.proof import Decision
 from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
@@ -26,6 +27,7 @@ from ..jobs.surface import GoldLike
 from ..jobs.unlabelled import Unlabelled, load_both, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
+from ..keeping.card import Card
 from ..keeping.card_parts import AgainstCard, ModelCard, SpendCard
 from ..keeping.loaders import load_judge
 from ..keeping.paying import Start
@@ -45,6 +47,7 @@ from ..report.scores import (
     scores_table,
     spend_line,
 )
+from ..report.table import Table
 from ..report.verdict import (
     VerdictCard,
     criteria_words,
@@ -59,10 +62,15 @@ from .printing import Part, Result, remark
 from .terminal import Terminal
 
 
-def run(options: CompileOptions) -> Result:
+def compile_command(options: CompileOptions) -> Result:
     """Compile; return the proof and the artifact's path."""
     terminal = _Compiling(options)
-    other: dict[str, Any] = {
+    arguments: dict[str, Any] = {}
+    for name in signature(compile).parameters:
+        if hasattr(options, name):
+            arguments[name] = getattr(options, name)
+    # What else it takes is no option of the same name.
+    arguments |= {
         "options": settings_of(options.settings),
         "model": Model.of(options, name=options.model),
         "prompt_model": _proposer(options),
@@ -72,17 +80,13 @@ def run(options: CompileOptions) -> Result:
         "shares": shares_of(options.split),
         "surface": terminal,
     }
-    # whatever else it takes is an option of the same name
-    alike = {name for name in signature(compile).parameters if hasattr(options, name)} - other.keys()
-    compiled = compile(**{name: getattr(options, name) for name in alike}, **other)
+    compiled = compile(**arguments)
     plan = terminal.plan
-    about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
-    forecast = {"forecast": terminal.forecast}
-    return Result(
-        data={**about, **compiled.artifact.card, **forecast}
-        | {"ceiling": plan.people and ceiling_card(plan.people)},
-        body=_body(options, compiled, plan),
-    )
+    data = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
+    data |= compiled.artifact.card
+    data["forecast"] = terminal.forecast
+    data["ceiling"] = plan.people and ceiling_card(plan.people)
+    return Result(data=data, body=_compilation_parts(options, compiled, plan))
 
 
 class _Compiling(Terminal):
@@ -98,7 +102,8 @@ class _Compiling(Terminal):
         """Return the judge that is named, with the metric and the options that are asked for."""
         options = self._compiling
         alone = options.judge.removesuffix(":basic")
-        alone = alone if "/" in alone else alone.partition("@")[0]
+        if "/" not in alone:
+            alone = alone.partition("@")[0]
         if alone != options.judge:
             raise UsageError(
                 f"{options.judge} is one version of a judge; compiling always starts from the basic prompt",
@@ -126,7 +131,8 @@ class _Compiling(Terminal):
         """Ask a person where much will be spent, and show the search from then on."""
         name, gold = plan.judge.name, plan.gold
         remark(f"{name} on {gold.name}: {plural(len(gold.cases), 'case')}, optimizer {plan.optimizer}")
-        self.plan, estimate = plan, foresee_compilation(plan)
+        self.plan = plan
+        estimate = foresee_compilation(plan)
         with SearchBar() as bar:
 
             def opened(paid: Mapping[str, int]) -> None:
@@ -148,154 +154,169 @@ def _proposer(options: CompileOptions) -> Model | None:
         if options.prompt_max_tokens is None:
             return None
         return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=options.model)
-    near = options.prompt_model.partition("/")[0] == options.model.partition("/")[0]
-    elsewhere = options.prompt_api_base is not None or not near
-    endpoint = replace(
-        options,
-        api_base=options.prompt_api_base if elsewhere else options.api_base,
-        key_env=options.prompt_key_env or (None if elsewhere else options.key_env),
-        max_tokens=options.prompt_max_tokens or options.max_tokens,
-        headers=() if elsewhere else options.headers,
-    )
+    provider = options.model.partition("/")[0]
+    is_same_provider = options.prompt_model.partition("/")[0] == provider
+    endpoint = replace(options, max_tokens=options.prompt_max_tokens or options.max_tokens)
+    if options.prompt_api_base is not None or not is_same_provider:
+        endpoint = replace(endpoint, api_base=options.prompt_api_base, key_env=None, headers=())
+    if options.prompt_key_env:
+        endpoint = replace(endpoint, key_env=options.prompt_key_env)
     if options.prompt_model != options.model:  # what is of the model itself holds for no other
         endpoint = replace(endpoint, body=(), reasoning_effort=None, price_cached=None)
         endpoint = replace(endpoint, price_in=options.prompt_price_in, price_out=options.prompt_price_out)
     return Model.of(endpoint, name=options.prompt_model)
 
 
-def _body(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]:
+def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]:
+    """Return what a compilation shows: the human ceiling, the proof, what changed, and what is next."""
     artifact, result = compiled.artifact, compiled.result
-    sampling = artifact.about.thresholds.sampling
-    cut = f"; {sampling.rule}" if sampling.by_probability else ""
-    changed = [
-        f"prompt: {change_words(result.board.basic.state, artifact.state, artifact.about.forms)}{cut}",
-        f"{spend_line(artifact.about.spend or SpendCard())}; {plural(len(result.board.candidates), 'candidate')}",
-    ]
-    # by kind of proposal; beside each kind stands how many came in a row, which is not added again
-    unread = sum(
-        number for kind, number in result.board.context.unread.items() if not kind.endswith(" in a row")
-    )
-    same = compiled.proof is None
-    fewer = ""
-    if not same and labels_can_show(artifact.about.decision):
-        fewer = (
-            f"or: jurist prove {artifact.ref} --rows new.jsonl{store_option(options)} (labels where the two prompts "
+    card = artifact.about
+    prompt_line = f"prompt: {change_words(result.board.basic.state, artifact.state, card.forms)}"
+    sampling = card.thresholds.sampling
+    if sampling.by_probability:
+        prompt_line += f"; {sampling.rule}"
+    spend = spend_line(card.spend or SpendCard())
+    end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
+    if result.ending != "finished":
+        end_parts.append(f"warning: the search ended early: {result.reason}")
+    unread_count = _unread_proposals(result.board.context.unread)
+    if unread_count:
+        unread_words = plural(unread_count, "proposal")
+        end_parts.append(f"warning: {unread_words} could not be read; use --prompt-model, a larger one")
+    store = store_option(options)
+    is_basic = compiled.proof is None
+    end_parts.append(_artifact_line(artifact, latest=compiled.latest, is_basic=is_basic))
+    report = f"jurist report {artifact.ref} -o report.html{store}"
+    end_parts.append(f"next: {report} (every score, every changed word, every case)")
+    if not is_basic and labels_can_show(card.decision):
+        end_parts.append(
+            f"or: jurist prove {artifact.ref} --rows new.jsonl{store} (labels where the two prompts "
             "differ, on rows that nobody labelled, show a gain with a fraction of the labels of a test)"
         )
-    report = f"jurist report {artifact.ref} -o report.html{store_option(options)}"
-    parts = _proof_parts(
-        compiled,
-        options.whole,
-        *changed,
-        "" if result.ending == "finished" else f"warning: the search ended early: {result.reason}",
-        f"warning: {plural(unread, 'proposal')} could not be read; use --prompt-model, a larger one"
-        if unread
-        else "",
-        _kept_line(artifact, latest=compiled.latest, same=same),
-        f"next: {report} (every score, every changed word, every case)",
-        fewer,
-        _beyond(plan),
-        OFFLINE if plan.model.offline else "",
-    )
-    return [*([line] if options.whole and (line := ceiling_line(plan.people)) else []), *parts]
+    end_parts.append(_default_search_line(plan))
+    if plan.model.offline:
+        end_parts.append(OFFLINE)
+    parts: list[Part] = []
+    ceiling = ceiling_line(plan.people)
+    if options.whole and ceiling:
+        parts.append(ceiling)
+    parts.extend(_proof_parts(compiled, end_parts, is_full=options.whole))
+    return parts
 
 
-def _beyond(plan: Plan) -> str:
-    """Return the calls of the default search, after an optimizer that searches nothing."""
+def _unread_proposals(counts_by_kind: Mapping[str, int]) -> int:
+    """Return how many proposals could not be read."""
+    total = 0
+    for kind, count in counts_by_kind.items():
+        if not kind.endswith(
+            " in a row"
+        ):  # how many of a kind followed each other is counted beside that kind
+            total += count
+    return total
+
+
+def _default_search_line(plan: Plan) -> str:
+    """Return the calls of the default search, after an optimizer that searches nothing; else empty."""
     if plan.configured_optimizer.searches:
         return ""
     race = foresee_compilation(replace(plan, optimizer=DEFAULT, options={}))
-    same = f"the same without --optimizer {plan.optimizer_name}"
-    return f"or: {same}: a search, {race.calls.words()} calls with its proof"
+    command = f"the same without --optimizer {plan.optimizer_name}"
+    return f"or: {command}: a search, {race.calls.words()} calls with its proof"
 
 
 def remember_rows(options: RememberOptions) -> Result:
     """Give a version more rows to remember, and print the proof and the artifact's path."""
-    made, rows, apart = remember(
+    concluded, row_count, left_out_count = remember(
         options.artifact,
         options.labels,
         Terminal(options),
         gold=options.gold,
-        answering=lambda known: known.model(options.api_base, options.timeout),
+        answering=lambda card: card.model(options.api_base, options.timeout),
         budget=Budget.of(options),
         concurrency=options.concurrency,
         force=options.force,
         margin=options.margin,
     )
-    words = f"{plural(rows, 'row')} of {options.labels} remembered"
-    words += f"; {apart} left out, which are in the sealed test or near it" if apart else ""
-    card = made.artifact.about
-    about = {
-        "artifact": str(made.artifact.path),
-        "latest": made.latest,
-        "remembered": rows,
-        "left_out": apart,
+    words = f"{plural(row_count, 'row')} of {options.labels} remembered"
+    if left_out_count:
+        words += f"; {left_out_count} left out, which are in the sealed test or near it"
+    artifact = concluded.artifact
+    card = artifact.about
+    data = {
+        "artifact": str(artifact.path),
+        "latest": concluded.latest,
+        "remembered": row_count,
+        "left_out": left_out_count,
     }
-    against = card.against
-    parts = _proof_parts(
-        made,
-        options.whole,
-        against.words if against else "",
-        _margin_line(against) if against else "",
-        spend_line(card.spend or SpendCard()),
-        _kept_line(made.artifact, latest=made.latest),
-    )
-    return Result(data={**about, **made.artifact.card}, body=[words, *parts])
+    data |= artifact.card
+    end_parts = []
+    if card.against:
+        end_parts.extend([card.against.words, _margin_line(card.against)])
+    end_parts.append(spend_line(card.spend or SpendCard()))
+    end_parts.append(_artifact_line(artifact, latest=concluded.latest))
+    body: list[Part] = [words]
+    body.extend(_proof_parts(concluded, end_parts, is_full=options.whole))
+    return Result(data=data, body=body)
 
 
 def _margin_line(against: AgainstCard) -> str:
     """Return whether a version is worse than the one before by no more than the margin; empty where none was set."""
-    found = against.not_worse
-    if found is None:
+    test = against.not_worse
+    if test is None:
         return ""
-    return f"not worse than {against.second} by more than {found.margin:g}: {found.outcome} ({found.words})"
+    return f"not worse than {against.second} by more than {test.margin:g}: {test.outcome} ({test.words})"
 
 
-def _proof_parts(made: Concluded, whole: bool, *then: str) -> list[Part]:
-    """Return the verdict card that ends in ``then``, below the ``whole`` evidence where it is asked for."""
-    if made.proof is None:
-        return [
-            VerdictCard(tone="open", decision=f"decision: {made.words}", parts=[*_more_gain(made), *then])
-        ]
-    card, decision = made.artifact.about, made.proof.decision
-    metric, cases = decision.metric, decision.counts.cases.labelled
-    above: list[Part] = []
-    if whole:
-        above += [scores_table(f"sealed test, {cases} cases", card.proven_scores, metric)]
-        above += reference_tables(card.references, metric, " on the same cases")
-        above += [f"decision: {decision.words}", card.price_words]
-    answered = []
-    for name, counts in card.counts.items():
-        if counts.units.answered < counts.units.total:
-            answered.append(counts_line(name, counts))
-    contradictions = ""
-    if any(card.inconsistent.values()):
-        both = ", ".join(f"{name} {count}" for name, count in card.inconsistent.items())
-        contradictions = f"answers that contradicted themselves: {both}"
-    warnings = (*decision.warnings, *card.warnings)
-    tokens = card.tokens_words
+def _proof_parts(concluded: Concluded, end_parts: Sequence[str], *, is_full: bool) -> list[Part]:
+    """Return the verdict card that ends in ``end_parts``, below all evidence if ``is_full``."""
+    if concluded.proof is None:
+        parts = list(_more_gain(concluded))
+        parts.extend(end_parts)
+        return [VerdictCard(tone="open", decision=f"decision: {concluded.words}", parts=parts)]
+    card, decision = concluded.artifact.about, concluded.proof.decision
+    sentences = "; ".join(decision.sentences[:2])
     verdict = VerdictCard(
         tone=tone_of(decision.verdict),
-        decision=f"decision: {'; '.join(decision.sentences[:2])} ({engine_words(made.artifact.model)})",
-        parts=[
-            proof_table(card, metric),
-            *criteria_table(card.decision),
-            criteria_words(card.decision),
-            f"tokens a row: {tokens}" if tokens else "",
-            decision.constant.words if decision.constant else "",
-            f"on the sealed test: {decision.sentences[-1]}",
-            *answered,
-            contradictions,
-            *(f"warning: {warning}" for warning in warnings),
-            *then,
-        ],
+        decision=f"decision: {sentences} ({engine_words(concluded.artifact.model)})",
+        parts=_evidence_parts(card, decision) + list(end_parts),
     )
-    return [*above, verdict]
+    if not is_full:
+        return [verdict]
+    title = f"sealed test, {decision.counts.cases.labelled} cases"
+    full_parts: list[Part] = [scores_table(title, card.proven_scores, decision.metric)]
+    full_parts += reference_tables(card.references, decision.metric, " on the same cases")
+    full_parts += [f"decision: {decision.words}", card.price_words, verdict]
+    return full_parts
 
 
-def _more_gain(made: Concluded) -> Iterator[str]:
+def _evidence_parts(card: Card, decision: Decision) -> list[Table | str]:
+    """Return what a decision on the sealed test rests on, and its warnings."""
+    parts: list[Table | str] = [proof_table(card, decision.metric)]
+    parts += criteria_table(card.decision)
+    parts.append(criteria_words(card.decision))
+    if card.tokens_words:
+        parts.append(f"tokens a row: {card.tokens_words}")
+    if decision.constant:
+        parts.append(decision.constant.words)
+    parts.append(f"on the sealed test: {decision.sentences[-1]}")
+    for name, counts in card.counts.items():
+        if counts.units.answered < counts.units.total:
+            parts.append(counts_line(name, counts))
+    if any(card.inconsistent.values()):
+        counts_by_system = []
+        for name, count in card.inconsistent.items():
+            counts_by_system.append(f"{name} {count}")
+        parts.append(f"answers that contradicted themselves: {', '.join(counts_by_system)}")
+    for warning in decision.warnings:
+        parts.append(f"warning: {warning}")
+    for warning in card.warnings:
+        parts.append(f"warning: {warning}")
+    return parts
+
+
+def _more_gain(concluded: Concluded) -> Iterator[str]:
     """Yield what may find more than the basic prompt."""
-    judge = made.artifact.about.reference
+    judge = concluded.artifact.about.reference
     yield (
         "the sealed test stays closed: the next compilation is tested on it as if this one had not been. More labelled "
         "rows, more calls (--max-calls), another --optimizer, or a larger --model or --prompt-model may find more"
@@ -303,61 +324,76 @@ def _more_gain(made: Concluded) -> Iterator[str]:
     yield f"to see what the basic prompt gets wrong: jurist evaluate {judge}:basic --gold F --verbose"
 
 
-def _kept_line(artifact: Artifact, *, latest: bool, same: bool = False) -> str:
-    """Return where an artifact is, and whether its judge's name now means it; ``same`` as basic is no gain to force."""
-    kept = f"saved as {artifact.ref}, not promoted{'' if same else ': use --force to promote'}"
-    return f"artifact: {artifact.path} ({'latest' if latest else kept})"
+def _artifact_line(artifact: Artifact, *, latest: bool, is_basic: bool = False) -> str:
+    """Return where an artifact is, and whether its judge's name now means it; a basic prompt is no gain to force."""
+    if latest:
+        return f"artifact: {artifact.path} (latest)"
+    words = f"saved as {artifact.ref}, not promoted"
+    if not is_basic:
+        words += ": use --force to promote"
+    return f"artifact: {artifact.path} ({words})"
 
 
-def prove(options: ProveOptions) -> Result:
+def prove_command(options: ProveOptions) -> Result:
     """Ask both about rows, say or do what is next, and decide when all labels are in."""
     store = store_of(options)
     artifact = store.load(options.artifact)
     artifact.check_single()
-    judge, ref = load_judge(artifact.ref, store=store).judge, artifact.ref
-    plan = open_plan(
-        artifact, Terminal(options), None if options.rows is None else _unlabelled(options, store, artifact)
-    )
+    judge = load_judge(artifact.ref, store=store).judge
+    unlabelled = None
+    if options.rows is not None:
+        unlabelled = _unlabelled(options, store, artifact)
+    plan = open_plan(artifact, Terminal(options), unlabelled)
     if plan.decision is not None:
-        fresh = f"jurist prove {ref} --rows F --fresh{store_option(options)}"
-        again = f"{fresh} draws another plan, which counts as one more"
+        command = f"jurist prove {artifact.ref} --rows F --fresh{store_option(options)}"
+        note = f"this was decided before: {command} draws another plan, which counts as one more"
         if options.answers or options.sheet:
-            raise UsageError(f"the plan of {ref} is decided", hint=f"this was decided before: {again}")
-        return _proved(plan, f"this was decided before: {again}", store_option(options))
+            raise UsageError(f"the plan of {artifact.ref} is decided", hint=note)
+        return _decided_result(plan, note, options, data=plan.to_json())
     if options.answers is not None:
-        returned = Gold.load(options.answers, judge, labelled=False)
-        plan, latest, words = decide_by_labels(store, artifact, plan, judge, returned)
-        return _proved(plan, words, store_option(options), latest=latest)
+        labelled = Gold.load(options.answers, judge, labelled=False)
+        plan, latest, words = decide_by_labels(store, artifact, plan, judge, labelled)
+        data = plan.to_json()
+        data["latest"] = latest
+        return _decided_result(plan, words, options, data=data)
     if options.sheet is not None:
-        path, gold = Path(options.sheet), plan.gold(judge)
-        write_sheet(plan.lines(gold), gold, path, rater=options.rater)
-        return Result(
-            data={**plan.to_json(), "sheet": str(path)},
-            body=[f"{len(plan.units)} units written to {path}"],
-            notes=[
-                f"when it is filled in: jurist prove {plan.version} --answers {path}{store_option(options)}"
-            ],
-        )
-    then = (
-        f"to label them: jurist prove {ref} --sheet labels.csv{store_option(options)}, and --answers labels.csv when "
-        "it is filled in"
-    )
+        return _write_plan_sheet(plan, judge, Path(options.sheet), options)
+    body: list[Part] = list(plan.words)
+    if plan.model == OFFLINE_MODEL:
+        body.append(OFFLINE)
+    command = f"jurist prove {artifact.ref} --sheet labels.csv{store_option(options)}"
+    next_step = f"to label them: {command}, and --answers labels.csv when it is filled in"
+    return Result(data=plan.to_json(), body=body, notes=[next_step])
+
+
+def _write_plan_sheet(plan: LabelPlan, judge: Judge, path: Path, options: ProveOptions) -> Result:
+    """Write the units of a plan as a sheet to label."""
+    gold = plan.gold(judge)
+    write_sheet(plan.lines(gold), gold, path, rater=options.rater)
+    data = plan.to_json()
+    data["sheet"] = str(path)
+    command = f"jurist prove {plan.version} --answers {path}{store_option(options)}"
     return Result(
-        data=plan.to_json(), body=[*plan.words, OFFLINE if plan.model == OFFLINE_MODEL else ""], notes=[then]
+        data=data,
+        body=[f"{len(plan.units)} units written to {path}"],
+        notes=[f"when it is filled in: {command}"],
     )
 
 
 def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
     """Return both prompts, and the rows that they are asked about."""
 
-    def answering(known: ModelCard) -> Model:
+    def answering(card: ModelCard) -> Model:
         if options.model is not None:
             return Model.of(options, name=options.model)
-        # what no option says stays as it was in the proof
-        proven = vars(known.model())
-        names = [name for name in vars(known) if getattr(options, name, None) in (None, ())]
-        kept = {name: proven[name] for name in names}
-        return Model.of(options, **{**kept, "seed": known.seed or 0})
+        # What no option says stays as it was in the proof.
+        proven_settings = vars(card.model())
+        settings = {}
+        for name in vars(card):
+            if getattr(options, name, None) in (None, ()):
+                settings[name] = proven_settings[name]
+        settings["seed"] = card.seed or 0
+        return Model.of(options, **settings)
 
     verifier = verifier_model(options, options.timeout, options.seed)
     contenders = load_both(
@@ -372,13 +408,13 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
     )
 
 
-def _proved(plan: LabelPlan, note: str, store: str, **more: Any) -> Result:
+def _decided_result(plan: LabelPlan, note: str, options: ProveOptions, data: Mapping[str, Any]) -> Result:
+    """Return the decision of a plan whose labels are in."""
     decision = LabelProofRecord.model_validate(plan.decision)
-    first, *others = disagreement_words(decision)
-    then = f"next: jurist artifacts show {plan.version}{store}"
-    card = VerdictCard(
-        tone=tone_of(decision.verdict),
-        decision=first,
-        parts=[*others, then, OFFLINE if plan.model == OFFLINE_MODEL else ""],
-    )
-    return Result(data={**plan.to_json(), **more}, body=[card], notes=[note])
+    lines = disagreement_words(decision)
+    parts = list(lines[1:])
+    parts.append(f"next: jurist artifacts show {plan.version}{store_option(options)}")
+    if plan.model == OFFLINE_MODEL:
+        parts.append(OFFLINE)
+    card = VerdictCard(tone=tone_of(decision.verdict), decision=lines[0], parts=parts)
+    return Result(data=data, body=[card], notes=[note])
