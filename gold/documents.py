@@ -12,7 +12,7 @@ from ..cases import text_hash
 from ..errors import GoldError
 from ..programs.gold_readers import published_file
 from ..text.escaping import well_formed
-from ..text.wording import is_chinese
+from ..text.wording import language_of
 from .files import Place, Row, read_utf8
 from .sources import All, OnBad, Reading, read, refuse
 
@@ -38,7 +38,7 @@ class Document:
     @property
     def language(self) -> str:
         """``zh`` where half of the words are Chinese, else ``en``."""
-        return "zh" if is_chinese(self.text) else "en"
+        return language_of(self.text)
 
 
 def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:

@@ -55,7 +55,9 @@ def verdict_word(label: Label, hallucinated: Collection[Label] = HALLUCINATED) -
     """Return ``irrelevant``, ``faithful`` or ``hallucinated``: the tags of whole-response labelling."""
     if label in hallucinated:
         return "hallucinated"
-    return "irrelevant" if label == "irrelevant" else "faithful"
+    if label == "irrelevant":
+        return "irrelevant"
+    return "faithful"
 
 
 class Turn(pydantic.BaseModel):

@@ -30,7 +30,7 @@ from ..text.escaping import defuse, well_formed
 from ..text.evidence import index_evidence, term_set
 from ..text.ranking import words
 from ..text.turns import dialogue_text
-from ..text.wording import count_words, is_chinese, normalised
+from ..text.wording import count_words, is_chinese, language_of, normalised
 from .generator import Generator, make_answerer
 from .stepwise import Steps, Stepwise
 
@@ -244,13 +244,10 @@ class DialogueRow(pydantic.BaseModel, extra="ignore"):
 
 
 def _case_of_document(row: DialogueRow) -> Case:
-    language: str = row.language
-    if not language:
-        language = "zh" if is_chinese(row.reference) else "en"
     inputs = {
         "reference": row.reference,
         "topic": row.topic or row.title,
-        "language": language,
+        "language": row.language or language_of(row.reference),
         "words": row.words,
         "turns": row.turns,
         "id": row.id,

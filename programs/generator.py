@@ -98,9 +98,11 @@ class Generator(Judge):
         """Return the row of an item in the output of ``jurist generate``; ``number`` is 0 for a document's only one."""
         if self.to_row is not None:
             return self.to_row(case, item, number)
-        data = item.data if isinstance(item.data, dict) else {"item": item.data}
+        fields = item.data
+        if not isinstance(fields, dict):
+            fields = {"item": fields}
         name = f"{case.group}-{number}" if number else case.group
-        return {"id": name, "group": case.group, **data}
+        return {"id": name, "group": case.group, **fields}
 
     def _make_row_model(self) -> type[pydantic.BaseModel]:
         """Return the model of a document's row: the program's inputs, and facts that every document may have."""

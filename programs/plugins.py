@@ -92,7 +92,9 @@ class PluginKind(Generic[T]):
         value = getattr(module, attribute, None)
         if self.accepts(value):
             return value
-        problem = "not in it" if value is None else f"of type {type(value).__name__}, not {self.expected}"
+        problem = f"of type {type(value).__name__}, not {self.expected}"
+        if value is None:
+            problem = "not in it"
         hint = choices(attribute, candidates) if candidates else "name a file that defines one"
         raise self.error(f"{path}: {attribute!r} is {problem}", hint=hint)
 
@@ -149,7 +151,9 @@ class InstalledPlugin:
 
 def installed_plugins(group: str) -> list[InstalledPlugin]:
     """Return the plugins in a group of entry points, in alphabetical order; no package is imported."""
-    plugins = {InstalledPlugin(name=entry.name, package=_package_of(entry)) for entry in _entry_points(group)}
+    plugins: set[InstalledPlugin] = set()
+    for entry in _entry_points(group):
+        plugins.add(InstalledPlugin(name=entry.name, package=_package_of(entry)))
     return sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
 
 
@@ -180,4 +184,6 @@ def _entry_points(group: str) -> "list[EntryPoint]":
 
 def _package_of(entry: "EntryPoint") -> str:
     """Return the name of the package that an entry point belongs to."""
-    return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
+    if entry.dist is None:
+        return entry.module.partition(".")[0]
+    return entry.dist.name

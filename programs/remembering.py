@@ -99,7 +99,9 @@ class Remembered:
 
     async def opened(self, lm: dspy.LM | None) -> Embedder | None:
         """Return the embedder beside ``lm``, with the vectors of all rows; ``None`` where words rank alone."""
-        embedder = embedder_beside(lm, self.embedder) if self.embedder else None
+        if not self.embedder:
+            return None
+        embedder = embedder_beside(lm, self.embedder)
         if embedder is not None and embedder not in self._vectors:
             self._vectors[embedder] = await embedder.embed(self.texts(self.compared))
         return embedder

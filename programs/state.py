@@ -110,7 +110,10 @@ class PromptState:
     @property
     def shown(self) -> dict[str, tuple[tuple[Demo, ...], Remembered | None]]:
         """The demonstrations of each predictor, and the rows that it shows by their nearness."""
-        return {name: (prompt.demos, prompt.remembered) for name, prompt in self.predictors.items()}
+        demos: dict[str, tuple[tuple[Demo, ...], Remembered | None]] = {}
+        for name, prompt in self.predictors.items():
+            demos[name] = (prompt.demos, prompt.remembered)
+        return demos
 
     def to_json(self) -> dict[str, object]:
         """Return ``{predictor: {"instructions": str, "demos": [...]}}``."""

@@ -75,7 +75,10 @@ def by_sentence(row: Row, field: str, labels: Mapping[Label, Label]) -> Sequence
     for place, sentence in enumerate(response.sentences):
         gold = response.labels[place] if response.labels else None
         ratings = _ratings_of_sentence(response, place)
-        judge_ratings = {rater: labels[label] for rater, label in ratings.items() if label in labels}
+        judge_ratings: dict[str, Label] = {}
+        for rater, label in ratings.items():
+            if label in labels:
+                judge_ratings[rater] = labels[label]
         is_concerned = bool(judge_ratings) or not ratings
         if gold:
             is_concerned = gold in labels
@@ -111,7 +114,12 @@ def _judge_of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> 
     def case(row: Any) -> Case:
         label = getattr(row, field)
         return Case(
-            inputs={name: getattr(row, name) for name in ("reference", "dialogue", "before", "sentence")},
+            inputs={
+                "reference": row.reference,
+                "dialogue": row.dialogue,
+                "before": row.before,
+                "sentence": row.sentence,
+            },
             group=row.group or text_hash(row.reference)[:12],
             gold=None if label is None else (label,),
             spans=() if row.span is None else (row.span,),
@@ -142,7 +150,7 @@ FACTUAL = Judge(
     positive=frozenset({"invented"}),
     metric="f1",
     unit="sentence",
-    **_judge_of_sentence("faithfulness", Faithfulness, {label: label for label in ("faithful", "invented")}),
+    **_judge_of_sentence("faithfulness", Faithfulness, {"faithful": "faithful", "invented": "invented"}),
 )
 
 
@@ -182,7 +190,10 @@ def _demonstrate_decisions(case: Case) -> dict[str, Demo]:
     if label is None:
         raise ValueError(f"case {case.id} has no gold labels")
     inputs = TIER.prompt_values(case.inputs)
-    return {step: {**inputs, step: passed} for step, passed in decisions(label).items()}
+    demos: dict[str, Demo] = {}
+    for step, passed in decisions(label).items():
+        demos[step] = {**inputs, step: passed}
+    return demos
 
 
 TIER = Judge(

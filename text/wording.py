@@ -7,7 +7,7 @@ character counts as one word, because there are no spaces to count by. It knows 
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from .ranking import CJK
 from .sentences import split
@@ -29,6 +29,13 @@ def chinese_share(text: str) -> float:
 def is_chinese(text: str) -> bool:
     """Say whether at least half of the words of a text are Chinese or Japanese characters."""
     return chinese_share(text) >= 0.5
+
+
+def language_of(text: str) -> Literal["en", "zh"]:
+    """Return ``zh`` for a text of which at least half of the words are Chinese or Japanese characters, else ``en``."""
+    if is_chinese(text):
+        return "zh"
+    return "en"
 
 
 WORDS: Final = 120

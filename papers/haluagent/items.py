@@ -24,7 +24,7 @@ import pydantic
 from ...errors import GoldError
 from ...gold.sources import read, read_typed
 from ...signatures.haluagent import HallucinationType
-from ...text.wording import is_chinese
+from ...text.wording import language_of
 
 Format = Literal["generative", "single-choice", "true-false"]
 FORMATS: Final[tuple[Format, ...]] = ("generative", "single-choice", "true-false")
@@ -162,7 +162,7 @@ def _read_generative(row: dict[str, Any], number: int) -> Item:
     return Generative(
         id=f"{number}/generative",
         group=row["ent"],
-        language=_language(row["question"]),
+        language=language_of(row["question"]),
         type=_TYPES[row["halu_type"]],
         question=row["question"],
         correct_answer=row["correct_answer"],
@@ -188,7 +188,7 @@ def _read_choice(row: dict[str, Any], number: int) -> Item:
         {
             "id": f"{number}/single-choice",
             "group": question,
-            "language": _language(question),
+            "language": language_of(question),
             "type": max(wrong, key=wrong.count),
             "question": question,
             "options": row["answers"],
@@ -197,10 +197,6 @@ def _read_choice(row: dict[str, Any], number: int) -> Item:
             "prompt": row["question"],
         }
     )
-
-
-def _language(text: str) -> str:
-    return "zh" if is_chinese(text) else "en"
 
 
 def choice_prompt(item: Choice) -> str:

@@ -180,7 +180,11 @@ def _write_reading(values: Inputs, sampler: Sampler) -> Written:
 
 
 def _anchors(query_conditions: list[Condition], category: str) -> list[str]:
-    return [condition.anchor for condition in query_conditions if condition.category == category]
+    anchors: list[str] = []
+    for condition in query_conditions:
+        if condition.category == category:
+            anchors.append(condition.anchor)
+    return anchors
 
 
 def _reads_query(request: ParsedRequest) -> bool:

@@ -127,7 +127,11 @@ def _missing_parts(names: object) -> list[Part]:
 
 def missing_of(items: Iterable[Constraint]) -> list[str]:
     """Return the names of the missing parts."""
-    return [item.text for item in items if item.category == MISSING]
+    names: list[str] = []
+    for item in items:
+        if item.category == MISSING:
+            names.append(item.text)
+    return names
 
 
 def constraints_of(items: Sequence[Constraint]) -> tuple[Part, ...]:
@@ -179,7 +183,9 @@ def band(score: float) -> str:
     # The paper gives 7 to both lower bands; here it is ``major``.
     if score >= 9:
         return "strong"
-    return "partial" if score > 7 else "major"
+    if score > 7:
+        return "partial"
+    return "major"
 
 
 def marks_of_lines(inputs: Inputs, step: str) -> Flow:
@@ -221,8 +227,9 @@ def score_of_marks(
     constraints = constraints_of(items or ())
     if not constraints:
         return {"score": None, "reasoning": "no constraint that the query supports"}
-    lines = defuse("\n".join(f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)))
-    marked = yield from marks_of_lines({**inputs, "constraints": lines}, judging_step)
+    lines = [f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)]
+    defused_lines = defuse("\n".join(lines))
+    marked = yield from marks_of_lines({**inputs, "constraints": defused_lines}, judging_step)
     numbers = range(1, len(constraints) + 1)
     try:
         marks = by_number(marked["marks"], numbers, labels=labels)

@@ -20,7 +20,7 @@ from ...signatures.haluagent import (
 )
 from ...text.tables import table
 from ...text.turns import Text
-from ...text.wording import is_chinese
+from ...text.wording import language_of
 from ..answers.labels import OneLabel
 from ..judge import Judge
 
@@ -54,7 +54,7 @@ def _label_case(row: LabelCheckRow) -> Case:
     inputs: dict[str, Any] = row.model_dump(
         include={"question", "correct_answer", "hallucinated_answer", "type"}
     )
-    inputs["definition"] = definition(row.type, "zh" if is_chinese(row.question) else "en")
+    inputs["definition"] = definition(row.type, language_of(row.question))
     return Case(
         inputs=inputs,
         group=row.group or text_hash(row.question)[:12],

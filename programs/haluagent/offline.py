@@ -78,18 +78,29 @@ def wrong_figures(answer: str, question: str, passage: str, rng: random.Random) 
     if kind is None or not _FIGURE.fullmatch(answer):
         return []
     evidence = f"{question} {passage}"
-    candidates = _years_near(int(answer)) if kind == "year" else _amounts_near(answer, evidence)
     evidence_numbers = numbers(evidence)
-    absent = [figure for figure in candidates if not numbers(figure) & evidence_numbers]
-    if len(absent) < _WRONG_ANSWERS:
+    absent_figures: list[str] = []
+    for figure in _figures_near(answer, kind, evidence):
+        if not numbers(figure) & evidence_numbers:
+            absent_figures.append(figure)
+    if len(absent_figures) < _WRONG_ANSWERS:
         return []
-    return rng.sample(absent, _WRONG_ANSWERS)
+    return rng.sample(absent_figures, _WRONG_ANSWERS)
+
+
+def _figures_near(figure: str, kind: Figure, evidence: str) -> list[str]:
+    if kind == "year":
+        return _years_near(int(figure))
+    return _amounts_near(figure, evidence)
 
 
 def _years_near(year: int) -> list[str]:
     latest = max(year, _LAST_YEAR)
-    candidates = [year + step for step in _YEAR_STEPS]
-    return [str(year) for year in candidates if 1000 <= year <= latest]
+    years: list[str] = []
+    for step in _YEAR_STEPS:
+        if 1000 <= year + step <= latest:
+            years.append(str(year + step))
+    return years
 
 
 def _amounts_near(figure: str, evidence: str) -> list[str]:
@@ -100,9 +111,12 @@ def _amounts_near(figure: str, evidence: str) -> list[str]:
     candidates = [round(value * factor, places) for factor in _FACTORS]
     if value < 10 and not places:
         candidates += [value + step for step in (1, 2, 3)]
-    amounts = dict.fromkeys(amount for amount in candidates if 1 <= amount <= highest and amount != value)
     separator = "," if "," in figure else ""
-    return [format(amount, f"{separator}.{places}f") for amount in amounts]
+    amounts: dict[float, str] = {}
+    for amount in candidates:
+        if 1 <= amount <= highest and amount != value:
+            amounts[amount] = format(amount, f"{separator}.{places}f")
+    return list(amounts.values())
 
 
 def kind_of_figure(question: str, answer: str) -> Figure | None:

@@ -29,8 +29,8 @@ from ...text.ranking import letters, near
 from ...text.sentences import split
 from ...text.tables import table
 from ...text.terms import numbers, terms
-from ...text.wording import WORDS, chinese_share, count_words, is_chinese, passages
-from ..frozen import verifier
+from ...text.wording import WORDS, chinese_share, count_words, is_chinese, language_of, passages
+from ..frozen import Frozen, verifier
 from ..generator import Generator
 from ..judge import Row
 from ..stepwise import Making, Steps, Stepwise
@@ -51,7 +51,10 @@ def occurs(passage: str, document: str) -> bool:
     """Return whether every sentence of a passage stands in the document, white space aside; an empty one does not."""
     document_letters = "".join(document.split())
     sentences = ["".join(sentence.text.split()) for sentence in split(passage)]
-    return bool(sentences) and all(sentence in document_letters for sentence in sentences)
+    for sentence in sentences:
+        if sentence not in document_letters:
+            return False
+    return bool(sentences)
 
 
 def leaks(question: str, answer: str) -> bool:
@@ -121,10 +124,13 @@ class HaluAgent(Stepwise):
         self.hallucinations = with_example("hallucinations", WriteHallucinations)
         self.label = with_example("label", LabelHallucinations)
         self.answer_check = verifier(with_example("answer_check", AnswerCheck))
-        self.hallucination_checks = [
-            verifier(with_example("hallucination_check", HallucinationCheck)) for _ in range(ANSWERS)
-        ]
-        self.label_checks = [verifier(with_example("label_check", LabelCheck)) for _ in range(ANSWERS)]
+        self.hallucination_checks: list[Frozen] = []
+        self.label_checks: list[Frozen] = []
+        for _ in range(ANSWERS):
+            self.hallucination_checks.append(
+                verifier(with_example("hallucination_check", HallucinationCheck))
+            )
+            self.label_checks.append(verifier(with_example("label_check", LabelCheck)))
 
     def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
@@ -155,7 +161,7 @@ class HaluAgent(Stepwise):
             hallucination_reply = yield self.hallucination_checks[place], {"knowledge": knowledge, **item}
             label_check: dict[str, object] = {"verdict": "no", "reason": "it has no type"}
             if kind in TYPES:
-                meaning = definition(kind, "zh" if is_chinese(base["question"]) else "en")
+                meaning = definition(kind, language_of(base["question"]))
                 label_inputs = {**item, "type": kind, "definition": meaning}
                 label_reply = yield self.label_checks[place], label_inputs
                 label_check = _verifier_check(label_reply, "fits")
@@ -205,7 +211,10 @@ def _cut_into_passages(row: Row) -> list[Row]:
     """Return a document's passages as rows; the authors' own documents name title and topic in their way."""
     document = {**row, "title": row.get("title") or row.get("ent") or ""}
     document["topic"] = row.get("topic") or row.get("label") or ""
-    return [{**document, "knowledge": passage} for passage in passages(str(row["knowledge"]), WORDS)]
+    rows: list[Row] = []
+    for passage in passages(str(row["knowledge"]), WORDS):
+        rows.append({**document, "knowledge": passage})
+    return rows
 
 
 def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, object]:
@@ -217,7 +226,7 @@ def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, obj
         "group": case.group,
         "question_id": question,
         "title": case.inputs["title"],
-        "language": "zh" if is_chinese(knowledge) else "en",
+        "language": language_of(knowledge),
         "knowledge": knowledge,
         "answer": item.data["correct_answer"],
         **item.data,
