@@ -148,18 +148,25 @@ def _probabilities(
         return ()
     means: list[Mapping[Value, float]] = []
     for unit in range(units):
-        sums = Counter[Value]()
-        labelled = 0
         if answer.scale_of(unit).has_probabilities:
-            for reading in readings:
-                if not reading.values or reading.values[unit] is None:
-                    continue
-                labelled += 1
-                shares = reading.probabilities[unit] if reading.probabilities else _NO_SHARES
-                # A sample whose tokens do not tell the probabilities counts as its vote.
-                sums.update(shares or {reading.values[unit]: 1.0})
-        means.append({label: round(total / labelled, 6) for label, total in sums.items()})
+            means.append(_mean_shares(readings, unit))
+        else:
+            means.append(_NO_SHARES)
     return tuple(means)
+
+
+def _mean_shares(readings: Sequence[Reading], unit: int) -> Mapping[Value, float]:
+    """Return label -> mean probability of a unit over the samples that have a label for it."""
+    sums = Counter[Value]()
+    labelled = 0
+    for reading in readings:
+        if not reading.values or reading.values[unit] is None:
+            continue
+        labelled += 1
+        shares = reading.probabilities[unit] if reading.probabilities else _NO_SHARES
+        # A sample whose tokens do not tell the probabilities counts as its vote.
+        sums.update(shares or {reading.values[unit]: 1.0})
+    return {label: round(total / labelled, 6) for label, total in sums.items()}
 
 
 def _describe_missing(values: Sequence[Value | None], verdict: Verdict) -> str:

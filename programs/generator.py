@@ -73,12 +73,12 @@ class Generator(Judge):
 
     @property
     def role(self) -> Purpose:
-        """Under which its writers' calls are counted; those of frozen verifiers are the judge's."""
+        """The purpose under which its writers' calls are counted; those of frozen verifiers are the judge's."""
         return "generator"
 
     @cached_property
     def verifier_calls(self) -> int:
-        """How many frozen predictors it has."""
+        """The number of its frozen predictors."""
         return len(frozen_predictors(self.basic()))
 
     def writer_calls(self, case: Case) -> tuple[int, int]:

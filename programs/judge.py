@@ -256,7 +256,7 @@ class Judge:
 
     @property
     def comparison(self) -> Scale:
-        """How its answers are held against gold."""
+        """The scale on which its answers are held against gold."""
         return self.answer.scale
 
     def with_metric(self, metric: Metric) -> "Judge":
@@ -374,7 +374,7 @@ class Judge:
 
     @property
     def role(self) -> Purpose:
-        """Under which the calls of its tuned predictors are counted; those of frozen ones are the judge's."""
+        """The purpose under which its tuned predictors' calls are counted; those of frozen ones are the judge's."""
         return "judge"
 
     @cached_property

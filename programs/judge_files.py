@@ -190,9 +190,14 @@ def _files_of_module(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
             yield name, parent / f"{name}.py"
             return
         if (parent / name / "__init__.py").is_file():
-            for file in sorted((parent / name).rglob("*.py")):
-                parts = file.relative_to(parent).with_suffix("").parts
-                if parts[-1] == "__init__":
-                    parts = parts[:-1]
-                yield ".".join(parts), file
+            yield from _files_of_package(name, parent)
             return
+
+
+def _files_of_package(name: str, parent: Path) -> Iterator[tuple[str, Path]]:
+    """Yield a package and all modules inside it, each with its file."""
+    for file in sorted((parent / name).rglob("*.py")):
+        parts = file.relative_to(parent).with_suffix("").parts
+        if parts[-1] == "__init__":
+            parts = parts[:-1]
+        yield ".".join(parts), file

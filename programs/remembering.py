@@ -55,7 +55,7 @@ class Remembered:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """About how many tokens each row takes."""
+        """The tokens that each row takes, about."""
         sizes: list[int] = []
         for demo in self.rows.values():
             sizes.append(sum(count_tokens(str(value)) for value in demo.values()))

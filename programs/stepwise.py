@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
@@ -14,6 +14,9 @@ Step: TypeAlias = tuple[dspy.Module | str, Mapping[str, object]]
 """A module, or its name in the program, and its inputs."""
 Steps: TypeAlias = Generator[Step, dspy.Prediction, dspy.Prediction]
 """Yields each step, is sent its prediction, and returns the program's own."""
+Result = TypeVar("Result")
+PartOfSteps: TypeAlias = Generator[Step, dspy.Prediction, Result]
+"""Some steps of a program: yields each, is sent its prediction, and returns their result."""
 Call: TypeAlias = Callable[[dspy.Module, Mapping[str, object]], Awaitable[dspy.Prediction]]
 """Asks a module with these inputs."""
 

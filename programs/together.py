@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import dspy
 
@@ -91,59 +91,81 @@ async def together(
 async def work_through(
     take: Callable[[], Awaitable[Item | None]], work: Callable[[Item], Awaitable[None]], *, concurrency: int
 ) -> None:
-    """Do ``work`` for whatever ``take`` gives, until it gives ``None``; nobody waits for the slowest."""
-    # Each item has a context of its own, so that what its work sets in context variables is its own.
-    over: list[BaseException] = []
-    stopped: list[BaseException] = []
-    idle: set[asyncio.Task[None] | None] = set()
+    """Do ``work`` for each item that ``take`` gives, until it gives ``None``; nobody waits for the slowest.
 
-    def end(stop: BaseException) -> None:
-        over.append(stop)
-        for worker in idle:
-            if worker and worker is not asyncio.current_task():
-                worker.cancel()
+    An error ends the taking of items; it is raised when all work that was begun has ended.
+    """
+    await _Workers(take, work).run(concurrency)
 
-    async def next_item() -> Item | None:
-        idle.add(asyncio.current_task())
+
+class _Workers(Generic[Item]):
+    """Tasks that each take an item and do the work on it, again and again."""
+
+    def __init__(
+        self, take: Callable[[], Awaitable[Item | None]], work: Callable[[Item], Awaitable[None]]
+    ) -> None:
+        self._take, self._work = take, work
+        self._tasks: list[asyncio.Task[None]] = []
+        self._waiting: set[asyncio.Task[None] | None] = set()  # the tasks that wait for an item
+        self._stops: list[BaseException] = []  # Ctrl-C or an exit, raised inside the work on an item
+        self._errors: list[BaseException] = []  # after the first of them no item is taken
+
+    async def run(self, concurrency: int) -> None:
+        """Work until there are no more items, and raise what ended the work before."""
+        self._tasks = [asyncio.ensure_future(self._work_on()) for _ in range(concurrency)]
         try:
-            return await take()
+            await asyncio.gather(*self._tasks)
         except asyncio.CancelledError:
-            if over:
+            if not self._stops:
+                raise
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        for error in self._stops + self._errors:
+            raise error
+
+    async def _work_on(self) -> None:
+        while not self._errors:
+            item = await self._next_item()
+            if item is None:
+                return
+            try:
+                # A task of its own gives the item a context of its own, in which its work sets context variables.
+                await asyncio.create_task(self._do(item))
+            except (BudgetExhausted, ModelError) as error:
+                # What is left of tokens or cost may be enough for another item, but the work has ended.
+                self._end(error)
+
+    async def _next_item(self) -> Item | None:
+        task = asyncio.current_task()
+        self._waiting.add(task)
+        try:
+            return await self._take()
+        except asyncio.CancelledError:
+            if self._errors:
                 return None
             raise
-        except (Exception, BudgetExhausted) as stop:  # noqa: BLE001 - it is raised when all have arrived
-            end(stop)
+        except (Exception, BudgetExhausted) as error:  # noqa: BLE001 - it is raised when all have arrived
+            self._end(error)
             return None
         finally:
-            idle.discard(asyncio.current_task())
+            self._waiting.discard(task)
 
-    async def do(item: Item) -> None:
+    async def _do(self, item: Item) -> None:
         try:
-            await _contained(work(item))
-        except _Stopped as stop:
-            stopped.append(stop.stop)
-            for worker in workers:  # at once: whoever is about to send a request must not
-                worker.cancel()
+            await _contained(self._work(item))
+        except _Stopped as stopped:
+            self._stops.append(stopped.stop)
+            for task in self._tasks:  # at once: whoever is about to send a request must not
+                task.cancel()
 
-    async def work_on() -> None:
-        while not over and (item := await next_item()) is not None:
-            try:  # what is left of tokens or cost may be enough for another item, but the work has ended
-                await asyncio.create_task(do(item))
-            except (BudgetExhausted, ModelError) as stop:
-                end(stop)
-
-    workers = [asyncio.ensure_future(work_on()) for _ in range(concurrency)]
-    try:
-        await asyncio.gather(*workers)
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-    for stop in stopped + over:
-        raise stop
+    def _end(self, error: BaseException) -> None:
+        """Keep an error, after which no item is taken, and wake the tasks that wait for one."""
+        self._errors.append(error)
+        for task in self._waiting:
+            if task and task is not asyncio.current_task():
+                task.cancel()
 
 
 async def _contained(work: Awaitable[Result]) -> Result:

@@ -140,7 +140,7 @@ class VerdictSource(Protocol):
 
     @property
     def name(self) -> str:
-        """How it is called in tables and files."""
+        """Its name in tables and files."""
 
     @property
     def judge(self) -> Judge:

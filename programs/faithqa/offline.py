@@ -80,15 +80,20 @@ def conditions(query: str) -> list[Condition]:
         text = words.strip()
         if not letters(text):
             continue
-        category = open_category
-        if _BAN.search(text):
-            category = "other"
-        elif _COUNT.search(text):
-            category = "quantity"
-        elif category == "subject":
+        category = _category_of_clause(text) or open_category
+        if category == "subject":
             open_category = "qualifier"
         query_conditions.append(Condition(category, text, start + _indent(words)))
     return query_conditions
+
+
+def _category_of_clause(clause: str) -> str:
+    """Return the category that the words of a clause tell: a ban or a number; empty if they tell none."""
+    if _BAN.search(clause):
+        return "other"
+    if _COUNT.search(clause):
+        return "quantity"
+    return ""
 
 
 def _command_conditions(start: int, clause: str) -> tuple[list[Condition], int, str]:

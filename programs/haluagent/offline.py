@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -58,18 +58,22 @@ class Gap:
 def gaps(document: str) -> list[Gap]:
     """Return the figures to ask for: those whose sentence says by itself what it is about, and states them once."""
     phrases = _phrases(document)
-    kinds: tuple[Figure, ...] = ("year", "number")
-    certain_gaps: list[Gap] = []
+    document_gaps: list[Gap] = []
     for sentence in split(document):
         text = sentence.text
         if len(text) > _LONGEST_SENTENCE or "\n" in text or re.search(phrases["unclear"], text):
             continue
-        for kind in kinds:
-            for match in re.finditer(phrases[kind], text):
-                gap = Gap(sentence=text, kind=kind, start=match.start(), text=match[0])
-                if letters(gap.text) not in letters(gap.question):
-                    certain_gaps.append(gap)
-    return certain_gaps
+        document_gaps += _gaps_of_kind("year", text, phrases)
+        document_gaps += _gaps_of_kind("number", text, phrases)
+    return document_gaps
+
+
+def _gaps_of_kind(kind: Figure, sentence: str, phrases: Mapping[str, str]) -> Iterator[Gap]:
+    """Yield the figures of a kind that a sentence states once."""
+    for match in re.finditer(phrases[kind], sentence):
+        gap = Gap(sentence=sentence, kind=kind, start=match.start(), text=match[0])
+        if letters(gap.text) not in letters(gap.question):
+            yield gap
 
 
 def wrong_figures(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:

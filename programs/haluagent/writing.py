@@ -33,7 +33,7 @@ from ...text.wording import WORDS, chinese_share, count_words, is_chinese, langu
 from ..frozen import Frozen, verifier
 from ..generator import Generator
 from ..judge import Row
-from ..stepwise import Making, Steps, Stepwise
+from ..stepwise import Making, PartOfSteps, Steps, Stepwise
 from .judges import DEFINITIONS, definition
 
 _SHORT = 4  # words up to which an answer may be a foreign name or a number
@@ -158,26 +158,27 @@ class HaluAgent(Stepwise):
         checks: list[dict[str, dict[str, object]]] = []
         for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
             item = {**question, "hallucinated_answer": answer}
-            hallucination_reply = yield self.hallucination_checks[place], {"knowledge": knowledge, **item}
-            label_check: dict[str, object] = {"verdict": "no", "reason": "it has no type"}
-            if kind in TYPES:
-                meaning = definition(kind, language_of(base["question"]))
-                label_inputs = {**item, "type": kind, "definition": meaning}
-                label_reply = yield self.label_checks[place], label_inputs
-                label_check = _verifier_check(label_reply, "fits")
+            verified = yield from self._verify(place, item, kind, knowledge)
             problems = find_problems(
                 **correct_pair, passage=base["passage"], hallucinated=answers, place=place
             )
             items.append({**base, "hallucinated_answer": answer, "type": kind})
-            checks.append(
-                {
-                    "answer": answer_check,
-                    "hallucination": _verifier_check(hallucination_reply, "hallucinated"),
-                    "label": label_check,
-                    "form": _form_check(list(problems)),
-                }
-            )
+            checks.append({"answer": answer_check, **verified, "form": _form_check(list(problems))})
         return dspy.Prediction(written=items, checks=checks)
+
+    def _verify(
+        self, place: int, item: Mapping[str, str], kind: str, knowledge: str
+    ) -> PartOfSteps[dict[str, dict[str, object]]]:
+        """Ask the verifiers of the hallucinated answer at ``place``, and return their checks of it and its type."""
+        reply = yield self.hallucination_checks[place], {"knowledge": knowledge, **item}
+        checks = {"hallucination": _verifier_check(reply, "hallucinated")}
+        if kind not in TYPES:
+            checks["label"] = {"verdict": "no", "reason": "it has no type"}
+            return checks
+        meaning = definition(kind, language_of(item["question"]))
+        label_reply = yield self.label_checks[place], {**item, "type": kind, "definition": meaning}
+        checks["label"] = _verifier_check(label_reply, "fits")
+        return checks
 
 
 def _verifier_check(reply: dspy.Prediction, field: str) -> dict[str, object]:
