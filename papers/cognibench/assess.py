@@ -266,7 +266,9 @@ def _measure_table(title: str, names: Sequence[str], results: Sequence[Assessed]
             measure = result.measures[name]
             row.append(f"{number_cell(measure.raw.value)}; {measure.corrected}")
         rows.append(row)
-    return table(title, ("model", "answers", "sentences", *map(_title_of, names)), rows)
+    columns = ["model", "answers", "sentences"]
+    columns += map(_title_of, names)
+    return table(title, columns, rows)
 
 
 def _calibration(measures: Mapping[str, Measure]) -> Table:
@@ -301,26 +303,46 @@ def _measures(
         for label in labels:
             if label is not None:
                 judged.append((row["group"], label))
-    measured = list(_calibration_units(calibrated))
+    calibration = list(_calibration_units(calibrated))
     positive = closed(judge.judge.answer).positive
     measures = {}
     for name in MEASURES:
         counting, among = _labels_of_measure(name, positive)
-        apparent = [(group, label in counting) for group, label in judged if label in among]
-        # of the units that are truly so, and truly not, among the judge's answers: whether it says it
-        sensitive, specific = [], []
-        for group, gold, label in measured:
-            if label not in among:
-                continue
-            if gold in counting:
-                sensitive.append((group, label in counting))
-            else:
-                specific.append((group, label not in counting))
-        measures[name] = Measure(
-            raw=Share.over((group, float(counts), 1.0) for group, counts in apparent),
-            corrected=prevalence(tallies(apparent), tallies(sensitive), tallies(specific)),
-        )
+        measures[name] = _measure(counting, among, judged, calibration)
     return measures
+
+
+def _measure(
+    counting: frozenset[str],
+    among: frozenset[str],
+    judged: Sequence[tuple[str, str]],
+    calibration: Sequence[tuple[str, str, str | None]],
+) -> Measure:
+    """Return the share of some labels among the labels of a kind, raw and corrected.
+
+    Args:
+        counting: the labels that count.
+        among: the labels of the sentences that the share is of.
+        judged: the group and the label of each sentence.
+        calibration: the group, the gold label and the judge's label of each unit with a gold label.
+    """
+    apparent = []
+    for group, label in judged:
+        if label in among:
+            apparent.append((group, label in counting))
+    # The pairs say whether the judge agrees with gold: where gold counts the unit, and where it does not.
+    sensitive, specific = [], []
+    for group, gold, answer in calibration:
+        if answer not in among:
+            continue
+        if gold in counting:
+            sensitive.append((group, answer in counting))
+        else:
+            specific.append((group, answer not in counting))
+    return Measure(
+        raw=Share.over((group, float(counts), 1.0) for group, counts in apparent),
+        corrected=prevalence(tallies(apparent), tallies(sensitive), tallies(specific)),
+    )
 
 
 def _calibration_units(calibrated: Calibrated) -> Iterator[tuple[str, str, str | None]]:

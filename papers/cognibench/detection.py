@@ -56,7 +56,9 @@ def by_words(rows: Iterable[Row], texts: Mapping[str, Sequence[str]]) -> tuple[R
     """Return the rows with every unit repeated for each of its words."""
     weighted_rows: list[Row] = []
     for row in rows:
-        word_counts = [max(1, count_words(text)) for text in texts[row.id]]
+        word_counts = []
+        for text in texts[row.id]:
+            word_counts.append(max(1, count_words(text)))
         weighted_rows.append(
             replace(
                 row,
@@ -86,7 +88,9 @@ def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> M
         names_of_types.append(statement_type(label) if label in LABELS else "")
     label_types = np.array(names_of_types)
     types = _TYPES if kind == "macro" else (kind,)
-    gold_rows = [(label_types == type_name)[:, np.newaxis] for type_name in types]
+    gold_rows = []
+    for type_name in types:
+        gold_rows.append((label_types == type_name)[:, np.newaxis])
 
     @Ratios
     def mean(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:

@@ -124,7 +124,7 @@ class Breakdown:
         for response, row, column, part, whole in self.counts(scored):
             question = response.question
             # sorted by the number of the task, and then by the row's words
-            place = (self.tasks.index(question.task), " ".join((question.task, *row)))
+            place = (self.tasks.index(question.task), " ".join([question.task] + list(row)))
             cells.append((question.group or question.id, place, column, part, whole))
         table: dict[str, dict[str, Share]] = {}
         for (_, words), shares in sorted(breakdown(cells).items()):
@@ -142,7 +142,8 @@ class Breakdown:
                 for column in self.columns:
                     row.append(_share_cell(shares.get(column)))
                 rows.append(row)
-        return table(f"{self.title}: share [95 %] (of)", ("model", "what", *self.columns), rows)
+        columns = ["model", "what"] + list(self.columns)
+        return table(f"{self.title}: share [95 %] (of)", columns, rows)
 
 
 def _share_cell(share: Share | None) -> str:
@@ -156,7 +157,9 @@ def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
 
     def counts(scored: Sequence[Response]) -> Iterator[Count]:
         for response in scored:
-            row = [getattr(response.question, name) for name in names]
+            row = []
+            for name in names:
+                row.append(getattr(response.question, name))
             yield response, row, "perfect", float(response.score == TOP), 1.0
             yield response, row, "score", response.score or 0.0, TOP
             if response.facts:
@@ -215,7 +218,7 @@ BREAKDOWNS: Final[Mapping[str, Breakdown]] = {
     "facts": Breakdown(
         "facts by topic and difficulty (as Table 4; factual: hallucinated responses with accurate facts)",
         ("fact",),
-        (*_SCORED, "factual"),
+        _SCORED + ("factual",),
         _scores("topic", "difficulty"),
     ),
     "creative": Breakdown(

@@ -41,9 +41,9 @@ def plan_rows(
     """Yield a row for each query that is to be written."""
     if size < 1 or not tasks or not documents:
         raise UsageError("a benchmark of no queries", hint="give documents, a task and a size of 1 or more")
-    unknown_tasks = [task for task in tasks if task not in TASKS]
-    if unknown_tasks:
-        raise UsageError(f"there is no task {unknown_tasks[0]!r}", hint=f"use some of {', '.join(TASKS)}")
+    for task in tasks:
+        if task not in TASKS:
+            raise UsageError(f"there is no task {task!r}", hint=f"use some of {', '.join(TASKS)}")
     large_groups = _large_groups(documents)
     if not large_groups and not set(tasks).isdisjoint(ANALYSIS):
         raise UsageError(
@@ -88,7 +88,7 @@ def _near_documents(draw: random.Random, documents: tuple[Document, ...]) -> lis
     nearest_texts = _index_documents(documents).search(first.text, limit=len(documents))
     ranks = {text: rank for rank, text in enumerate(nearest_texts)}
     neighbours.sort(key=lambda document: ranks.get(document.text, len(ranks)))
-    return draw.sample([first, *neighbours[: ARTICLES - 1]], ARTICLES)
+    return draw.sample([first] + neighbours[: ARTICLES - 1], ARTICLES)
 
 
 def _document_row(draw: random.Random, documents: Sequence[Document], task: str) -> dict[str, object]:
@@ -104,7 +104,7 @@ def _document_row(draw: random.Random, documents: Sequence[Document], task: str)
     if task == "fact":
         difficulty = draw.choice(tuple(_CONDITIONS))
         row["difficulty"] = difficulty
-        row["conditions"] = draw.randint(*_CONDITIONS[difficulty])
+        row["conditions"] = _draw_conditions(draw, difficulty)
         return row
     parts: Sequence[str] = EVALUATED
     if task != "evaluation":
@@ -113,11 +113,17 @@ def _document_row(draw: random.Random, documents: Sequence[Document], task: str)
     return row
 
 
+def _draw_conditions(draw: random.Random, difficulty: str) -> int:
+    """Return how many conditions a query of a difficulty sets, at random."""
+    low, high = _CONDITIONS[difficulty]
+    return draw.randint(low, high)
+
+
 def _creative_row(draw: random.Random, languages: Sequence[str], task: str) -> dict[str, object]:
     """Return the row of a story or a poem, with requirements of which no two are of one group."""
     language = draw.choice(languages)
     difficulty = draw.choice(tuple(_CONDITIONS))
-    conditions = draw.randint(*_CONDITIONS[difficulty])
+    conditions = _draw_conditions(draw, difficulty)
     requirements = []
     for requirement in table(__package__, "requirements")["requirements"]:
         if requirement.get("form", task) == task:
@@ -163,7 +169,10 @@ def statistics_table(counts: Mapping[str, Any]) -> Table:
     for task_name, task_counts in counts["tasks"].items():
         row = [task_name]
         for column in _COUNTED:
-            row.append(", ".join(f"{value} {count}" for value, count in task_counts[column].items()))
+            counted_values = []
+            for value, count in task_counts[column].items():
+                counted_values.append(f"{value} {count}")
+            row.append(", ".join(counted_values))
         row.append(task_counts["total"])
         rows.append(row)
     title = f"statistics (as FAITHQA Tables 1 and 8): {counts['total']} queries; easy is up to {LIMIT} constraints"

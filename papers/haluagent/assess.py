@@ -257,7 +257,8 @@ class ItemAssessment(Assessment):
             _ERRORS,
             shares_of_errors,
         )
-        body += [*corrections, self.judge_words]
+        body += corrections
+        body.append(self.judge_words)
         return data, _answer_lines(results), body
 
 
@@ -303,7 +304,8 @@ def _format_table(results: Sequence[Assessed], unanswered: Unanswered) -> Table:
     for result in results:
         mean = "-"
         if result.rates.overall is not None:
-            mean = "{:.3f} [{:.3f}, {:.3f}]".format(*result.rates.overall)
+            value, low, high = result.rates.overall
+            mean = f"{value:.3f} [{low:.3f}, {high:.3f}]"
         row: list[object] = [result.model]
         for name in FORMATS:
             row.append(result.rates.formats.get(name, "-"))
@@ -448,7 +450,9 @@ def _agreed(reply: str, read_text: Callable[[str], Answer | None]) -> Answer | N
     texts = list(_texts(reply))
     if not texts or texts[0].endswith("?"):
         return None
-    answers = [read_text(text.rstrip(" .!。！")) for text in texts]
+    answers = []
+    for text in texts:
+        answers.append(read_text(text.rstrip(" .!。！")))
     if answers[0] is not None:
         return answers[0]
     answers_of_ends = {answer for answer in answers[1:] if answer is not None}
