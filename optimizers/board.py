@@ -1,13 +1,14 @@
 """The board: every candidate, every case it was scored on, and what that gives; no pair is ever asked twice."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import dspy
 
 from ..cases import Case
 from ..engines.channel import CallContext
+from ..engines.ledger import Spend
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState, candidate_names
@@ -32,7 +33,9 @@ class Board:
     def __init__(
         self, judge: Judge, asker: Callable[[dspy.Module, Setting], Asker], context: CallContext
     ) -> None:
-        self.judge, self.objective, self.context = judge, Objective(judge=judge), context
+        self.judge = judge
+        self.objective = Objective(judge=judge)
+        self.context = context
         self.candidates: dict[str, Candidate] = {}
         self._asker = asker
         self._basic = judge.basic()
@@ -47,8 +50,9 @@ class Board:
 
     def name(self, candidate: Candidate) -> str:
         """The name of an entered candidate for people, such as ``opro-3``."""
-        entered = self.candidates.copy().values()  # others may enter more meanwhile
-        return candidate_names((one.id, one.source) for one in entered)[candidate.id]
+        entered = list(self.candidates.copy().values())  # others may enter more meanwhile
+        names = candidate_names((candidate.id, candidate.source) for candidate in entered)
+        return names[candidate.id]
 
     def add(
         self,
@@ -63,17 +67,26 @@ class Board:
         crossed: Mapping[str, Setting] | None = None,
     ) -> Candidate:
         """Enter a prompt; one that is known under its setting stays. What is not said of it is as the parent's."""
-        used = setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING)
-        if crossed is None and parent is not None and used == parent.setting:
-            crossed = parent.crossed
+        parent_id = None
+        if parent is None:
+            setting = DEFAULT_SETTING if setting is None else setting
+            demo_ids = () if demo_ids is None else demo_ids
+        else:
+            parent_id = parent.id
+            if setting is None:
+                setting = parent.setting
+            if demo_ids is None:
+                demo_ids = parent.demo_ids
+            if crossed is None and setting == parent.setting:
+                crossed = parent.crossed
         candidate = Candidate(
             state=state,
-            parent=parent.id if parent else None,
+            parent=parent_id,
             source=source,
             step=step,
             calls=self.context.meter.calls,
-            setting=used,
-            demo_ids=demo_ids if demo_ids is not None else (parent.demo_ids if parent else ()),
+            setting=setting,
+            demo_ids=demo_ids,
             params=params or {},
             crossed=crossed or {},
         )
@@ -81,8 +94,8 @@ class Board:
 
     def score(self, candidate: Candidate, cases: Sequence[Case]) -> list[Outcome]:
         """Return the candidate's outcome on each case, asking only what was not asked before."""
-        asked = candidate.asked_id
-        open_cases = [case for case in cases if (asked, case.id) not in self._verdicts]
+        asked_id = candidate.asked_id
+        open_cases = [case for case in cases if (asked_id, case.id) not in self._verdicts]
         if open_cases:
             asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asking)
 
@@ -90,19 +103,22 @@ class Board:
                 self.record(candidate, open_cases[index], verdict)
 
             asker.ask_all(open_cases, keep)
-        return [self.record(candidate, case, self._verdicts[asked, case.id]) for case in cases]
+        outcomes: list[Outcome] = []
+        for case in cases:
+            outcomes.append(self.record(candidate, case, self._verdicts[asked_id, case.id]))
+        return outcomes
 
     def record(self, candidate: Candidate, case: Case, verdict: Verdict) -> Outcome:
         """Keep a verdict that was asked elsewhere as this board would ask it; a known pair keeps its first."""
-        known = self._outcomes[candidate.id]
-        if case.id not in known:
+        outcomes = self._outcomes[candidate.id]
+        if case.id not in outcomes:
             first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
             # Another threshold or other weights give another verdict from the stored votes.
             if candidate.setting != candidate.setting.asking:
                 setting = candidate.crossed.get(case.id, candidate.setting)
                 first = self._asker(self._basic, setting).revote(case, first)
-            known[case.id] = self.objective.outcome(case, first)
-        return known[case.id]
+            outcomes[case.id] = self.objective.outcome(case, first)
+        return outcomes[case.id]
 
     @property
     def pairs(self) -> int:
@@ -119,8 +135,8 @@ class Board:
 
     def _on(self, candidate: Candidate, cases: Sequence[Case]) -> list[Outcome]:
         """Return the candidate's outcomes on those of ``cases`` that it was scored on."""
-        known = self._outcomes.get(candidate.id, {})
-        return [known[case.id] for case in cases if case.id in known]
+        outcomes = self._outcomes.get(candidate.id, {})
+        return [outcomes[case.id] for case in cases if case.id in outcomes]
 
     def value(self, candidate: Candidate, cases: Sequence[Case]) -> float:
         """Return the objective's value over the cases that were scored."""
@@ -140,70 +156,93 @@ class Board:
 
     def spent(self, candidate: Candidate, cases: Sequence[Case]) -> Spent | None:
         """Return the mean spend of a case that the candidate was scored on; ``None`` without any."""
-        known = self._on(candidate, cases)
-        usages = [self._verdicts[candidate.asked_id, outcome.row.id].usage for outcome in known]
-        return spent(usages) if usages else None
+        usages: list[Spend] = []
+        for outcome in self._on(candidate, cases):
+            usages.append(self._verdicts[candidate.asked_id, outcome.row.id].usage)
+        if not usages:
+            return None
+        return spent(usages)
 
     def standings(self, around: Candidate | None = None, shrink: float = SHRINK) -> dict[str, Standing]:
         """Return where all stand that were scored, by id, the basic one first; the metric to first order ``around``."""
-        known = []
-        for one in self.candidates.copy().values():  # whoever watches reads this while others write
-            own = {id_: outcome for id_, outcome in self.outcomes(one).items() if id_ not in one.demo_ids}
-            if own:
-                known.append(Scored(id=one.id, parent=one.parent, outcomes=own))
-        if not known or known[0].id != self.basic.id:
+        scored: list[Scored] = []
+        for candidate in self.candidates.copy().values():  # whoever watches reads this while others write
+            outcomes = self.outcomes(candidate)
+            for case_id in candidate.demo_ids:
+                outcomes.pop(case_id, None)
+            if outcomes:
+                scored.append(Scored(id=candidate.id, parent=candidate.parent, outcomes=outcomes))
+        if not scored or scored[0].id != self.basic.id:
             return {}
-        centre = around or self.basic
-        basic, own = known[0].outcomes, self.outcomes(centre)
-        sizes, credit = self._credits.get(centre.id, ((0, 0), None))
-        if credit is None or sizes != (len(basic), len(own)):  # outcomes are added, and never others
-            references = [basic] if centre.id == self.basic.id else [basic, {**basic, **own}]
-            credit = Credit(self.objective, *(list(one.values()) for one in references))
-            self._credits[centre.id] = (len(basic), len(own)), credit
-        return {one.id: one for one in standings(known, credit, shrink)}
+        credit = self._credit(around or self.basic, scored[0].outcomes)
+        return {standing.id: standing for standing in standings(scored, credit, shrink)}
+
+    def _credit(self, centre: Candidate, basic: Mapping[str, Outcome]) -> Credit:
+        """Return the credit of outcomes around a candidate and the basic prompt, made anew when either has more."""
+        outcomes = self.outcomes(centre)
+        sizes = (len(basic), len(outcomes))  # outcomes are added, and never others
+        if centre.id in self._credits:
+            earlier_sizes, credit = self._credits[centre.id]
+            if earlier_sizes == sizes:
+                return credit
+        references = [list(basic.values())]
+        if centre.id != self.basic.id:
+            references.append(list({**basic, **outcomes}.values()))
+        credit = Credit(self.objective, *references)
+        self._credits[centre.id] = (sizes, credit)
+        return credit
 
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``."""
         # Where the basic prompt under another threshold is better, all others must be better than that: it changes
         # least, and is not the best of many. A threshold is fitted across folds, so train speaks for it as dev does.
         # Those ``without`` may not be chosen; what is known of them counts for the others.
-        open_ = (candidate for candidate in self.candidates.copy().values() if candidate.id not in without)
-        met = [candidate for candidate in open_ if self.met(candidate, dev)]
-        unchanged = [candidate for candidate in met if candidate.asked_id == self.basic.asked_id]
+        met: list[Candidate] = []
+        unchanged: list[Candidate] = []
+        for candidate in self.candidates.copy().values():
+            if candidate.id in without or not self.met(candidate, dev):
+                continue
+            met.append(candidate)
+            if candidate.asked_id == self.basic.asked_id:
+                unchanged.append(candidate)
         simple = self._best_over(self.basic, unchanged, ()) or self.basic
         return self._best_over(simple, met, dev)
 
     def _best_over(
-        self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]
+        self, rival: Candidate, candidates: Sequence[Candidate], dev: Sequence[Case]
     ) -> Candidate | None:
-        """Return the candidate that is best over another one, which stays where none promises a gain over it."""
+        """Return the candidate that is best over a rival, which stays where none promises a gain over it."""
         stands = self.standings()
+        eligible: list[Candidate] = []
         promising: list[Candidate] = []
-        dev_cases = self.met(other, dev)
-        for candidate in among:
-            if candidate.id != other.id and self._promises(candidate, other, stands, dev):
+        most_cases = self.met(rival, dev)
+        for candidate in candidates:
+            if candidate.id == rival.id:
+                eligible.append(candidate)
+            elif self._promises(candidate, rival, stands, dev):
                 promising.append(candidate)
-                dev_cases = max(dev_cases, self.met(candidate, dev))
-        able = [candidate for candidate in among if candidate.id == other.id]
-        able += [candidate for candidate in promising if self.met(candidate, dev) >= _SEEN * dev_cases]
-        if not able:
+                most_cases = max(most_cases, self.met(candidate, dev))
+        for candidate in promising:
+            if self.met(candidate, dev) >= _SEEN * most_cases:
+                eligible.append(candidate)
+        if not eligible:
             return None
-        best = able[0]
+        best = eligible[0]
         for _ in range(2):  # credits are to first order: the second time around what was chosen
-            best = self._cheapest(able, other, self.standings(best), dev)
+            best = self._cheapest(eligible, rival, self.standings(best), dev)
         return best
 
     def _promises(
-        self, candidate: Candidate, other: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]
+        self, candidate: Candidate, rival: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]
     ) -> bool:
-        """Return True where a candidate's lower bound is above another one, dev agrees, and no constant is as good."""
-        if candidate.id not in stands or other.id not in stands:
+        """Return True where a candidate's lower bound is above a rival, dev agrees, and no constant is as good."""
+        if candidate.id not in stands or rival.id not in stands:
             return False
-        if stands[candidate.id].bound(stands[other.id]) <= 0.0:
+        if stands[candidate.id].bound(stands[rival.id]) <= 0.0:
             return False
         if dev:
-            outcomes, others_outcomes = self._shared(candidate, other, dev)
-            if self.objective.aggregate(outcomes) <= self.objective.aggregate(others_outcomes):
+            outcomes, rival_outcomes = self._shared(candidate, rival, dev)
+            if self.objective.aggregate(outcomes) <= self.objective.aggregate(rival_outcomes):
                 return False
         return self._beats_constants(candidate)
 
@@ -213,8 +252,8 @@ class Board:
         if self.judge.answer.criteria:
             return True
         outcomes: list[Outcome] = []
-        for id_, outcome in self.outcomes(candidate).items():
-            if id_ not in candidate.demo_ids and outcome.row.labelled:
+        for case_id, outcome in self.outcomes(candidate).items():
+            if case_id not in candidate.demo_ids and outcome.row.labelled:
                 outcomes.append(outcome)
         key = (candidate.id, len(outcomes))
         if key not in self._over_constants:
@@ -223,32 +262,52 @@ class Board:
         return self._over_constants[key]
 
     def _shared(
-        self, candidate: Candidate, other: Candidate, cases: Sequence[Case] | None = None
+        self, candidate: Candidate, rival: Candidate, cases: Sequence[Case] | None = None
     ) -> tuple[list[Outcome], list[Outcome]]:
         """Return the outcomes of two candidates on the cases that both met, of some cases or of all."""
-        outcomes = self.outcomes(candidate)
-        others_outcomes = self.outcomes(other)
-        ids: Iterable[str] = outcomes
+        outcomes_by_case = self.outcomes(candidate)
+        rival_outcomes_by_case = self.outcomes(rival)
+        case_ids = list(outcomes_by_case)
         if cases is not None:
-            ids = [case.id for case in cases]
-        shared = [id_ for id_ in ids if id_ in outcomes and id_ in others_outcomes]
-        met = [id_ for id_ in shared if id_ not in candidate.demo_ids]
-        return [outcomes[id_] for id_ in met], [others_outcomes[id_] for id_ in met]
+            case_ids = [case.id for case in cases]
+        outcomes: list[Outcome] = []
+        rival_outcomes: list[Outcome] = []
+        for case_id in case_ids:
+            is_met = case_id in outcomes_by_case and case_id in rival_outcomes_by_case
+            if is_met and case_id not in candidate.demo_ids:
+                outcomes.append(outcomes_by_case[case_id])
+                rival_outcomes.append(rival_outcomes_by_case[case_id])
+        return outcomes, rival_outcomes
 
     def _cheapest(
-        self, able: Sequence[Candidate], other: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]
+        self,
+        candidates: Sequence[Candidate],
+        rival: Candidate,
+        stands: Mapping[str, Standing],
+        dev: Sequence[Case],
     ) -> Candidate:
         """Return the one with the highest bound, or the cheapest a row of those that are as good by it."""
-        bounds = {one.id: round(stands[one.id].bound(stands[other.id]), 9) for one in able}
-        best = max(able, key=lambda one: bounds[one.id])
-        least = bounds[best.id] - ALIKE * stands[best.id].doubt(stands[other.id])
-        near = [best, *(one for one in able if one.id != best.id and bounds[one.id] >= least)]
-        taken = [self.spent(one, dev) for one in near]
-        known = prices([one for one in taken if one is not None])
-        if len(known) < len(near):
+        bounds: dict[str, float] = {}
+        for candidate in candidates:
+            bounds[candidate.id] = round(stands[candidate.id].bound(stands[rival.id]), 9)
+        best = max(candidates, key=lambda candidate: bounds[candidate.id])
+        lowest_bound = bounds[best.id] - ALIKE * stands[best.id].doubt(stands[rival.id])
+        near = [best]
+        for candidate in candidates:
+            if candidate.id != best.id and bounds[candidate.id] >= lowest_bound:
+                near.append(candidate)
+        spends: list[Spent] = []
+        for candidate in near:
+            spend = self.spent(candidate, dev)
+            if spend is not None:
+                spends.append(spend)
+        case_prices = prices(spends)
+        if len(case_prices) < len(near):
             return best
-        cheapest = min(range(len(near)), key=known.__getitem__)
-        return near[cheapest] if known[cheapest] <= CHEAPER * known[0] else best
+        cheapest = min(range(len(near)), key=case_prices.__getitem__)
+        if case_prices[cheapest] > CHEAPER * case_prices[0]:
+            return best
+        return near[cheapest]
 
     def shows_gain(self, candidate: Candidate, dev: Sequence[Case]) -> bool:
         """Return True where train and dev show a gain over the basic prompt, by the permutation test of the proof."""
@@ -260,39 +319,60 @@ class Board:
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return one JSON-ready row per candidate, in the order they were tried; values are of the cases it met."""
-        known = self.standings(self.best(dev))
-
-        def part(candidate: Candidate, cases: Sequence[Case]) -> dict[str, Any]:
-            outcomes = self._on(candidate, cases)
-            return {
-                "cases": len(outcomes),
-                "failed": sum(outcome.row.failed for outcome in outcomes),
-                "value": round(self.objective.aggregate(outcomes), 6) if outcomes else None,
-            }
-
-        rows = []
-        for one in self.candidates.values():
-            stands, whole = known.get(one.id), self.scored(one, dev)
-            taken = self.spent(one, dev) or self.spent(one, train)
+        stands = self.standings(self.best(dev))
+        rows: list[dict[str, Any]] = []
+        for candidate in self.candidates.values():
+            spend = self.spent(candidate, dev) or self.spent(candidate, train)
             rows.append(
                 {
-                    "candidate": one.id,
-                    "parent": one.parent,
-                    "source": one.source,
-                    "step": one.step,
-                    "calls": one.calls,
-                    "demo_ids": list(one.demo_ids),
-                    "setting": one.setting.to_json(),
-                    "params": dict(one.params),
-                    "prompt": one.state.brief(),
-                    "train": part(one, train),
-                    "dev": part(one, dev),
-                    "gain": round(stands.gain(known[self.basic.id]), 6) if stands and whole else None,
-                    "estimate": {"value": round(stands.mean, 6), "error": round(stands.error, 6)}
-                    if stands
-                    else None,
-                    "tokens": None if taken is None else round(taken.tokens, 3),
-                    "cost": None if taken is None or taken.cost is None else round(taken.cost, 9),
+                    "candidate": candidate.id,
+                    "parent": candidate.parent,
+                    "source": candidate.source,
+                    "step": candidate.step,
+                    "calls": candidate.calls,
+                    "demo_ids": list(candidate.demo_ids),
+                    "setting": candidate.setting.to_json(),
+                    "params": dict(candidate.params),
+                    "prompt": candidate.state.brief(),
+                    "train": self._part_score(candidate, train),
+                    "dev": self._part_score(candidate, dev),
+                    **self._standing_parts(candidate, stands, dev),
+                    **_spend_parts(spend),
                 }
             )
         return rows
+
+    def _part_score(self, candidate: Candidate, cases: Sequence[Case]) -> dict[str, object]:
+        """Return the score of a candidate on train or dev as JSON values."""
+        outcomes = self._on(candidate, cases)
+        value = None
+        if outcomes:
+            value = round(self.objective.aggregate(outcomes), 6)
+        return {
+            "cases": len(outcomes),
+            "failed": sum(outcome.row.failed for outcome in outcomes),
+            "value": value,
+        }
+
+    def _standing_parts(
+        self, candidate: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]
+    ) -> dict[str, object]:
+        """Return a candidate's gain, if it was scored on all of dev, and its estimated score, as JSON values."""
+        parts: dict[str, object] = {"gain": None, "estimate": None}
+        standing = stands.get(candidate.id)
+        if standing is None:
+            return parts
+        if self.scored(candidate, dev):
+            parts["gain"] = round(standing.gain(stands[self.basic.id]), 6)
+        parts["estimate"] = {"value": round(standing.mean, 6), "error": round(standing.error, 6)}
+        return parts
+
+
+def _spend_parts(spend: Spent | None) -> dict[str, float | None]:
+    """Return the tokens and the cost of a case as JSON values; ``None`` where they are not known."""
+    if spend is None:
+        return {"tokens": None, "cost": None}
+    cost = None
+    if spend.cost is not None:
+        cost = round(spend.cost, 9)
+    return {"tokens": round(spend.tokens, 3), "cost": cost}

@@ -101,20 +101,30 @@ class Spent:
 
 def spent(usages: Sequence[Spend]) -> Spent:
     """Return the means over cases; at least one."""
+    input_tokens = output_tokens = 0
+    dollars = 0.0
+    waits: list[float] = []
+    for usage in usages:
+        input_tokens += usage.input_tokens
+        output_tokens += usage.output_tokens
+        dollars += usage.cost
+        if usage.seconds and not usage.replayed:
+            waits.append(usage.seconds)
     count = len(usages)
-    unknown = any(usage.unpriced for usage in usages)
-    waited = [usage.seconds for usage in usages if usage.seconds and not usage.replayed]
+    cost = None
+    if not any(usage.unpriced for usage in usages):
+        cost = dollars / count
+    seconds = None
+    if waits:
+        seconds = sum(waits) / len(waits)
     return Spent(
-        input_tokens=sum(usage.input_tokens for usage in usages) / count,
-        output_tokens=sum(usage.output_tokens for usage in usages) / count,
-        cost=None if unknown else sum(usage.cost for usage in usages) / count,
-        seconds=sum(waited) / len(waited) if waited else None,
+        input_tokens=input_tokens / count, output_tokens=output_tokens / count, cost=cost, seconds=seconds
     )
 
 
-def prices(taken: Sequence[Spent]) -> list[float]:
+def prices(spends: Sequence[Spent]) -> list[float]:
     """Return the price of a case of each: in dollars where all are known and not nothing, else in input tokens."""
-    dollars = [each.cost for each in taken if each.cost]
-    if len(dollars) == len(taken):
+    dollars = [spend.cost for spend in spends if spend.cost]
+    if len(dollars) == len(spends):
         return dollars
-    return [each.input_tokens + OUTPUT_PRICE * each.output_tokens for each in taken]
+    return [spend.input_tokens + OUTPUT_PRICE * spend.output_tokens for spend in spends]

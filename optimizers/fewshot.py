@@ -1,9 +1,8 @@
 """Optimizers and arms that choose demonstrations: by chance, and the labelled rows most like the one that is judged."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import dspy
 
@@ -36,30 +35,37 @@ class FewShot(Raced):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Draw sets for the leader."""
-        job, leader = track.job, track.text
+        job = track.job
+        leader = track.text
         names = leader.state.predictors.keys()
         pool = [case for case in pool_of(job) if job.judge.demos(case).keys() & names]
         if not pool:
             return []
-        random_, answer = random.Random(f"fewshot/{job.seed}/{turn}"), job.judge.answer
-        made = list[Candidate]()
-        count = self.sets if track.leader.demo_ids else self.trial or self.sets
+        random_ = random.Random(f"fewshot/{job.seed}/{turn}")
+        count = self.sets
+        if self.trial and not track.leader.demo_ids:
+            count = self.trial
+        candidates: list[Candidate] = []
         for size in self._sizes(job, pool, turn, count):
-            cases = draw_demos(pool, size, answer, random_)
-            made += track.fresh(
+            cases = draw_demos(pool, size, job.judge.answer, random_)
+            candidates += track.fresh(
                 with_cases(job.judge, leader.state, cases),
                 parent=leader,
                 source=f"{self.name}, {len(cases)} demonstrations",
                 demo_ids=tuple(sorted({case.id for case in cases})),
                 params={"demonstrations": len(cases)},
             )
-        return made
+        return candidates
 
     def _sizes(self, job: Job, pool: Sequence[Case], turn: int, count: int) -> list[int]:
         """Return the sizes of a step's sets, all in turn."""
-        most = max(1, int(self.tokens // max(1.0, _length(job))))
-        sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
-        return [sizes[((turn - 1) * count + at) % len(sizes)] for at in range(count if sizes else 0)]
+        largest = max(1, int(self.tokens // max(1.0, _length(job))))
+        usable_sizes = [min(size, len(pool), largest) for size in self.sizes if size]
+        if not usable_sizes:
+            return []
+        sizes = list(dict.fromkeys(usable_sizes))
+        first = (turn - 1) * count
+        return [sizes[place % len(sizes)] for place in range(first, first + count)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,18 +91,23 @@ class Nearest(Raced):
         """Give the leader all labelled rows of train to remember."""
         if turn > len(self.sizes):
             return []
-        shown, leader = self.sizes[turn - 1], track.text
+        count = self.sizes[turn - 1]
+        leader = track.text
         job = track.job
-        state = remembering(job.judge, pool_of(job), leader.state, shown, self.tokens, job.settings.embedder)
-        source, params = f"{self.name}, the {shown} most alike of the labelled rows", {"nearest": shown}
-        return track.fresh(state, parent=leader, source=source, demo_ids=(), params=params)
+        state = remembering(job.judge, pool_of(job), leader.state, count, self.tokens, job.settings.embedder)
+        source = f"{self.name}, the {count} most alike of the labelled rows"
+        return track.fresh(state, parent=leader, source=source, demo_ids=(), params={"nearest": count})
 
 
 def _length(job: Job) -> float:
     """Return how many tokens a demonstration has on average."""
     pool = pool_of(job)
-    demos = [demo for case in pool for demo in job.judge.demos(case).values()]
-    return sum(count_tokens(str(value)) for demo in demos for value in demo.values()) / len(pool)
+    tokens = 0
+    for case in pool:
+        for demo in job.judge.demos(case).values():
+            for value in demo.values():
+                tokens += count_tokens(str(value))
+    return tokens / len(pool)
 
 
 def pool_of(job: Job) -> list[Case]:
@@ -113,26 +124,29 @@ def remembering(
     judge: Judge,
     cases: Sequence[Case],
     state: PromptState,
-    shown: int,
+    count: int,
     tokens: int,
     embedder: str | None = None,
 ) -> PromptState:
-    """Return a prompt whose predictors remember what gold says of cases, and show ``shown`` rows with each call."""
-    demos = {case.id: judge.demos(case) for case in cases}
+    """Return a prompt whose predictors remember what gold says of cases, and show so many rows with each call."""
+    demos_by_case = {case.id: judge.demos(case) for case in cases}
     for name, predictor in judge.basic().named_predictors():
-        rows = {id_: of_case[name] for id_, of_case in demos.items() if name in of_case}
+        rows: dict[str, Demo] = {}
+        for case_id, demos in demos_by_case.items():
+            if name in demos:
+                rows[case_id] = demos[name]
         inputs = tuple(predictor.signature.input_fields)
         judged = tuple(field for field in judge.answer.unit_fields if field in inputs)
         if rows and type(predictor) is dspy.Predict:  # another class may ask in a way of its own
-            kept = Remembered(
+            remembered = Remembered(
                 rows=rows,
                 inputs=inputs,
                 fields=judged or inputs,
-                shown=shown,
+                shown=count,
                 tokens=tokens,
                 embedder=embedder or "",
             )
-            state = state.with_demos(name, (), kept)
+            state = state.with_demos(name, (), remembered)
     return state
 
 
@@ -146,6 +160,10 @@ def with_cases(judge: Judge, state: PromptState, cases: Sequence[Case]) -> Promp
 
 def demos_of(judge: Judge, names: Iterable[str], cases: Sequence[Case]) -> dict[str, tuple[Demo, ...]]:
     """Return predictor -> demonstrations from the gold of ``cases``, in their order; only predictors that get any."""
-    by_case: list[Mapping[str, Any]] = [judge.demos(case) for case in cases]
-    by_name = {name: tuple(demos[name] for demos in by_case if name in demos) for name in names}
-    return {name: demos for name, demos in by_name.items() if demos}
+    demos_by_case = [judge.demos(case) for case in cases]
+    demos_by_name: dict[str, tuple[Demo, ...]] = {}
+    for name in names:
+        demos = tuple(case_demos[name] for case_demos in demos_by_case if name in case_demos)
+        if demos:
+            demos_by_name[name] = demos
+    return demos_by_name

@@ -3,8 +3,8 @@
 ``opro`` is after Yang et al. (2023), ``cfaith`` after HaluAgent (C-FAITH section 3.2, Table 3).
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 import dspy
 
@@ -61,13 +61,15 @@ class Opro(Writing, Raced):
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Ask the proposer, and return what is new."""
-        leader, names = track.text, tuple(track.text.state.predictors)
+        leader = track.text
+        names = tuple(leader.state.predictors)
         name = names[(turn - 1) % len(names)]
         errors = [exemplar(case, feedback) for case, feedback in track.feedback(leader)]
         values = {"task": task(track.job, name), "scored_instructions": scored(name, track.best(self.shown))}
-        shown = portions(errors, self.exemplars, turn, self.candidates)
-        asked = [{**values, "errors": some or "none"} for some in shown]
-        answers = propose(track.job, ProposeInstruction, asked, self.temperature)
+        requests: list[dict[str, str]] = []
+        for portion in portions(errors, self.exemplars, turn, self.candidates):
+            requests.append({**values, "errors": portion or "none"})
+        answers = propose(track.job, ProposeInstruction, requests, self.temperature)
         return track.write(self, leader, [{name: answer["instruction"]} for answer in answers])
 
 
@@ -94,7 +96,7 @@ class CFaith(Writing, Raced):
         errors = [exemplar(case, feedback) for case, feedback in track.feedback(leader)]
         if not errors:
             return []
-        shown = portions(errors, self.errors, turn, self.rewrites)
+        error_portions = portions(errors, self.errors, turn, self.rewrites)
         texts: dict[str, list[str]] = {}
         for name, prompt in leader.state.predictors.items():
             values = {
@@ -102,8 +104,19 @@ class CFaith(Writing, Raced):
                 "current_instruction": prompt.instructions,
                 "scored_instructions": scored(name, track.best(self.shown)),
             }
-            asked = [{**values, "errors": some} for some in shown]
-            answers = propose(track.job, RewriteInstruction, asked, self.temperature)
+            requests = [{**values, "errors": portion} for portion in error_portions]
+            answers = propose(track.job, RewriteInstruction, requests, self.temperature)
             texts[name] = [answer["instruction"] for answer in answers]
-        drawn = zip_longest(*texts.values(), fillvalue="")
-        return track.write(self, leader, [dict(zip(texts, rewrite, strict=True)) for rewrite in drawn])
+        return track.write(self, leader, _rewrites(texts))
+
+
+def _rewrites(texts: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Return each rewrite as predictor -> instruction; empty where a predictor has fewer rewrites than another."""
+    longest = max(map(len, texts.values()), default=0)
+    rewrites: list[dict[str, str]] = []
+    for number in range(longest):
+        rewrite: dict[str, str] = {}
+        for name, instructions in texts.items():
+            rewrite[name] = instructions[number] if number < len(instructions) else ""
+        rewrites.append(rewrite)
+    return rewrites

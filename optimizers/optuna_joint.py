@@ -15,6 +15,7 @@ from typing import Any
 
 from ..cases import Case
 from ..errors import BudgetExhausted
+from ..programs.answers.base import Answer
 from .base import Job, Optimizer
 from .board import Board, Candidate
 from .drawing import blocks, draw_demos, stratified
@@ -55,36 +56,62 @@ class Optuna(Optimizer):
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Search for instructions, then for pairs."""
-        start, answer = self._written(job, board, start), job.judge.answer
-        stands = board.standings()
-        plain = [made for made in board.candidates.values() if made.id in stands and not made.demo_ids]
-        plain.sort(key=lambda made: (not board.scored(made, job.dev), -round(stands[made.id].mean, 9)))
-        ranked = {made.asked_id: made for made in (board.basic, start, *plain)}
-        instructions = list(ranked.values())[: max(1, self.instructions)]
+        start = self._written(job, board, start)
+        answer = job.judge.answer
+        instructions = self._best_instructions(job, board, start)
         order = stratified(pool_of(job), answer, random.Random(f"race/{job.seed}"))
         scored = order[: min(self.sample, len(order) // 2)]  # in no set of demonstrations
-        pool, random_ = order[len(scored) :], random.Random(f"optuna/{job.seed}/{start.id}")
-        sizes = dict.fromkeys(min(size, len(pool)) for size in self.sizes if size and pool)
-        drawn = [draw_demos(pool, size, answer, random_) for size in sizes for _ in range(self.sets)]
-        sets: list[Sequence[Case]] = [(), *drawn]
+        pool = order[len(scored) :]
+        sets = self._draw_sets(pool, answer, random.Random(f"optuna/{job.seed}/{start.id}"))
         job.note(f"optuna searches {len(instructions)} instructions x {len(sets)} demonstrations")
-        every = stratified([*scored, *job.dev], answer, random.Random(f"optuna/{job.seed}"))
-        self._search(job, board, start, instructions, sets, list(blocks(every, self.block)))
+        cases = stratified(scored + list(job.dev), answer, random.Random(f"optuna/{job.seed}"))
+        self._search(job, board, start, instructions, sets, list(blocks(cases, self.block)))
         best = board.best(job.dev) or start
         job.note(f"optuna: best {board.name(best)}", board.value(best, job.dev), kind="step")
+
+    def _best_instructions(self, job: Job, board: Board, start: Candidate) -> list[Candidate]:
+        """Return the prompts whose instructions are combined: the basic one, the start, then the best others."""
+        stands = board.standings()
+        scored: list[Candidate] = []
+        for candidate in board.candidates.values():
+            if candidate.id in stands and not candidate.demo_ids:
+                scored.append(candidate)
+
+        def rank(candidate: Candidate) -> tuple[bool, float]:
+            return not board.scored(candidate, job.dev), -round(stands[candidate.id].mean, 9)
+
+        scored.sort(key=rank)
+        by_text: dict[str, Candidate] = {}
+        for candidate in [board.basic, start] + scored:
+            by_text[candidate.asked_id] = candidate
+        return list(by_text.values())[: max(1, self.instructions)]
+
+    def _draw_sets(
+        self, pool: Sequence[Case], answer: Answer, random_: random.Random
+    ) -> list[Sequence[Case]]:
+        """Return sets of demonstrations of each size, the empty one first."""
+        sets: list[Sequence[Case]] = [()]
+        if not pool:
+            return sets
+        sizes = [min(size, len(pool)) for size in self.sizes if size]
+        for size in dict.fromkeys(sizes):
+            for _ in range(self.sets):
+                sets.append(draw_demos(pool, size, answer, random_))
+        return sets
 
     def _written(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Have OPRO write instructions with half of the calls; return the best."""
         meter = job.context.meter
-        held, left = meter.held, meter.left()
-        meter.hold(held + (left or 0) // 2)
+        held_calls = meter.held
+        calls_left = meter.left()
+        meter.hold(held_calls + (calls_left or 0) // 2)
         try:
             Opro(steps=self.steps).run(job, board, start)
         except BudgetExhausted as stop:
-            if left is None or stop.limit != "calls":
+            if calls_left is None or stop.limit != "calls":
                 raise
         finally:
-            meter.hold(held)
+            meter.hold(held_calls)
         return board.best(job.dev) or start
 
     def _search(
@@ -96,6 +123,7 @@ class Optuna(Optimizer):
         sets: Sequence[Sequence[Case]],
         parts: Sequence[Sequence[Case]],
     ) -> None:
+        """Try pairs of an instruction and a set of demonstrations, as Optuna proposes them."""
         for part in parts:
             board.score(board.basic, part)
         with _quiet() as optuna:
@@ -108,36 +136,46 @@ class Optuna(Optimizer):
             study = optuna.create_study(direction="maximize", sampler=sampler, pruner=pruner)
             for first in range(min(2, len(instructions))):  # the basic instruction, and the best
                 study.enqueue_trial({"instruction": first, "demonstrations": 0})
-            tried, repeated = set[str](), 0
-            while len(tried) < self.trials and repeated < _KNOWN:
+            trial_ids: set[str] = set()
+            repetitions = 0
+            while len(trial_ids) < self.trials and repetitions < _KNOWN:
                 trial = study.ask()
-                own = instructions[trial.suggest_categorical("instruction", range(len(instructions)))]
-                demos = trial.suggest_categorical("demonstrations", range(len(sets)))
+                instruction = instructions[trial.suggest_categorical("instruction", range(len(instructions)))]
+                number = trial.suggest_categorical("demonstrations", range(len(sets)))
+                demonstrations = sets[number]
                 candidate = board.add(
-                    with_cases(job.judge, own.state, sets[demos]),
+                    with_cases(job.judge, instruction.state, demonstrations),
                     parent=start,
-                    source=f"optuna: instruction of {board.name(own)}, {len(sets[demos])} demonstrations",
+                    source=f"optuna: instruction of {board.name(instruction)}, {len(demonstrations)} demonstrations",
                     step=trial.number + 1,
-                    demo_ids=tuple(sorted({case.id for case in sets[demos]})),
-                    params={"instruction": own.id, "demonstrations": demos},
+                    demo_ids=tuple(sorted({case.id for case in demonstrations})),
+                    params={"instruction": instruction.id, "demonstrations": number},
                 )
-                repeated = repeated + 1 if candidate.id in tried else 0
-                tried.add(candidate.id)
-                done, pruned = list[Case](), False
-                for number, block in enumerate(parts):
-                    done += block
-                    board.score(candidate, block)
-                    trial.report(board.value(candidate, done), number)
-                    pruned = number >= self.warmup and number + 1 < len(parts) and trial.should_prune()
-                    if pruned:
-                        break
-                value, name = board.value(candidate, done), board.name(candidate)
-                study.tell(
-                    trial, None if pruned else value, optuna.trial.TrialState.PRUNED if pruned else None
-                )
-                job.note(
-                    f"{name} pruned after {len(done)} cases" if pruned else name, value, kind="candidate"
-                )
+                repetitions = repetitions + 1 if candidate.id in trial_ids else 0
+                trial_ids.add(candidate.id)
+                scored_cases, is_pruned = self._score_trial(board, candidate, parts, trial)
+                value = board.value(candidate, scored_cases)
+                name = board.name(candidate)
+                if is_pruned:
+                    study.tell(trial, None, optuna.trial.TrialState.PRUNED)
+                    name = f"{name} pruned after {len(scored_cases)} cases"
+                else:
+                    study.tell(trial, value, None)
+                job.note(name, value, kind="candidate")
+
+    def _score_trial(
+        self, board: Board, candidate: Candidate, parts: Sequence[Sequence[Case]], trial: Any
+    ) -> tuple[list[Case], bool]:
+        """Score a candidate part by part until its trial is pruned; return its cases, and whether it was pruned."""
+        cases: list[Case] = []
+        for number, part in enumerate(parts):
+            cases += part
+            board.score(candidate, part)
+            trial.report(board.value(candidate, cases), number)
+            may_prune = number >= self.warmup and number + 1 < len(parts)
+            if may_prune and trial.should_prune():
+                return cases, True
+        return cases, False
 
 
 @contextmanager
@@ -145,7 +183,7 @@ def _quiet() -> Iterator[Any]:
     """Import Optuna, and keep its logging and its warnings of experimental parts to itself meanwhile."""
     import optuna
 
-    before = optuna.logging.get_verbosity()
+    verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         with warnings.catch_warnings():
@@ -153,4 +191,4 @@ def _quiet() -> Iterator[Any]:
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             yield optuna
     finally:
-        optuna.logging.set_verbosity(before)
+        optuna.logging.set_verbosity(verbosity)

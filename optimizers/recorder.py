@@ -13,15 +13,17 @@ import dspy
 
 from ..cases import Case
 from ..evaluation.votes import Sampling
-from ..programs.state import PromptState, jsonable
+from ..programs.asking import Asker
+from ..programs.state import Demo, PromptState, jsonable
 from ..programs.verdicts import Verdict
 from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
 
-Steps: TypeAlias = Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
-"""Predictor, inputs and outputs of each step of a run, as JSON types: what is none, DSPy shows as non-serializable."""
+Step: TypeAlias = tuple[str, Mapping[str, Any], Mapping[str, Any]]
+"""Predictor, inputs and outputs of a step of a run, as JSON types: what is none, DSPy shows as non-serializable."""
+Steps: TypeAlias = Sequence[Step]
 
 
 class CarriedError(BaseException):
@@ -52,7 +54,9 @@ class Judging(dspy.Module):
 
     def __init__(self, program: dspy.Module, recorder: Recorder, *, teacher: bool = False) -> None:
         super().__init__()
-        self.program, self.recorder, self.teacher = program, recorder, teacher
+        self.program = program
+        self.recorder = recorder
+        self.teacher = teacher
 
     def forward(self, **case: Any) -> dspy.Prediction:
         """Ask the judge."""
@@ -82,7 +86,8 @@ class _Traced(dspy.Module):
 
     def __init__(self, program: dspy.Module) -> None:
         super().__init__()
-        self.inner, self.runs = program, defaultdict[str, list[tuple[Mapping[str, Any], Steps]]](list)
+        self.inner = program
+        self.runs = defaultdict[str, list[tuple[Mapping[str, Any], Steps]]](list)
         self._names = {id(predictor): name for name, predictor in program.named_predictors()}
         if hasattr(program, "aforward"):  # which tells the asker how to run it
             self.aforward = self._aforward
@@ -97,12 +102,12 @@ class _Traced(dspy.Module):
             return self._keep(inputs, await self.inner.acall(**inputs))
 
     def _keep(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
-        steps = [
-            (self._names[id(predictor)], dict(asked), jsonable(dict(answer.items())))
-            for predictor, asked, answer in dspy.settings.trace
-            if id(predictor) in self._names
-        ]
-        self.runs[_key(inputs)].append((dict(prediction.items()), steps))
+        steps: list[Step] = []
+        for predictor, inputs_of_step, answer in dspy.settings.trace:
+            name = self._names.get(id(predictor))
+            if name is not None:
+                steps.append((name, dict(inputs_of_step), jsonable(dict(answer.items()))))
+        self.runs[_input_key(inputs)].append((dict(prediction.items()), steps))
         return prediction
 
 
@@ -119,7 +124,7 @@ class Recorder:
         self._cases = dict[str, Case]()  # by inputs of the program, and of any predictor met
         for case in (*job.train, *job.dev):
             self._cases_by_id[case.id] = case
-            self._cases.setdefault(_key(job.judge.prompt_values(case.inputs)), case)
+            self._cases.setdefault(_input_key(job.judge.prompt_values(case.inputs)), case)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
         """Return itself: all copies of a student report to one recorder."""
@@ -131,14 +136,20 @@ class Recorder:
 
     def examples(self, cases: Iterable[Case]) -> list[dspy.Example]:
         """Return labelled cases as DSPy takes them: the inputs and the answer that gold gives."""
-        judge, cases = self.job.judge, list(cases)
-        if judge.demonstrations is not None:
-            self._gold.update((_key(judge.demo(case)), judge.demos(case)) for case in cases)
-        return [dspy.Example(**judge.demo(case)).with_inputs(*judge.input_fields) for case in cases]
+        judge = self.job.judge
+        examples: list[dspy.Example] = []
+        for case in cases:
+            demo = judge.demo(case)
+            if judge.demonstrations is not None:
+                self._gold[_input_key(demo)] = judge.demos(case)
+            examples.append(dspy.Example(**demo).with_inputs(*judge.input_fields))
+        return examples
 
     def metric(self, example: dspy.Example, prediction: Any, *more: Any) -> float:
         """Return the share of labelled units judged right, in [0, 1]; 0 where there was no answer."""
-        return prediction._outcome.score if isinstance(prediction, _Judged) else 0.0
+        if isinstance(prediction, _Judged):
+            return prediction._outcome.score
+        return 0.0
 
     def feedback(
         self, gold: dspy.Example, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
@@ -158,26 +169,31 @@ class Recorder:
     def ask(self, program: Judging, inputs: Mapping[str, Any]) -> dspy.Prediction:
         """Answer one run of a copy of the student, or of the teacher."""
         with unswallowed():
-            run = self._answer(program, self._cases[_key(inputs)])
+            run = self._answer(program, self._cases[_input_key(inputs)])
             if run.outcome is not None:
                 if dspy.settings.trace is not None:
                     predictors = dict(program.program.named_predictors())
-                    for name, asked, answer in run.steps:
-                        dspy.settings.trace.append((predictors[name], dict(asked), dspy.Prediction(**answer)))
+                    for name, inputs_of_step, answer in run.steps:
+                        dspy.settings.trace.append(
+                            (predictors[name], dict(inputs_of_step), dspy.Prediction(**answer))
+                        )
                 return _Judged(jsonable(dict(run.answer)), run.outcome)
         raise Unanswered(run.error)
 
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
         """Ask all that an evaluation is about to ask one by one, several at once."""
         with unswallowed():
-            called = (self._cases[_key(dict(example.inputs()))] for example in examples)
-            cases = list({case.id: case for case in called}.values())
+            cases_by_id: dict[str, Case] = {}
+            for example in examples:
+                case = self._cases[_input_key(dict(example.inputs()))]
+                cases_by_id[case.id] = case
+            cases = list(cases_by_id.values())
             candidate = self.candidate(program)
-            known = {case_id for prompt, case_id, _ in self._runs if prompt == candidate.id}
-            known |= self.board.outcomes(candidate).keys()
-            self._ask(candidate.state, [case for case in cases if case.id not in known], candidate)
-            value, name = self.board.value(candidate, cases), self.board.name(candidate)
-            self.job.note(f"{name} on {len(cases)} cases", value, kind="candidate")
+            answered_ids = {case_id for prompt, case_id, _ in self._runs if prompt == candidate.id}
+            answered_ids |= self.board.outcomes(candidate).keys()
+            self._ask(candidate.state, [case for case in cases if case.id not in answered_ids], candidate)
+            words = f"{self.board.name(candidate)} on {len(cases)} cases"
+            self.job.note(words, self.board.value(candidate, cases), kind="candidate")
 
     def candidate(self, program: Judging) -> Candidate:
         """Enter the prompt of a copy of the student on the board."""
@@ -186,13 +202,16 @@ class Recorder:
         return self.board.add(state, parent=self.start, source=self.source, demo_ids=demo_ids)
 
     def _answer(self, program: Judging, case: Case) -> _Run:
-        lm = next((predictor.lm for predictor in program.predictors() if predictor.lm), dspy.settings.lm)
+        """Return what is known of a case, or ask about it."""
         # Rollouts at another temperature are other questions, and a teacher's prompt changes from case to case, because
         # no case may see its own label: neither is an outcome of a candidate.
-        if program.teacher or lm is not self.job.judge_lm:
-            state, rollout = self._state(program), None if program.teacher else lm
-            known = None if rollout else self._runs.get((state.id, case.id, True))
-            return known or self._ask(state, [case], rollout=rollout)[case.id]
+        if program.teacher:
+            state = self._state(program)
+            run = self._runs.get((state.id, case.id, True))
+            return run or self._ask(state, [case])[case.id]
+        lm = _lm_of(program)
+        if lm is not self.job.judge_lm:
+            return self._ask(self._state(program), [case], rollout=lm)[case.id]
         candidate = self.candidate(program)
         run = self._runs.get((candidate.id, case.id, False))
         outcome = self.board.outcome(candidate, case)
@@ -212,24 +231,32 @@ class Recorder:
         traced = _Traced(state.apply(self.job.judge.basic()))
         asker = self.job.asker(traced)
         if rollout is not None:  # the same question again is meant as another draw
-            drawn = max(self._rollouts[state.id, case.id] for case in cases)
-            self._rollouts.update((state.id, case.id) for case in cases)
-            hot = {name: rollout.kwargs.get(name) for name in ("rollout_id", "temperature")}
-            lm = asker.lm.copy(**{name: value for name, value in hot.items() if value is not None})
-            settings = replace(asker.settings, sampling=Sampling())
-            asker = replace(asker, lm=lm, settings=settings, first_draw=drawn)
+            asker = self._rollout_asker(asker, rollout, [(state.id, case.id) for case in cases])
         runs: dict[str, _Run] = {}
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
-            samples = traced.runs[_key(self.job.judge.prompt_values(case.inputs))]
+            samples = traced.runs[_input_key(self.job.judge.prompt_values(case.inputs))]
             runs[case.id] = self._kept(case, verdict, samples, candidate)
 
         asker.ask_all(cases, keep)
         if rollout is None:
             prompt = candidate.id if candidate else state.id
-            self._runs.update({(prompt, id_, candidate is None): run for id_, run in runs.items()})
+            for case_id, run in runs.items():
+                self._runs[prompt, case_id, candidate is None] = run
         return runs
+
+    def _rollout_asker(self, asker: Asker, rollout: dspy.LM, keys: Sequence[tuple[str, str]]) -> Asker:
+        """Return an asker that asks once, as another model does, whose draws of these cases were not drawn before."""
+        first_draw = max(self._rollouts[key] for key in keys)
+        self._rollouts.update(keys)
+        model_settings: dict[str, object] = {}
+        for name in ("rollout_id", "temperature"):
+            if rollout.kwargs.get(name) is not None:
+                model_settings[name] = rollout.kwargs[name]
+        lm = asker.lm.copy(**model_settings)
+        settings = replace(asker.settings, sampling=Sampling())
+        return replace(asker, lm=lm, settings=settings, first_draw=first_draw)
 
     def _kept(
         self,
@@ -242,8 +269,8 @@ class Recorder:
         if verdict.status == "failed":
             return _Run(outcome=None, answer={}, error=verdict.error)
         for _, steps in samples:
-            for _, asked, _ in steps:
-                self._cases.setdefault(_key(asked), case)
+            for _, inputs_of_step, _ in steps:
+                self._cases.setdefault(_input_key(inputs_of_step), case)
         if candidate is not None:
             outcome = self.board.record(candidate, case, verdict)
         else:
@@ -251,34 +278,50 @@ class Recorder:
         for answer, steps in samples:
             if self.job.judge.read(dspy.Prediction(**answer), case.inputs).values == verdict.values:
                 return _Run(outcome=outcome, answer=answer, steps=steps)
-        return _Run(outcome=outcome, answer=samples[0][0] if samples else {})
+        if not samples:
+            return _Run(outcome=outcome, answer={})
+        first_answer, _ = samples[0]
+        return _Run(outcome=outcome, answer=first_answer)
 
     def _state(self, program: Judging) -> PromptState:
         """Return a copy's prompt, with nothing in it that is no part of a prompt or could be read as structure."""
         state = PromptState.of(program.program)
         for name, predictor in program.program.named_predictors():
-            own = self.start.state.predictors[name].instructions
-            text = state.predictors[name].instructions or own
-            demos = tuple(
-                {key: value for key, value in shown.items() if key in predictor.signature.fields}
-                for demo in state.predictors[name].demos
-                if (shown := self._gold.get(_key(demo), {name: demo}).get(name)) is not None
-            )
-            state = state.with_instruction(name, text if text == own else defuse(text))
-            state = state.with_demos(name, tuple(map(defuse, demos)), state.predictors[name].remembered)
+            prompt = state.predictors[name]
+            start_instruction = self.start.state.predictors[name].instructions
+            instruction = prompt.instructions or start_instruction
+            if instruction != start_instruction:
+                instruction = defuse(instruction)
+            demos: list[Demo] = []
+            for demo in prompt.demos:
+                gold_demo = self._gold.get(_input_key(demo), {name: demo}).get(name)
+                if gold_demo is not None:
+                    fields = {key: gold_demo[key] for key in gold_demo if key in predictor.signature.fields}
+                    demos.append(defuse(fields))
+            state = state.with_instruction(name, instruction)
+            state = state.with_demos(name, tuple(demos), prompt.remembered)
         return state
 
     def _demo_ids(self, program: Judging, state: PromptState) -> Iterator[str]:
+        """Yield the id of the case of each demonstration in a prompt."""
         for name, predictor in program.program.named_predictors():
             for demo in state.predictors[name].demos:
                 # A predictor's own inputs tell the case, or those of the whole program.
                 for names in (predictor.signature.input_fields, self.job.judge.input_fields):
-                    case = self._cases.get(_key({key: demo[key] for key in names if key in demo}))
+                    case = self._cases.get(_input_key({key: demo[key] for key in names if key in demo}))
                     if case is not None:
                         yield case.id
                         break
 
 
-def _key(inputs: Mapping[str, Any]) -> str:
+def _lm_of(program: Judging) -> dspy.LM:
+    """Return the model that a program asks: the first that a predictor has, else that of DSPy's settings."""
+    for predictor in program.predictors():
+        if predictor.lm:
+            return predictor.lm
+    return dspy.settings.lm
+
+
+def _input_key(inputs: Mapping[str, object]) -> str:
     """Return the key of some inputs, equal for equal inputs."""
     return json.dumps(dict(inputs), sort_keys=True, ensure_ascii=False, default=str)

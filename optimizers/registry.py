@@ -56,7 +56,9 @@ class AllArms(Opro):
 
     def other_adapters(self, job: Job) -> Sequence[str]:
         """Return the chat adapter where a prompt that stands as its user wrote it is tried in it."""
-        return (CHAT,) if Layouts.name in self.arm and Layouts.fits(job) else ()
+        if Layouts.name in self.arm and Layouts.fits(job):
+            return (CHAT,)
+        return ()
 
     def arms(self, job: Job) -> Sequence[Arm]:
         """Return the arms of the setting that the judge has a use for."""
@@ -118,23 +120,30 @@ def make(optimizer: object, options: Mapping[str, object] | None = None) -> Opti
     """
     if not isinstance(optimizer, str):
         return _from_object(optimizer, options)
-    path, attribute = split_file_name(optimizer)
+    found = _by_name(optimizer)
+    if options:
+        return found.with_settings(options)
+    return found
+
+
+def _by_name(name: str) -> Optimizer:
+    """Return the optimizer of a name, with its usual settings."""
+    path, attribute = split_file_name(name)
     if path is not None:
-        named = _instance(PLUGIN_OPTIMIZERS.from_file(path, attribute), optimizer)
-    elif optimizer in OPTIMIZERS:
-        named = OPTIMIZERS[optimizer]()
-    elif optimizer.startswith(PREFIX):
-        named = DspyOptimizer.called(optimizer)
-    else:
-        plugin = PLUGIN_OPTIMIZERS.installed(optimizer)
-        if plugin is None:
-            names = [*OPTIMIZERS, *PLUGIN_OPTIMIZERS.installed_names()]
-            raise OptimizerError(f"no optimizer is called {optimizer!r}", hint=choices(optimizer, names))
-        named = _instance(plugin, optimizer)
-    return named.with_settings(options) if options else named
+        return _instance(PLUGIN_OPTIMIZERS.from_file(path, attribute), name)
+    if name in OPTIMIZERS:
+        return OPTIMIZERS[name]()
+    if name.startswith(PREFIX):
+        return DspyOptimizer.called(name)
+    plugin = PLUGIN_OPTIMIZERS.installed(name)
+    if plugin is None:
+        names = list(OPTIMIZERS) + list(PLUGIN_OPTIMIZERS.installed_names())
+        raise OptimizerError(f"no optimizer is called {name!r}", hint=choices(name, names))
+    return _instance(plugin, name)
 
 
 def _from_object(value: object, options: Mapping[str, object] | None) -> Optimizer:
+    """Return the optimizer of an object; settings may be changed only where DSPy takes them later."""
     if isinstance(value, type) or not _may_optimize(value):
         raise OptimizerError(f"{value!r:.80} is no optimizer", hint=f"give an instance of {_WHAT}")
     optimizer = _instance(value, repr(value))
@@ -163,11 +172,15 @@ def _instance(value: object, place: str) -> Optimizer:
 
 def code_hashes(optimizer: object) -> dict[str, str]:
     """Return the hash of the Python file that an optimizer is named from, with what it imports; else nothing."""
-    path, _ = split_file_name(optimizer) if isinstance(optimizer, str) else (None, "")
+    if not isinstance(optimizer, str):
+        return {}
+    path, _ = split_file_name(optimizer)
     if path is None:
         return {}
     hashes = executed_hashes(path)
-    return {"optimizer_code": hashes["judge_code"]} if hashes else {}
+    if not hashes:
+        return {}
+    return {"optimizer_code": hashes["judge_code"]}
 
 
 def showing_nearest_rows() -> list[str]:

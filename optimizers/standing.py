@@ -8,6 +8,7 @@ import numpy as np
 
 from ..cases import Values
 from ..evaluation.paired import permute
+from ..evaluation.rows import Row
 from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, encode
 from ..programs.judge import Judge
@@ -34,23 +35,28 @@ class Credit:
     """
 
     def __init__(self, objective: Objective, *references: Sequence[Outcome]) -> None:
-        self._objective, self._references = objective, [list(outcomes) for outcomes in references]
+        self._objective = objective
+        self._references = [list(outcomes) for outcomes in references]
         self._bases = [objective.aggregate(outcomes) for outcomes in self._references]
         self.base = sum(self._bases) / len(self._bases)
-        self._known: dict[tuple[Values, Values], float] = {}
+        self._credits: dict[tuple[Values, Values], float] = {}
 
     def __call__(self, outcome: Outcome) -> float:
         """Return the credit of an outcome, in units of the metric; 0 without a labelled unit."""
         key = (outcome.row.gold, outcome.row.predicted)
-        if key not in self._known:  # asked for a million times in a search
-            changes = [0.0]
-            if outcome.row.labelled:
-                changes = [
-                    (len(reference) + 1) * (self._objective.aggregate([*reference, outcome]) - base)
-                    for reference, base in zip(self._references, self._bases, strict=True)
-                ]
-            self._known[key] = sum(changes) / len(changes)
-        return self._known[key]
+        if key not in self._credits:  # asked for a million times in a search
+            self._credits[key] = self._change_around(outcome)
+        return self._credits[key]
+
+    def _change_around(self, outcome: Outcome) -> float:
+        """Return the mean change of the references' metrics by one more outcome, times their number of outcomes."""
+        if not outcome.row.labelled:
+            return 0.0
+        changes: list[float] = []
+        for reference, base in zip(self._references, self._bases, strict=True):
+            change = self._objective.aggregate(reference + [outcome]) - base
+            changes.append((len(reference) + 1) * change)
+        return sum(changes) / len(changes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,73 +77,90 @@ class Standing:
     mean: float  # its shrunken value, in units of the metric
     error: float  # standard error of ``mean``
 
-    def gain(self, other: "Standing") -> float:
+    def gain(self, rival: "Standing") -> float:
         """Return by how much it is better than another prompt, in units of the metric."""
-        return self.mean - other.mean
+        return self.mean - rival.mean
 
-    def doubt(self, other: "Standing") -> float:
+    def doubt(self, rival: "Standing") -> float:
         """Return the standard error of its gain over another prompt; 0 over itself."""
-        return 0.0 if self.id == other.id else math.hypot(self.error, other.error)
+        if self.id == rival.id:
+            return 0.0
+        return math.hypot(self.error, rival.error)
 
-    def bound(self, other: "Standing") -> float:
+    def bound(self, rival: "Standing") -> float:
         """Return its gain over another prompt less the caution, in units of the metric."""
-        return self.gain(other) - CAUTION * self.doubt(other)
+        return self.gain(rival) - CAUTION * self.doubt(rival)
 
 
 def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float) -> bool:
     """Say whether the judge's metric is better than another prompt's by more than luck, as the proof would test it."""
-    # estimated gains are the best of many, so groups are permuted. Of four groups or fewer, none may disagree
-    labelled = [(other.row, own.row) for other, own in pairs if own.row.labelled]
-    if not labelled:
+    # Estimated gains are the best of many, so groups are permuted. Of four groups or fewer, none may disagree.
+    rival_rows: list[Row] = []
+    rows: list[Row] = []
+    for rival_outcome, outcome in pairs:
+        if outcome.row.labelled:
+            rival_rows.append(rival_outcome.row)
+            rows.append(outcome.row)
+    if not rows:
         return False
     metric = resolve(judge.metric, judge.comparison)
-    units = encode(judge.comparison, *zip(*labelled, strict=True))
+    units = encode(judge.comparison, rival_rows, rows)
     drawn = replace(metric, draws=min(metric.draws, _SWAPS))
     test = permute(units, drawn, seed=0, cautious=False)
-    least = 2.0**-test.groups if units.groups <= _FEW else 0.0
-    return metric.oriented(test.difference) > 0.0 and test.better <= max(level, least)
+    if units.groups <= _FEW:
+        level = max(level, 2.0**-test.groups)
+    return metric.oriented(test.difference) > 0.0 and test.better <= level
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:
     """Return where each prompt stands, in their order, in which parents come first."""
-    groups = {case: outcome.row.group for prompt in prompts for case, outcome in prompt.outcomes.items()}
-    columns = {case: at for at, case in enumerate(sorted(groups))}
+    group_of_case: dict[str, str] = {}
+    for prompt in prompts:
+        for case_id, outcome in prompt.outcomes.items():
+            group_of_case[case_id] = outcome.row.group
+    case_ids = sorted(group_of_case)
+    columns = {case_id: column for column, case_id in enumerate(case_ids)}
     scores = np.zeros((len(prompts), len(columns)))
-    seen = np.zeros_like(scores)
+    is_met = np.zeros_like(scores)
     for row, prompt in enumerate(prompts):
-        for case, outcome in prompt.outcomes.items():
-            scores[row, columns[case]], seen[row, columns[case]] = credit(outcome), 1.0
-    means, left = _fitted(scores, seen)
-    spread = _spread(left, seen, [groups[case] for case in columns])
-    stands = dict[str, Standing]()
-    for prompt, own, variance in zip(prompts, means.tolist(), spread.tolist(), strict=True):
-        count, parent = len(prompt.outcomes), stands.get(prompt.parent or "")
-        weight = shrink if parent else 0.0
-        share = weight / (count + weight) if parent else 0.0
-        mean, error = own, variance / max(1.0, count + weight)
-        if parent:
-            mean = (1 - share) * own + share * (parent.mean - credit.base)
-            error += (share * parent.error) ** 2
+        for case_id, outcome in prompt.outcomes.items():
+            scores[row, columns[case_id]] = credit(outcome)
+            is_met[row, columns[case_id]] = 1.0
+    means, residuals = _fitted(scores, is_met)
+    spread = _spread(residuals, is_met, [group_of_case[case_id] for case_id in case_ids])
+    stands: dict[str, Standing] = {}
+    for prompt, prompt_mean, variance in zip(prompts, means.tolist(), spread.tolist(), strict=True):
+        count = len(prompt.outcomes)
+        parent = stands.get(prompt.parent or "")
+        if parent is None:
+            mean = prompt_mean
+            squared_error = variance / max(1.0, count)
+        else:
+            share = shrink / (count + shrink)
+            mean = (1 - share) * prompt_mean + share * (parent.mean - credit.base)
+            squared_error = variance / max(1.0, count + shrink) + (share * parent.error) ** 2
         stands[prompt.id] = Standing(
-            id=prompt.id, cases=count, mean=credit.base + mean, error=math.sqrt(error)
+            id=prompt.id, cases=count, mean=credit.base + mean, error=math.sqrt(squared_error)
         )
     return list(stands.values())
 
 
-def _fitted(scores: Floats, seen: Floats) -> tuple[Floats, Floats]:
-    """Fit ``score = prompt + case``, the cases drawn towards nothing; return the prompts' part, and what is left."""
-    counts, cases = np.maximum(seen.sum(axis=1), 1.0), np.zeros(scores.shape[1])
+def _fitted(scores: Floats, is_met: Floats) -> tuple[Floats, Floats]:
+    """Fit ``score = prompt + case``, the cases drawn towards 0; return the prompts' part, and the residuals."""
+    counts = np.maximum(is_met.sum(axis=1), 1.0)
+    cases = np.zeros(scores.shape[1])
     for _ in range(_ROUNDS):
-        prompts = ((scores - cases) * seen).sum(axis=1) / counts
-        cases = ((scores - prompts[:, None]) * seen).sum(axis=0) / (seen.sum(axis=0) + _CASE)
-    return prompts, (scores - prompts[:, None] - cases) * seen
+        prompts = ((scores - cases) * is_met).sum(axis=1) / counts
+        cases = ((scores - prompts[:, None]) * is_met).sum(axis=0) / (is_met.sum(axis=0) + _CASE)
+    return prompts, (scores - prompts[:, None] - cases) * is_met
 
 
-def _spread(left: Floats, seen: Floats, groups: Sequence[str]) -> Floats:
+def _spread(residuals: Floats, is_met: Floats, groups: Sequence[str]) -> Floats:
     """Return the residual variance of each prompt; cases of one group go wrong together, and count as they do."""
     _, group = np.unique(groups, return_inverse=True)
-    sums = np.zeros((group.max() + 1, len(left)))
-    np.add.at(sums, group, left.T)
-    squares, counts = (sums**2).sum(axis=0), seen.sum(axis=1)
-    pooled = max(float(squares.sum()) / max(1.0, float(counts.sum()) - len(left)), 1e-4)
+    sums = np.zeros((group.max() + 1, len(residuals)))
+    np.add.at(sums, group, residuals.T)
+    squares = (sums**2).sum(axis=0)
+    counts = is_met.sum(axis=1)
+    pooled = max(float(squares.sum()) / max(1.0, float(counts.sum()) - len(residuals)), 1e-4)
     return np.asarray((squares + _STEADY * pooled) / (counts + _STEADY))
