@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -84,7 +84,7 @@ class Gold(GoldData):
         with rejected:
             readings = [read_for(judge, path, rejected.add) for path in sources]
             builder = _Builder(judge, mapping, rejected, labelled=labelled, strict=rejects is None)
-            return builder.build(readings, source=" ".join(str(path) for path in sources))
+            return builder.build(readings, source=" ".join(map(str, sources)))
 
     @classmethod
     def again(
@@ -120,7 +120,9 @@ class Gold(GoldData):
         rejected = Rejects() if rejects is None else rejects
         with rejected:
             kind: Kind = "columns" if is_table(rows) else "json"
-            placed_rows = [(Place(name, line, kind), row) for line, row in enumerate(records(rows, name), 1)]
+            placed_rows: All = []
+            for line, row in enumerate(records(rows, name), 1):
+                placed_rows.append((Place(name, line, kind), row))
             reading = Reading(name=name, path=name, rows=placed_rows)
             builder = _Builder(judge, mapping, rejected, labelled=labelled, strict=rejects is None)
             return builder.build([reading], source=name)
@@ -171,12 +173,27 @@ def import_gold(
     gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
     if merge is not None:
         gold = merge_gold(gold, merge)
-    cases = gold.cases
-    if merge is not None:  # labelled and ambiguous cases in the order of the file
-        cases_by_id = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
-        cases = tuple(cases_by_id[case_id] for case_id in gold.rows if case_id in cases_by_id)
-    write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in cases), path)
+    cases: Sequence[Case] = gold.cases
+    if merge is not None:
+        cases = _in_file_order(gold, gold.cases + gold.ambiguous)
+    write_jsonl(_canonical_rows(judge, gold, cases), path)
     return gold
+
+
+def _in_file_order(gold: Gold, cases: Sequence[Case]) -> list[Case]:
+    """Return cases of gold in the order of the file that it was read from."""
+    case_of_id = {case.id: case for case in cases}
+    ordered_cases: list[Case] = []
+    for case_id in gold.rows:
+        if case_id in case_of_id:
+            ordered_cases.append(case_of_id[case_id])
+    return ordered_cases
+
+
+def _canonical_rows(judge: Judge, gold: Gold, cases: Iterable[Case]) -> Iterator[Row]:
+    """Yield the row of each case as it is written: the judge's own fields, groups and ratings."""
+    for case in cases:
+        yield canonical_row(judge, gold.rows[case.id], case)
 
 
 def write_split(gold: Gold, split: Split, folder: str | Path) -> None:
@@ -186,10 +203,9 @@ def write_split(gold: Gold, split: Split, folder: str | Path) -> None:
     for name in PARTS:
         cases = split.part(name)
         sizes[name] = len(cases)
-        rows = (canonical_row(split.judge, gold.rows[case.id], case) for case in cases)
-        write_jsonl(rows, folder_path / f"{name}.jsonl")
-    about = {"seed": split.seed, "shares": list(split.shares), "sizes": sizes, "test_hash": split.test_hash}
-    write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", folder_path / "split.json")
+        write_jsonl(_canonical_rows(split.judge, gold, cases), folder_path / f"{name}.jsonl")
+    data = {"seed": split.seed, "shares": list(split.shares), "sizes": sizes, "test_hash": split.test_hash}
+    write_whole(json.dumps(data, indent=2, sort_keys=True) + "\n", folder_path / "split.json")
 
 
 @dataclass(frozen=True)
@@ -214,7 +230,7 @@ class _Builder:
         self.strict = strict
         self.read_cases: defaultdict[str, list[_ReadCase]] = defaultdict(list)  # by the id of the case
         self.skipped = 0  # cases, and rows without any case, that are left out
-        self.read = 0  # cases, and rows without any case, that were read
+        self.read_count = 0  # cases, and rows without any case, that were read
         self.without_label = 0
 
     def build(self, readings: Sequence[Reading[All]], source: str) -> Gold:
@@ -226,8 +242,7 @@ class _Builder:
         """
         path = " ".join(reading.path for reading in readings)
         self.mapping.check(self.judge)
-        all_rows = [row for reading in readings for _, row in reading.rows]
-        self.mapping.check_columns(self.judge, all_rows, path)
+        self.mapping.check_columns(self.judge, _rows_of_readings(readings), path)
         for reading in readings:
             if not reading.rows and not self.rejects.count:
                 raise nothing_for(self.judge, 0, reading.path)
@@ -239,15 +254,15 @@ class _Builder:
             raise refusal
         if not joined_cases and (self.judge.document or not self.labelled):
             raise nothing_for(self.judge, self.skipped, source)
-        gold = self._gold(readings, joined_cases, source)
+        gold = self._make_gold(readings, joined_cases, source)
         if self.labelled:
             _check_classes(gold, path)
         return gold
 
     def _read_cases(self, reading: Reading[All]) -> None:
         """Collect the cases of a reading that can be used, by their ids."""
-        for source_row, cases in self._rows(reading):
-            self.read += max(1, len(cases))
+        for source_row, cases in self._iterate_rows(reading):
+            self.read_count += max(1, len(cases))
             if not cases:
                 self.skipped += 1
             for case, row in cases:
@@ -258,18 +273,14 @@ class _Builder:
                 else:
                     self.read_cases[case.id].append(_ReadCase(case, row, source_row))
 
-    def _rows(self, reading: Reading[All]) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
+    def _iterate_rows(self, reading: Reading[All]) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
         """Yield each row of a source with the cases that it holds."""
-        # A row without an input is a bad row, except in labelled gold that is read strictly: there it holds no case.
-        skips_empty_inputs = self.labelled and self.strict
         for place, source_row in labelled_rows(reading.rows):
             try:
                 row, row_place = as_row(self.judge, source_row, place)
+                items = [row]  # a sheet or a journal has the judge's own names
                 if row is source_row:
-                    items = self.mapping.items(self.judge, row, row_place)
-                    items = [self.mapping.row(self.judge, item) for item in items]
-                else:  # a sheet or a journal, which has the judge's own names
-                    items = [row]
+                    items = self._map_row(row, row_place)
             except GoldError as error:
                 self.rejects.add(error, source_row)
                 continue
@@ -277,11 +288,25 @@ class _Builder:
                 try:
                     yield source_row, normalise(self.judge, item, row_place)
                 except GoldError as error:
-                    errors = (error, *error.also)
-                    if skips_empty_inputs and all(isinstance(part, EmptyInputError) for part in errors):
+                    if self._holds_no_case(error):
                         yield source_row, []
                     else:
                         self.rejects.add(error, source_row)
+
+    def _map_row(self, row: Row, place: Place) -> list[Row]:
+        """Return the rows that a row holds, with the judge's names for columns and labels."""
+        rows: list[Row] = []
+        for item in self.mapping.items(self.judge, row, place):
+            rows.append(self.mapping.row(self.judge, item))
+        return rows
+
+    def _holds_no_case(self, error: GoldError) -> bool:
+        """Whether a row with this error is no bad row: it has no input, and labelled gold is read strictly."""
+        if not (self.labelled and self.strict):
+            return False
+        errors = [error]
+        errors.extend(error.also)
+        return all(isinstance(part, EmptyInputError) for part in errors)
 
     def _join_rows(self) -> dict[str, tuple[Case, Row]]:
         """Return each case with one row: rows with equal inputs are joined, those that contradict are rejected."""
@@ -299,24 +324,27 @@ class _Builder:
 
     def _reject_contradicting(self, joined_cases: dict[str, tuple[Case, Row]]) -> None:
         """Reject cases with different labels whose inputs differ in white space alone."""
-        for cases in _contradicting([case for case, _ in joined_cases.values()]):
+        for cases in _find_contradicting(_cases_of_pairs(joined_cases)):
             error = contradiction(cases[0], cases[1], "inputs that differ in white space alone")
-            self._reject_all(error, [item for case in cases for item in self.read_cases[case.id]])
+            contradicting: list[_ReadCase] = []
             for case in cases:
+                contradicting.extend(self.read_cases[case.id])
                 del joined_cases[case.id]
+            self._reject_all(error, contradicting)
 
     def _reject_all(self, error: GoldError, read_cases: Sequence[_ReadCase]) -> None:
         """Reject rows that contradict each other: nobody knows which of them is true."""
         # A refusal counts the rows that contradict the first one.
-        rejected = read_cases[1:] if self.strict else read_cases
-        for read_case in rejected:
+        if self.strict:
+            read_cases = read_cases[1:]
+        for read_case in read_cases:
             self.rejects.add(error, read_case.source_row)
 
-    def _gold(
+    def _make_gold(
         self, readings: Sequence[Reading[All]], joined_cases: Mapping[str, tuple[Case, Row]], source: str
     ) -> Gold:
         """Return the gold set of joined cases, each with a group."""
-        shared = shared_inputs(self.judge, [case for case, _ in joined_cases.values()])
+        shared = shared_inputs(self.judge, _cases_of_pairs(joined_cases))
         judge = self.judge
         if judge.common is None:
             judge = replace(judge, common=tuple(shared))
@@ -327,14 +355,16 @@ class _Builder:
         for case_id, (joined_case, row) in joined_cases.items():
             case = grouped(judge, joined_case)
             rows[case_id] = row
-            merged_count += _repeated([read_case.case for read_case in self.read_cases[case_id]])
+            merged_count += _count_repeated(self.read_cases[case_id])
             if self.labelled and not case.known:
                 ambiguous.append(case)
             else:
                 cases.append(case)
-        notes = [note for reading in readings for note in reading.notes]
+        notes: list[str] = []
+        for reading in readings:
+            notes.extend(reading.notes)
         if self.without_label:
-            notes.extend(_places_of_items(self.mapping, readings))
+            notes.extend(_notes_on_positions(self.mapping, readings))
         return Gold(
             name=" ".join(reading.name for reading in readings),
             judge=self.judge,
@@ -347,19 +377,39 @@ class _Builder:
             skipped=self.skipped + len(ambiguous),
             merged=merged_count,
             shared=shared,
-            read=self.read,
+            read=self.read_count,
             without_label=self.without_label,
             notes=tuple(notes),
         )
 
 
-def _places_of_items(mapping: RowMapping, readings: Sequence[Reading[All]]) -> list[str]:
+def _cases_of_pairs(joined_cases: Mapping[str, tuple[Case, Row]]) -> list[Case]:
+    """Return the cases of pairs of a case and a row."""
+    return [case for case, _ in joined_cases.values()]
+
+
+def _rows_of_readings(readings: Sequence[Reading[All]]) -> list[Row]:
+    """Return all rows of some readings."""
+    rows: list[Row] = []
+    for reading in readings:
+        rows.extend(row for _, row in reading.rows)
+    return rows
+
+
+def _find_row_with(rows: Sequence[Row], column: str) -> Row:
+    """Return the first row that has a column or a path; an empty row without one."""
+    for row in rows:
+        if has_column(row, column):
+            return row
+    return {}
+
+
+def _notes_on_positions(mapping: RowMapping, readings: Sequence[Reading[All]]) -> list[str]:
     """Return a note for each column that takes items by position although the items have names."""
     notes: list[str] = []
-    rows = [row for reading in readings for _, row in reading.rows]
+    rows = _rows_of_readings(readings)
     for column, field in mapping.columns.items():
-        first_row = next((row for row in rows if has_column(row, column)), {})
-        column_by_name = by_names(first_row, column)
+        column_by_name = by_names(_find_row_with(rows, column), column)
         if column_by_name != column:
             notes.append(
                 f"items may stand in another order: --column '{column_by_name}={field}' finds them by name"
@@ -367,13 +417,13 @@ def _places_of_items(mapping: RowMapping, readings: Sequence[Reading[All]]) -> l
     return notes
 
 
-def _contradicting(cases: Sequence[Case]) -> list[list[Case]]:
+def _find_contradicting(cases: Sequence[Case]) -> list[list[Case]]:
     """Return lists of cases with different labels whose inputs differ in white space alone."""
     cases_by_text: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         if case.known:
-            texts = [spaced_alike(text) for text in strings(case.inputs)]
-            cases_by_text["\0".join(texts)].append(case)
+            text = "\0".join(map(spaced_alike, strings(case.inputs)))
+            cases_by_text[text].append(case)
     contradicting: list[list[Case]] = []
     for same_text in cases_by_text.values():
         if len({case.gold for case in same_text}) > 1:
@@ -381,18 +431,21 @@ def _contradicting(cases: Sequence[Case]) -> list[list[Case]]:
     return contradicting
 
 
-def _repeated(cases: Sequence[Case]) -> int:
+def _count_repeated(read_cases: Sequence[_ReadCase]) -> int:
     """Return how many of some rows with equal inputs repeat another; a rating of another rater repeats nothing."""
-    distinct: set[tuple[str, ...]] = set()
-    for case in cases:
-        distinct.add(() if case.known else tuple(sorted(case.ratings)))
-    return len(cases) - len(distinct)
+    raters_of_rows: set[tuple[str, ...]] = set()
+    for read_case in read_cases:
+        raters: tuple[str, ...] = ()
+        if not read_case.case.known:
+            raters = tuple(sorted(read_case.case.ratings))
+        raters_of_rows.add(raters)
+    return len(read_cases) - len(raters_of_rows)
 
 
 def _has_both(case: Case) -> bool:
     """Whether a case has something to be judged, and a label or a rating."""
-    blank = all(isinstance(text, str) and not text.strip() for text in case.inputs.values())
-    return not blank and _is_labelled(case)
+    is_blank = all(isinstance(text, str) and not text.strip() for text in case.inputs.values())
+    return not is_blank and _is_labelled(case)
 
 
 def _is_labelled(case: Case) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..cases import Label
 from ..errors import GoldError, UsageError, choices
@@ -41,13 +41,16 @@ class RowMapping:
 
     def to_json(self) -> dict[str, dict[str, str]]:
         """Return the renamed columns and labels as JSON values, without empty parts."""
-        parts = {"columns": dict(self.columns), "labels": dict(self.labels)}
-        return {name: names for name, names in parts.items() if names}
+        parts: dict[str, dict[str, str]] = {}
+        if self.columns:
+            parts["columns"] = dict(self.columns)
+        if self.labels:
+            parts["labels"] = dict(self.labels)
+        return parts
 
     def meant(self, label: str) -> str:
         """Return the judge's label for a label of the source; the label itself if it is not mapped."""
-        labels = {text.strip().casefold(): judge_label for text, judge_label in self.labels.items()}
-        return str(labels.get(label.casefold(), label))
+        return str(_fold_labels(self.labels).get(label.casefold(), label))
 
     def check(self, judge: Judge) -> None:
         """Refuse names that the judge does not have.
@@ -64,7 +67,8 @@ class RowMapping:
                 raise UsageError(message, hint=choices(name, fields))
         scales = judge.answer.criteria.values() or (judge.answer.scale,)
         for source_label, label in self.labels.items():
-            if label != NO_LABEL and all(scale.cell(label) is None for scale in scales):
+            is_answer = label == NO_LABEL or any(scale.cell(label) is not None for scale in scales)
+            if not is_answer:
                 message = f"--map {source_label}={label}: {label!r} is no answer of {judge.name}"
                 raise UsageError(message, hint=f"use {judge.answer.scale.expects}")
 
@@ -76,42 +80,40 @@ class RowMapping:
         """
         for column in self.columns:
             if not any(has_column(row, column) for row in rows):
-                columns = dict.fromkeys(key for row in rows for key in row)
+                columns: dict[str, None] = {}
+                for row in rows:
+                    columns.update(dict.fromkeys(row))
                 raise GoldError(
                     "no row has this column", path=path, field=column, hint=choices(column, columns)
                 )
 
     def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:
         """Return the rows that a row holds, by the columns of the judge and of the source."""
-        return rows_within(row, (*judge.columns, *self.columns), place)
+        return rows_within(row, list(judge.columns) + list(self.columns), place)
 
-    def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
+    def row(self, judge: Judge, row: Mapping[str, object]) -> Row:
         """Return a row with the judge's names for columns and labels, whatever the labels' capitals."""
-        result = self._renamed(judge, row)
-        labels: dict[str, Label] = {}
-        for source_label, label in {**judge.values, **self.labels}.items():
-            labels[source_label.strip().casefold()] = label
+        result = self._rename_columns(judge, row)
+        labels = _fold_labels({**judge.values, **self.labels})
         scale = judge.answer.scale
         criteria = judge.answer.criteria
-        taken_back = is_taken_back(row)
-        rating_columns = [key for key in result if is_rating(key)]
-        for key in (*criteria, *label_keys(judge), *rating_columns):
-            if key not in result:
-                continue
-            if taken_back:
+        is_void = is_taken_back(row)
+        for key in _label_columns(judge, result):
+            if is_void:
                 result[key] = None
             else:
                 result[key] = _judge_label(criteria.get(key, scale), labels, result[key])
         ratings = result.get("ratings")
         if isinstance(ratings, Mapping):
-            result["ratings"] = {
-                rater: _judge_label(scale, labels, rating) for rater, rating in ratings.items()
-            }
+            judge_ratings: dict[object, object] = {}
+            for rater, rating in ratings.items():
+                judge_ratings[rater] = _judge_label(scale, labels, rating)
+            result["ratings"] = judge_ratings
         return result
 
-    def _renamed(self, judge: Judge, row: Mapping[str, Any]) -> Row:
+    def _rename_columns(self, judge: Judge, row: Mapping[str, object]) -> Row:
         """Return a row with the judge's names for columns."""
-        columns = self._columns(judge, row)
+        columns = self._find_fields(judge, row)
         new_names = set(columns.values())
         result: Row = {}
         for key, value in row.items():
@@ -125,19 +127,46 @@ class RowMapping:
                     result.pop("ratings", None)
         return result
 
-    def _columns(self, judge: Judge, row: Mapping[str, Any]) -> dict[str, str]:
+    def _find_fields(self, judge: Judge, row: Mapping[str, object]) -> dict[str, str]:
         """Return column -> field of a row, by this mapping, else by the judge's, else by similar names."""
         columns = dict(self.columns)
-        judge_columns = {key: name for key, name in judge.columns.items() if name not in columns.values()}
+        judge_columns: dict[str, str] = {}
+        for key, name in judge.columns.items():
+            if name not in columns.values():
+                judge_columns[key] = name
         # The judge's names count only in a row that has one of their columns.
         if any(has_column(row, key) for key in judge_columns):
             columns.update(judge_columns)
-        open_fields = [name for name in row_keys(judge) if name not in columns.values()]
-        free_columns = [key for key in row if key not in columns and not is_rating(key)]
+        open_fields: list[str] = []
+        for name in row_keys(judge):
+            if name not in columns.values():
+                open_fields.append(name)
+        free_columns: list[str] = []
+        for key in row:
+            if key not in columns and not is_rating(key):
+                free_columns.append(key)
         return {**find_columns(free_columns, open_fields), **columns}
 
 
-def _judge_label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
+def _fold_labels(labels: Mapping[str, Label]) -> dict[str, Label]:
+    """Return label of the source -> label of the judge, with the first without capitals and outer spaces."""
+    return {text.strip().casefold(): label for text, label in labels.items()}
+
+
+def _label_columns(judge: Judge, row: Row) -> list[str]:
+    """Return the columns of a row that hold labels: of criteria, of the judge's label, of raters."""
+    names = list(judge.answer.criteria) + label_keys(judge)
+    columns: list[str] = []
+    for name in names:
+        if name in row:
+            columns.append(name)
+    for name in row:
+        if is_rating(name):
+            columns.append(name)
+    return columns
+
+
+def _judge_label(scale: Scale, labels: Mapping[str, Label], value: object) -> object:
     """Return the judge's label for a label of a source, or for each of a list; any other value as it is.
 
     Args:
@@ -163,24 +192,25 @@ def _judge_label(scale: Scale, labels: Mapping[str, Label], value: Any) -> Any:
         return value
     scale_value = scale.cell(text if label is None else label)
     if scale_value is None:
-        is_no_label = label is None and is_silent(text)
-        return None if is_no_label else value
+        if label is None and is_silent(text):
+            return None
+        return value
     if label is None and not isinstance(scale_value, str):
         return value  # a text with more than one label is read with the row
     return scale_value
 
 
-def _judge_labels(scale: Scale, labels: Mapping[str, Label], values: list[Any]) -> list[Any]:
+def _judge_labels(scale: Scale, labels: Mapping[str, Label], values: Sequence[object]) -> list[object]:
     """Return the judge's labels for a list of labels of a source."""
-    result: list[Any] = []
-    for item in values:
-        label = _judge_label(scale, labels, item)
+    judge_labels: list[object] = []
+    for value in values:
+        label = _judge_label(scale, labels, value)
         # On a scale of several labels, a label alone is read as a list of one.
-        if isinstance(item, str) and isinstance(label, list):
-            result.extend(label)
+        if isinstance(value, str) and isinstance(label, list):
+            judge_labels.extend(label)
         else:
-            result.append(label)
-    return result
+            judge_labels.append(label)
+    return judge_labels
 
 
 def _yes_or_no(scale: Scale, text: str) -> str | None:
