@@ -92,7 +92,7 @@ def _lines_to_review(
     lines: dict[tuple[str, int], SheetLine] = {}
     for line in review_lines(judged, gold.judge, cases_by_id):
         lines[line.case.id, line.unit] = line
-    for line in open_lines(gold, rater=sheet_rater, every=every):
+    for line in open_lines(gold, rater=sheet_rater, with_labelled=every):
         lines[line.case.id, line.unit] = line
     return list(lines.values())
 

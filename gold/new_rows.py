@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ..cases import Case
 from ..errors import GoldError, why
@@ -14,7 +14,7 @@ from .files import Kind, Place, Row, Rows
 from .mapping import RowMapping
 from .rows import input_columns, normalise
 from .shared import empty_inputs, grouped
-from .sources import can_be_read_again, opened
+from .sources import can_be_read_again, open_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +24,10 @@ class NewRow:
     row: int  # the number of its row in the source, from 1
     part: int  # which of the cases that the row holds, from 1
     case: Case  # what is judged
-    id: Any = None  # what the row calls itself; ``None`` without a column ``id``
-    # the row's other columns, but for its group and those that are judged
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    given: Mapping[str, Any] = field(default_factory=dict)  # the row as the source has it
+    id: object = None  # the row's own id; ``None`` without a column ``id``
+    # the row's other columns, without its group and those that are judged
+    columns: Mapping[str, object] = field(default_factory=dict)
+    source_row: Mapping[str, object] = field(default_factory=dict)  # the row as the source has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,65 +47,95 @@ StreamedRow: TypeAlias = NewRow | BadRow | None
 class Source:
     """Where new rows come from."""
 
-    name: str  # what :func:`jurist.gold.sources.opened` takes; documents for a judge of documents
+    name: str  # what :func:`jurist.gold.sources.open_rows` takes; documents for a judge of documents
     judge: Judge  # whose rows they are
     # how its columns and labels are called by the judge
     mapping: RowMapping = field(default_factory=RowMapping)
     # the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
     # messages call them
-    given: Any = None
+    records: object = None
     # what a user should know of how they are read; filled when all rows are
     notes: list[str] = field(default_factory=list, compare=False)
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether :meth:`rows` gives the rows as often as it is called: a pipe or a generator is read once."""
-        if self.given is None:
+        """True where :meth:`rows` gives the rows as often as it is called: a pipe or a generator is read once."""
+        if self.records is None:
             return can_be_read_again(self.name)
-        return isinstance(self.given, Sequence) or is_table(self.given)
+        return isinstance(self.records, Sequence) or is_table(self.records)
 
     def rows(self) -> Iterator[StreamedRow]:
-        """Return the rows, in their order."""
-        judged = {*input_columns(self.judge), "id"} | ({"group"} & self.judge.row_model.model_fields.keys())
-        for number, (place, read) in enumerate(self._placed(), 1):
-            if isinstance(read, GoldError):
-                yield BadRow(row=number, error=read, content=None)
+        """Yield the rows, in their order."""
+        judged_columns = self._judged_columns()
+        for number, (place, content) in enumerate(self._placed_rows(), 1):
+            if isinstance(content, GoldError):
+                yield BadRow(row=number, error=content, content=None)
                 continue
             try:
-                items = self._own_rows(read, place)
-                cases = [(case, item) for item in items for case, _ in normalise(self.judge, item, place)]
-                if any(len(case.inputs) == len(empty_inputs([case])) > 1 for case, _ in cases):
-                    raise place.wrong("all inputs are empty", hint="fill them in, or remove the row")
+                cases = self._cases_of(content, place)
             except GoldError as error:
-                yield BadRow(row=number, error=error, content=read)
+                yield BadRow(row=number, error=error, content=content)
                 continue
-            for part, (case, item) in enumerate(cases, 1):
-                columns = {name: value for name, value in item.items() if name not in judged}
-                case = grouped(self.judge, case)
-                yield NewRow(row=number, part=part, case=case, id=item.get("id"), columns=columns, given=read)
+            for part, (case, row) in enumerate(cases, 1):
+                columns: dict[str, object] = {}
+                for name, value in row.items():
+                    if name not in judged_columns:
+                        columns[name] = value
+                yield NewRow(
+                    row=number,
+                    part=part,
+                    case=grouped(self.judge, case),
+                    id=row.get("id"),
+                    columns=columns,
+                    source_row=content,
+                )
             if not cases:
                 yield None
 
-    def _own_rows(self, row: Row, place: Place) -> list[Row]:
-        """Return the rows that a row of the source holds, by the judge's names."""
-        return [self.mapping.row(self.judge, item) for item in self.mapping.items(self.judge, row, place)]
+    def _judged_columns(self) -> set[str]:
+        """Return the columns that do not travel with a verdict: inputs, id, and a group that the judge reads."""
+        columns = set(input_columns(self.judge))
+        columns.add("id")
+        if "group" in self.judge.row_model.model_fields:
+            columns.add("group")
+        return columns
 
-    def _placed(self) -> Rows:
-        if self.given is not None:
-            kind: Kind = "columns" if is_table(self.given) else "json"
-            try:
-                for line, row in enumerate(each_record(self.given, self.name), 1):
-                    yield Place(self.name, line, kind), row
-            except OSError as error:  # of the user's own generator: it says nothing of a file of ours
-                message = f"reading them raised {type(error).__name__}: {why(error)}"
-                hint = "mend what gives the rows, and go on with --resume"
-                raise GoldError(message, path=self.name, hint=hint) from error
+    def _cases_of(self, content: Row, place: Place) -> list[tuple[Case, Row]]:
+        """Return the cases that a row of the source holds, each with its row by the judge's names."""
+        cases: list[tuple[Case, Row]] = []
+        for item in self.mapping.items(self.judge, content, place):
+            row = self.mapping.row(self.judge, item)
+            cases.extend((case, row) for case, _ in normalise(self.judge, row, place))
+        for case, _ in cases:
+            if len(case.inputs) > 1 and len(case.inputs) == len(empty_inputs([case])):
+                raise place.wrong("all inputs are empty", hint="fill them in, or remove the row")
+        return cases
+
+    def _placed_rows(self) -> Rows:
+        """Yield the rows of the source, or what is wrong with them, with their places."""
+        if self.records is not None:
+            yield from self._placed_records()
         elif self.judge.document:
             yield from read_for(self.judge, self.name).rows
         else:
-            reading = opened(self.name)
+            reading = open_rows(self.name)
             yield from reading.rows
-            self.notes.extend(note for note in reading.notes if note not in self.notes)
+            for note in reading.notes:
+                if note not in self.notes:
+                    self.notes.append(note)
+
+    def _placed_records(self) -> Rows:
+        """Yield the user's own records with their places."""
+        kind: Kind = "json"
+        if is_table(self.records):
+            kind = "columns"
+        try:
+            for line, row in enumerate(each_record(self.records, self.name), 1):
+                yield Place(self.name, line, kind), row
+        except OSError as error:  # of the user's own generator: it says nothing of a file of ours
+            message = f"reading them raised {type(error).__name__}: {why(error)}"
+            hint = "mend what gives the rows, and go on with --resume"
+            raise GoldError(message, path=self.name, hint=hint) from error
 
 
 def read_rows(source: str | Path, judge: Judge) -> list[Case]:
@@ -116,4 +146,8 @@ def read_rows(source: str | Path, judge: Judge) -> list[Case]:
             raise row.error
     if not any(rows):
         raise nothing_for(judge, len(rows), str(source))
-    return [row.case for row in rows if isinstance(row, NewRow)]
+    cases = []
+    for row in rows:
+        if isinstance(row, NewRow):
+            cases.append(row.case)
+    return cases

@@ -36,7 +36,11 @@ def rules_of(scale: Scale) -> tuple[Rule, ...]:
     """Return the rules that fit a scale; ``median`` and ``mean`` need scores."""
     if scale.learned == "number":
         return RULES
-    return tuple(rule for rule in RULES if rule not in ("median", "mean"))
+    rules = []
+    for rule in RULES:
+        if rule not in ("median", "mean"):
+            rules.append(rule)
+    return tuple(rules)
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
@@ -56,11 +60,15 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
         return majority(labels)
     if rule == "reviewed":
         majority_label = majority(labels)
-        return gold if majority_label is None else majority_label
-    return labels[0] if len(set(labels)) == 1 else None
+        if majority_label is None:
+            return gold
+        return majority_label
+    if len(set(labels)) == 1:
+        return labels[0]
+    return None
 
 
-def _mean_score(scores: Sequence[Any]) -> float:
+def _mean_score(scores: Sequence[float]) -> float:
     """Return the mean of scores; of whole scores the nearest whole one, halves rounded up."""
     mean = float(sum(scores)) / len(scores)
     if all(isinstance(score, int) for score in scores):
@@ -71,7 +79,9 @@ def _mean_score(scores: Sequence[Any]) -> float:
 def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
     """Return rater -> label for each unit of a case, without raters who skipped the unit."""
     # Each rater, and gold, has one label or None for each unit: the reader of rows checked this.
-    unit_count = max(map(len, (*case.ratings.values(), case.gold or ())))
+    unit_count = len(case.gold or ())
+    for labels in case.ratings.values():
+        unit_count = max(unit_count, len(labels))
     ratings: tuple[dict[str, Value], ...] = tuple({} for _ in range(unit_count))
     for rater, labels in case.ratings.items():
         for unit, label in enumerate(labels):
@@ -80,17 +90,16 @@ def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
     return ratings
 
 
-def merged(case: Case, rule: Rule) -> Case:
+def merge_case(case: Case, rule: Rule) -> Case:
     """Return a case whose gold labels come from a rule; its ratings stay."""
     ratings_of_units = unit_ratings(case)
     gold_labels = case.gold or (None,) * len(ratings_of_units)
-    labels = tuple(
-        merge(ratings, rule, gold_label)
-        for ratings, gold_label in zip(ratings_of_units, gold_labels, strict=True)
-    )
+    labels: list[Value | None] = []
+    for ratings, gold_label in zip(ratings_of_units, gold_labels, strict=True):
+        labels.append(merge(ratings, rule, gold_label))
     if all(label is None for label in labels):
         return replace(case, gold=None)
-    return replace(case, gold=labels)
+    return replace(case, gold=tuple(labels))
 
 
 def merge_gold(gold: G, rule: Rule) -> G:
@@ -113,7 +122,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
     ambiguous: list[Case] = []
     for gold_case in gold.cases:
         row = dict(gold.rows[gold_case.id])
-        case = merged(gold_case, rule)
+        case = merge_case(gold_case, rule)
         if case.reason:
             case = explained(case, row)
         rows[case.id] = _merged_row(judge, case, row)
@@ -143,24 +152,24 @@ def _merged_row(judge: Judge, case: Case, row: Row) -> Row:
 
     ratings_of_units = unit_ratings(case)
     labels = case.gold or (None,) * len(ratings_of_units)
-    is_open = [
-        bool(ratings) and label is None for ratings, label in zip(ratings_of_units, labels, strict=True)
-    ]
+    open_units = []
+    for unit, (ratings, label) in enumerate(zip(ratings_of_units, labels, strict=True)):
+        if ratings and label is None:
+            open_units.append(unit)
     row_categories = row.get(AMBIGUITY) or [None] * len(ratings_of_units)
-    if not any(is_open) or isinstance(row_categories, str):
+    if not open_units or isinstance(row_categories, str):
         return merged_row
     if judge.answer.per_unit or judge.answer.criteria:
         unit_categories = list(row_categories)
-        for unit, open_unit in enumerate(is_open):
-            if open_unit:
-                unit_categories[unit] = categories[unit]
+        for unit in open_units:
+            unit_categories[unit] = categories[unit]
         merged_row[AMBIGUITY] = unit_categories
     else:
         merged_row[AMBIGUITY] = categories[0]
     return merged_row
 
 
-def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
+def ambiguity(row: Mapping[str, object], case: Case) -> tuple[Category, ...]:
     """Return the category of each unit; ``ambiguity`` in a row is one for all units, or a list with one (or null) each.
 
     Raises:
@@ -170,7 +179,9 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
     if not unit_count:
         return ()  # nobody labelled it yet
     field = row.get(AMBIGUITY)
-    categories = list(field) if isinstance(field, list | tuple) else [field] * unit_count
+    categories = [field] * unit_count
+    if isinstance(field, list | tuple):
+        categories = list(field)
     names: list[Any] = [category or "unknown" for category in categories]
 
     place = Place(case.source)
@@ -204,13 +215,14 @@ def strata(gold: GoldData, rule: Rule = "adjudicated") -> Strata:
     """Count the units of a gold set by the agreement of their raters, with the labels of a rule."""
     counts = Counter[str]()
     open_categories = Counter[Category]()
-    for case in (*gold.cases, *gold.ambiguous):
-        ratings_of_units = unit_ratings(case)
+    for case in gold.cases + gold.ambiguous:
+        unit_count = len(gold.judge.answer.units(case.inputs))
+        ratings_of_units = unit_ratings(case) or ({},) * unit_count
+        gold_labels = case.gold or (None,) * unit_count
         categories = ambiguity(gold.rows.get(case.id, {}), case)
-        for unit in range(len(gold.judge.answer.units(case.inputs))):
-            ratings = ratings_of_units[unit] if ratings_of_units else {}
-            gold_label = case.gold[unit] if case.gold else None
-            label = merge(ratings, rule, gold_label)
+        for unit in range(unit_count):
+            ratings = ratings_of_units[unit]
+            label = merge(ratings, rule, gold_labels[unit])
             if label is None and ratings:
                 open_categories[categories[unit]] += 1
             else:
@@ -230,7 +242,9 @@ def _stratum(ratings: Mapping[str, Value], label: Value | None) -> str:
         return "unlabelled"
     if len(set(ratings.values())) > 1:
         return "contested"
-    return "agreed" if len(ratings) > 1 else "single"
+    if len(ratings) > 1:
+        return "agreed"
+    return "single"
 
 
 def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:
@@ -281,16 +295,23 @@ def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceilin
         gold: the gold set; its ambiguous cases count too.
         only: ids of the cases that count; default: all.
     """
-    cases = [case for case in (*gold.cases, *gold.ambiguous) if only is None or case.id in only]
+    cases = []
+    for case in gold.cases + gold.ambiguous:
+        if only is None or case.id in only:
+            cases.append(case)
     columns, groups = rating_columns(cases)
-    shared_units = 0
-    for labels in zip(*columns.values(), strict=True):
-        if sum(label is not None for label in labels) > 1:
-            shared_units += 1
-    if not shared_units:
+    if not _share_a_unit(columns):
         return None
     from ..evaluation.agreement import human_ceiling  # numpy is not loaded to read gold
 
     judge = gold.judge
     ceiling = human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
-    return replace(ceiling, who=MODEL_RATERS) if gold.labelled_by_model else ceiling
+    if gold.labelled_by_model:
+        return replace(ceiling, who=MODEL_RATERS)
+    return ceiling
+
+
+def _share_a_unit(columns: Mapping[str, Sequence[Value | None]]) -> bool:
+    """True where some unit has labels of two raters."""
+    labels_of_units = zip(*columns.values(), strict=True)
+    return any(len(labels) - labels.count(None) > 1 for labels in labels_of_units)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..errors import GoldError, UsageError, why
 from .writing import check_files, json_line
@@ -37,43 +37,62 @@ class Rejects:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self.path, self.count = None if path is None else Path(path), 0
+        self.path: Path | None = None
+        if path is not None:
+            self.path = Path(path)
+        self.count = 0
         self.first: GoldError | None = None
         self._file: TextIO | None = None
         check_files(self.path)
         self._problems: dict[tuple[str, str], Problem] = {}
 
-    def add(self, error: GoldError, row: Mapping[str, Any] | None) -> None:
+    def add(self, error: GoldError, row: Mapping[str, object] | None) -> None:
         """Write why a row could not be used, and the row as far as it could be read."""
         self.count += 1
         self.first = self.first or error
-        for fault in (error, *error.also):
-            key = fault.field, fault.reason
-            if key in self._problems or len(self._problems) < _KINDS:
-                fresh = Problem(reason=fault.reason, field=fault.field, hint=fault.hint)
-                problem = self._problems.setdefault(key, fresh)
-                problem.rows += 1
-                problem.places = tuple(dict.fromkeys((*problem.places, fault.source)))[:_PLACES]
+        self._count_problem(error)
+        for fault in error.also:
+            self._count_problem(fault)
         if self.path is None:
             return
-        line = {"source": error.source, "field": error.field, "reason": error.reason, "hint": error.hint}
-        more = {"also": [f"{fault.field}: {fault.reason}" for fault in error.also]} if error.also else {}
+        line: dict[str, object] = {
+            "source": error.source,
+            "field": error.field,
+            "reason": error.reason,
+            "hint": error.hint,
+        }
+        if error.also:
+            line["also"] = [f"{fault.field}: {fault.reason}" for fault in error.also]
         try:
             if self._file is None:
                 self._file = self.path.open("w", encoding="utf-8", errors="backslashreplace")
-            plain = json.loads(json.dumps(row, default=str))
-            self._file.write(json_line({**line, **more, "row": plain}) + "\n")
+            line["row"] = json.loads(json.dumps(row, default=str))
+            self._file.write(json_line(line) + "\n")
         except OSError as bad:
             hint = "name a file in a folder that can be written"
             raise GoldError(f"cannot write: {why(bad)}", path=str(self.path), hint=hint) from bad
+
+    def _count_problem(self, fault: GoldError) -> None:
+        """Count what is wrong with a row, and note where the first rows with it are."""
+        key = fault.field, fault.reason
+        problem = self._problems.get(key)
+        if problem is None:
+            if len(self._problems) >= _KINDS:
+                return
+            problem = Problem(reason=fault.reason, field=fault.field, hint=fault.hint)
+            self._problems[key] = problem
+        problem.rows += 1
+        if len(problem.places) < _PLACES and fault.source not in problem.places:
+            problem.places += (fault.source,)
 
     def check_apart(self, *files: str | Path) -> None:
         """Refuse to write over a file that rows are read from or written to, or into a folder of them."""
         if self.path is None:
             return
-        own = Path(os.path.realpath(self.path))
+        rejects_file = Path(os.path.realpath(self.path))
         for file in files:
-            if Path(os.path.realpath(file)) in (own, *own.parents):
+            real_file = Path(os.path.realpath(file))
+            if real_file == rejects_file or real_file in rejects_file.parents:
                 raise UsageError(f"--rejects {self.path} would write into {file}", hint="name another file")
 
     def problems(self) -> Sequence[Problem]:

@@ -7,7 +7,7 @@ Otherwise they are found by counting: few texts, each of many groups, are in mos
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..cases import Case, text_hash
 from ..errors import plural
@@ -45,36 +45,44 @@ def shared_inputs(judge: "Judge", cases: Sequence[Case]) -> dict[str, str]:
     shared: dict[str, str] = {}
     if judge.common is not None:
         return shared
+    lacks_groups = not all(case.group for case in cases)
     for name in judge.input_fields:
         if name in judge.answer.unit_fields:
             continue
-        row_counts = Counter[str]()  # text -> rows that have it
-        groups: defaultdict[str, set[str]] = defaultdict(set)  # text -> groups that have it
-        for case in cases:
-            text = text_of(case.inputs.get(name))
-            if text:
-                row_counts[text] += 1
-                groups[text].add(case.group or case.id)
-        shared_texts = [text for text, holders in groups.items() if len(holders) > HANDFUL]
-        covered_rows = sum(row_counts[text] for text in shared_texts)
-        if not shared_texts or len(shared_texts) > MOST_TEXTS:
+        rows_by_text = _shared_texts(name, cases)
+        if not rows_by_text:
             continue
-        if covered_rows < COVERED * row_counts.total():
-            continue
-        could_join_rows = any(len(text) >= _LONG for text in shared_texts)
-        lacks_groups = any(not case.group for case in cases)
         note = ""
-        if could_join_rows or lacks_groups:
-            texts = plural(len(shared_texts), "text")
+        if lacks_groups or max(map(len, rows_by_text)) >= _LONG:
+            texts = plural(len(rows_by_text), "text")
             note = (
-                f"{name} is the same in many rows ({texts} in {covered_rows} rows): taken as shared "
+                f"{name} is the same in many rows ({texts} in {rows_by_text.total()} rows): taken as shared "
                 "by design, it makes no rows belong together; common=() in the judge says otherwise"
             )
         shared[name] = note
     return shared
 
 
-def text_of(value: Any) -> str:
+def _shared_texts(name: str, cases: Sequence[Case]) -> Counter[str]:
+    """Return text -> its rows, for the texts of an input that are shared by design; empty if there are none."""
+    row_counts = Counter[str]()  # text -> rows that have it
+    groups: defaultdict[str, set[str]] = defaultdict(set)  # text -> groups that have it
+    for case in cases:
+        text = joined_text(case.inputs.get(name))
+        if text:
+            row_counts[text] += 1
+            groups[text].add(case.group or case.id)
+    shared_counts = Counter[str]()
+    for text, text_groups in groups.items():
+        if len(text_groups) > HANDFUL:
+            shared_counts[text] = row_counts[text]
+    is_shared_by_design = len(shared_counts) <= MOST_TEXTS
+    if is_shared_by_design and shared_counts.total() >= COVERED * row_counts.total():
+        return shared_counts
+    return Counter[str]()
+
+
+def joined_text(value: object) -> str:
     """Return a value as one normalised text, in which near copies are equal."""
     return " ".join(normalised(text) for text in strings(value))
 
@@ -83,8 +91,11 @@ def grouped(judge: "Judge", case: Case) -> Case:
     """Return a case with a group: its own, else the hash of its evidence without shared inputs, else its id."""
     if case.group:
         return case
-    no_evidence = {*judge.answer.unit_fields, *(judge.common or ())}
-    evidence = {name: text_of(value) for name, value in case.inputs.items() if name not in no_evidence}
+    no_evidence = set(judge.answer.unit_fields).union(judge.common or ())
+    evidence: dict[str, str] = {}
+    for name, value in case.inputs.items():
+        if name not in no_evidence:
+            evidence[name] = joined_text(value)
     if not any(evidence.values()):
         return replace(case, group=case.id)
     content = "\n".join(f"{name}: {evidence[name]}" for name in sorted(evidence))

@@ -15,7 +15,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,21 +35,26 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .data import GoldData
 
-CASE, UNIT, GROUP = "case", "unit", "group"
-_INPUT, _JSON = "input:", "json:"  # the starts of columns of inputs that are texts, and of others
+CASE = "case"
+UNIT = "unit"
+GROUP = "group"
+_INPUT = "input:"  # the start of columns of inputs that are texts
+_JSON = "json:"  # the start of columns of inputs that are no texts
 _ID = "id-"  # before each id: sixteen digits, or digits with one ``e``, would be read as a number
 _RISKY = re.compile(r"\s*['=+\-@＝＋－＠]|[\t\r\n]")
 RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
 """What a rater may be called: the head of a column, and a name in a list."""
 
 
-def safe(text: str) -> str:
-    """Return a text as a cell holds it."""
-    return "'" + text if _RISKY.match(text) else text
+def escape_cell(text: str) -> str:
+    """Return a text as a cell holds it: with an apostrophe where a spreadsheet program would run the text."""
+    if _RISKY.match(text):
+        return "'" + text
+    return text
 
 
-def plain(cell: str) -> str:
-    """Return the text that a cell holds: the inverse of :func:`safe`."""
+def unescape_cell(cell: str) -> str:
+    """Return the text that a cell holds: the inverse of :func:`escape_cell`."""
     return cell.removeprefix("'")
 
 
@@ -61,33 +66,43 @@ class SheetLine:
     unit: int  # its place in the case, from 0
 
 
-def open_lines(gold: GoldData, *, rater: str = "", every: bool = False) -> list[SheetLine]:
-    """Return the units that a rater has not labelled, in order; of labelled units only with ``every``."""
+def open_lines(gold: GoldData, *, rater: str = "", with_labelled: bool = False) -> list[SheetLine]:
+    """Return the units that a rater has not labelled, in order; units that have gold only ``with_labelled``."""
     lines: list[SheetLine] = []
-    for case in (*gold.cases, *gold.ambiguous):
+    for case in gold.cases + gold.ambiguous:
         unit_count = len(gold.judge.answer.units(case.inputs))
         unlabelled = (None,) * unit_count
         gold_labels = case.gold or unlabelled
         rater_labels = case.ratings.get(rater, unlabelled)
         for unit in range(unit_count):
-            if rater_labels[unit] is None and (every or gold_labels[unit] is None):
+            if rater_labels[unit] is None and (with_labelled or gold_labels[unit] is None):
                 lines.append(SheetLine(case=case, unit=unit))
     return lines
 
 
 def sheet_row(gold: GoldData, case: Case) -> Row:
     """Return the fields of a case's row that people need, from which the same case is read again."""
-    judge, keys = gold.judge, label_keys(gold.judge)
+    judge = gold.judge
+    keys = label_keys(judge)
     if not keys:
         hint = "name a judge whose rows people can label"
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", hint=hint)
     fields_of_people = {"ratings", AMBIGUITY, REASON} - set(judge.input_fields)
-    row = {key: value for key, value in gold.rows[case.id].items() if key not in fields_of_people}
+    row = _without(gold.rows[case.id], fields_of_people)
     row = canonical_row(judge, row, replace(case, ratings={}, reason=""))
-    inputs = {key: value for key, value in row.items() if key not in (*keys, GROUP)}
+    inputs = _without(row, keys + [GROUP])
     if make_case(judge, inputs, Place(case.source)).id != case.id:
         raise GoldError("the row is another case without its label", path=case.source)
     return inputs
+
+
+def _without(row: Row, columns: Collection[str]) -> Row:
+    """Return a row without some columns."""
+    other_columns: Row = {}
+    for column, value in row.items():
+        if column not in columns:
+            other_columns[column] = value
+    return other_columns
 
 
 def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater: str) -> None:
@@ -101,46 +116,63 @@ def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater
         raise UsageError(f"{path} exists and may hold labels", hint="name another file, or move it away")
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
-    _write_lines(writer, lines, gold, rater)
+    writer.writerows(_sheet_cells(lines, gold, rater))
     write_whole("\ufeff" + stream.getvalue(), path)
 
 
-def _write_lines(writer: Any, lines: Sequence[SheetLine], gold: GoldData, rater: str) -> None:
-    """Write the header of a sheet and its lines with a CSV writer."""
-    answer = gold.judge.answer
+def _sheet_cells(lines: Sequence[SheetLine], gold: GoldData, rater: str) -> Iterator[list[str]]:
+    """Yield the cells of the header of a sheet, and of each of its lines."""
     rows: dict[str, Row] = {}
     for line in lines:
         if line.case.id not in rows:
             rows[line.case.id] = sheet_row(gold, line.case)
-    names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    text_names = {name for name in names if all(isinstance(row.get(name), str) for row in rows.values())}
+    is_text = _text_columns(rows.values())
 
     header = [CASE, UNIT, GROUP]
-    for name in names:
-        header.append((_INPUT if name in text_names else _JSON) + name)
+    for name in is_text:
+        start = _JSON
+        if is_text[name]:
+            start = _INPUT
+        header.append(start + name)
     header.extend(["text", "labels", RATER + rater, f"{REASON}:{rater}", AMBIGUITY])
-    writer.writerow(header)
+    yield header
 
     for line in lines:
-        case = line.case
-        row = rows[case.id]
-        cells = [case.group]
-        for name in names:
-            if name in text_names:
-                cells.append(row[name])
-            elif name in row:
-                cells.append(json_text(row[name]))
-            else:  # an empty cell of JSON is an input that the row does not have
-                cells.append("")
-        if any(of_table(cell) != cell for cell in cells):
-            hint = "label on the page: jurist review JUDGE ROWS -o F.jsonl"
-            raise GoldError("no CSV can hold the characters of this row", path=case.source, hint=hint)
-        scale = answer.scale_of(line.unit)
-        cells.append(answer.units(case.inputs)[line.unit])
-        cells.append(" | ".join(scale.choices) or scale.expects)
-        cells.extend(["", "", ""])  # the label, its reason and its ambiguity, which the rater fills in
-        safe_cells = [safe(cell) for cell in cells]
-        writer.writerow([_ID + case.id, line.unit + 1, *safe_cells])
+        cells = _cells_of_line(line, rows[line.case.id], is_text, gold.judge)
+        yield [_ID + line.case.id, str(line.unit + 1)] + [escape_cell(cell) for cell in cells]
+
+
+def _text_columns(rows: Collection[Row]) -> dict[str, bool]:
+    """Return column -> True where all rows have a text in it; the columns in the order in which they occur."""
+    is_text: dict[str, bool] = {}
+    for row in rows:
+        is_text.update(dict.fromkeys(row, True))
+    for row in rows:
+        for name in is_text:
+            if not isinstance(row.get(name), str):
+                is_text[name] = False
+    return is_text
+
+
+def _cells_of_line(line: SheetLine, row: Row, is_text: Mapping[str, bool], judge: Judge) -> list[str]:
+    """Return the cells of a line after its case and unit; a case that no CSV can hold is refused."""
+    case = line.case
+    cells = [case.group]
+    for name in is_text:
+        if is_text[name]:
+            cells.append(row[name])
+        elif name in row:
+            cells.append(json_text(row[name]))
+        else:  # an empty cell of JSON is an input that the row does not have
+            cells.append("")
+    if any(of_table(cell) != cell for cell in cells):
+        hint = "label on the page: jurist review JUDGE ROWS -o F.jsonl"
+        raise GoldError("no CSV can hold the characters of this row", path=case.source, hint=hint)
+    scale = judge.answer.scale_of(line.unit)
+    cells.append(judge.answer.units(case.inputs)[line.unit])
+    cells.append(" | ".join(scale.choices) or scale.expects)
+    cells.extend(["", "", ""])  # the label, its reason and its ambiguity, which the rater fills in
+    return cells
 
 
 def labelled_rows(rows: All) -> All:
@@ -165,8 +197,7 @@ def labelled_rows(rows: All) -> All:
 
 def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
     """Return a row as a file of rows would have it: what people said in ``rater:`` and ``reason:`` columns."""
-    starts = (_INPUT, _JSON)
-    if place.kind == "text" and {CASE, UNIT} <= row.keys() and any(key.startswith(starts) for key in row):
+    if place.kind == "text" and _is_of_sheet(row):
         place = replace(place, kind="json")
         return _sheet_line(judge, row, place), place
     if place.kind == "json" and is_journal(row):
@@ -174,13 +205,20 @@ def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
     return row, place
 
 
+def _is_of_sheet(row: Row) -> bool:
+    """True for a row with the columns that a sheet has."""
+    if CASE not in row or UNIT not in row:
+        return False
+    return any(column.startswith((_INPUT, _JSON)) for column in row)
+
+
 def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
     """Return the row of a line of a sheet. The inputs of the line decide which case it is."""
     texts: dict[str, str] = {}
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     labels = {GROUP: "", AMBIGUITY: ""}  # what the rater filled in, by column
     for key, cell in row.items():
-        text = plain(cell)
+        text = unescape_cell(cell)
         if key.startswith(_INPUT):
             texts[key.removeprefix(_INPUT)] = text
         elif key.startswith(_JSON) and text:
@@ -189,19 +227,21 @@ def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
             labels[key] = text
         elif key == AMBIGUITY:
             labels[key] = text.strip().casefold()
-    case_id = plain(row[CASE]).strip().removeprefix(_ID)
-    number = plain(row[UNIT]).strip()
-    unit = int(number) if number.isascii() and number.isdigit() else 0
+    case_id = unescape_cell(row[CASE]).strip().removeprefix(_ID)
+    number = unescape_cell(row[UNIT]).strip()
+    unit = 0
+    if number.isascii() and number.isdigit():
+        unit = int(number)
 
     for line_ends in _line_end_forms(texts):
         for case, case_row in normalise(judge, {**line_ends, **values}, place):
             if case.id == case_id:
-                return _row_of_unit(judge, case, case_row, unit, labels, place)
+                return _row_with_label(judge, case, case_row, unit, labels, place)
     hint = "the id or an input was changed; copy both again from the sheet as it was written"
     raise place.wrong(f"the inputs of this line are not those of case {case_id!r}", CASE, hint=hint)
 
 
-def _json_or_text(cell: str) -> Any:
+def _json_or_text(cell: str) -> object:
     """Return the JSON value of a cell; a cell that was changed stays a text, which no input equals."""
     try:
         return json.loads(cell)
@@ -211,8 +251,11 @@ def _json_or_text(cell: str) -> Any:
 
 def _line_end_forms(texts: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     """Return texts with the line ends they have, of Unix and of Windows: programs that save a sheet change them."""
-    unix = {name: text.replace("\r\n", "\n") for name, text in texts.items()}
-    windows = {name: text.replace("\n", "\r\n") for name, text in unix.items()}
+    unix: dict[str, str] = {}
+    windows: dict[str, str] = {}
+    for name, text in texts.items():
+        unix[name] = text.replace("\r\n", "\n")
+        windows[name] = unix[name].replace("\n", "\r\n")
     return dict(texts), unix, windows
 
 
@@ -226,10 +269,10 @@ def _journal_line(judge: Judge, row: Row, place: Place) -> Row:
         GROUP: label.group,
     }
     case = make_case(judge, label.row, place)
-    return _row_of_unit(judge, case, label.row, label.unit, labels, place)
+    return _row_with_label(judge, case, label.row, label.unit, labels, place)
 
 
-def _row_of_unit(
+def _row_with_label(
     judge: Judge, case: Case, row: Row, unit: int, labels: Mapping[str, str], place: Place
 ) -> Row:
     """Return the row of a case with what a rater filled in for one of its units (from 1)."""
@@ -247,26 +290,29 @@ def _row_of_unit(
         if column.startswith(RATER):
             label = _label_of_cell(judge, text, unit, column, place)
             if label is not None:
-                unit_labels: list[Any] = [None] * unit_count
+                unit_labels: list[object] = [None] * unit_count
                 unit_labels[unit - 1] = label
                 result[column] = answer.row_of(unit_labels)
         elif column == GROUP:
             if GROUP in judge.row_model.model_fields:
                 result[GROUP] = cell
         elif unit_count == 1:
-            result[column] = cell if column == AMBIGUITY else text
+            result[column] = text
+            if column == AMBIGUITY:
+                result[column] = cell
         elif column == AMBIGUITY:
             categories: list[str | None] = [None] * unit_count
             categories[unit - 1] = cell
             result[AMBIGUITY] = categories
         else:
-            criteria = list(answer.criteria)  # its units are its criteria, if it has any
-            unit_name = criteria[unit - 1] if criteria else str(unit)
+            unit_name = str(unit)
+            if answer.criteria:  # its units are its criteria
+                unit_name = list(answer.criteria)[unit - 1]
             result[column] = f"{unit_name}: {text}"
     return result
 
 
-def _label_of_cell(judge: Judge, text: str, unit: int, column: str, place: Place) -> Any:
+def _label_of_cell(judge: Judge, text: str, unit: int, column: str, place: Place) -> object:
     """Return the label that a rater wrote, or ``None`` if the text says that there is none."""
     judge_label = text
     for file_label, mapped_label in judge.values.items():
@@ -319,7 +365,7 @@ def _judged(row: Mapping[str, Any], judge: Judge) -> Judged:
         for name, vote in votes.items():
             if scale.cell(name) is None or vote < 0:
                 raise ValueError(f"it has no {scale.noun} {name!r}")
-        shares.append(_shares(votes))
+        shares.append(_shares_of_sum(votes))
     return Judged(
         id=str(row.get("case") or row["id"]),
         values=tuple(judge.answer.unit_value(unit) for unit in row["units"]),
@@ -362,7 +408,10 @@ def worths(case: Case, verdict: Judged | None, judge: Judge) -> dict[int, float]
     """
     scale = judge.answer.scale
     ratings_of_units = unit_ratings(case)
-    unit_count = len(ratings_of_units) or len(verdict.values if verdict else ())
+    unit_count = len(ratings_of_units)
+    if verdict and not unit_count:
+        unit_count = len(verdict.values)
+        ratings_of_units = ({},) * unit_count
     labels = case.gold or (None,) * unit_count
     if verdict and len(labels) != len(verdict.values):
         raise GoldError(
@@ -371,8 +420,10 @@ def worths(case: Case, verdict: Judged | None, judge: Judge) -> dict[int, float]
         )
     worth: dict[int, float] = {}
     for unit, label in enumerate(labels):
-        ratings = ratings_of_units[unit] if ratings_of_units else {}
-        rater_labels = [ratings[RESOLVED]] if RESOLVED in ratings else list(ratings.values())
+        ratings = ratings_of_units[unit]
+        rater_labels = list(ratings.values())
+        if RESOLVED in ratings:
+            rater_labels = [ratings[RESOLVED]]
         raters_differ = len(set(rater_labels)) > 1
         value = None
         shares: Mapping[str, float] = {}
@@ -394,12 +445,16 @@ def _spread_of_votes(scale: Scale, labels: Sequence[Value], shares: Mapping[str,
     votes: dict[str, float] = dict(Counter(scale.text(label) for label in labels))
     for name, share in shares.items():
         votes[name] = votes.get(name, 0.0) + share
-    return scale.spread(votes) if votes else 1.0
+    if not votes:
+        return 1.0
+    return scale.spread(votes)
 
 
-def _shares(votes: Mapping[str, float]) -> dict[str, float]:
+def _shares_of_sum(votes: Mapping[str, float]) -> dict[str, float]:
     """Return votes, or probabilities, as shares of their sum, without those of zero."""
     total = sum(votes.values())
-    if not total:
-        return {}
-    return {name: count / total for name, count in votes.items() if count}
+    shares: dict[str, float] = {}
+    for name, count in votes.items():
+        if count:
+            shares[name] = count / total
+    return shares

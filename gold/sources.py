@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -16,7 +16,7 @@ from .binary_tables import BOOKS
 from .files import Place, Row, Rows, parse_json, read_utf8, validate_row
 from .scanning import scan
 
-OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
+OnBad: TypeAlias = Callable[[GoldError, Mapping[str, object] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
 
 _DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet"}
@@ -39,14 +39,15 @@ class Reading(Generic[R]):
     notes: list[str] = field(default_factory=list)
 
 
-def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
+def refuse(error: GoldError, row: Mapping[str, object] | None) -> None:
     """Raise the error: the first bad row ends the reading."""
     raise error
 
 
 def read(source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
     """Read all rows of a source."""
-    stream, rows = opened(source), All()
+    stream = open_rows(source)
+    rows: All = []
     for place, row in stream.rows:
         if isinstance(row, GoldError):
             on_bad(row, None)
@@ -55,31 +56,35 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
     return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card, notes=stream.notes)
 
 
-def opened(source: str | Path) -> Reading[Rows]:
+def open_rows(source: str | Path) -> Reading[Rows]:
     """Return a source whose rows are read as they are asked for; those of a folder by the names of its files."""
-    name, path = str(source), Path(source)
+    name = str(source)
+    path = Path(source)
     if name == "-":
         return Reading(name="stdin", path="<stdin>", rows=scan(sys.stdin.buffer, "<stdin>"))
     if name.startswith("hf:"):
         dataset, _, split = name.removeprefix("hf:").partition(":")
-        return Reading(name=dataset, path=name, rows=_hub(dataset, split, name))
+        return Reading(name=dataset, path=name, rows=_rows_of_hub(dataset, split, name))
     try:
-        folder, file = bool(name) and path.is_dir(), bool(name) and path.exists()
+        is_folder = bool(name) and path.is_dir()
+        is_there = bool(name) and path.exists()
     except OSError as error:
         raise GoldError(f"it cannot be read: {why(error)}", path=name[:80], hint="check the path") from error
-    if folder:
-        return _folder(path, path.resolve().name, name)
+    if is_folder:
+        return _open_folder(path, path.resolve().name, name)
     notes: list[str] = []
-    if file:
-        return Reading(name=path.stem, path=name, rows=_file(path, name, notes=notes), notes=notes)
-    book, _, sheet = name.rpartition("#")
-    if Path(book).suffix.lower() in BOOKS and Path(book).is_file():
-        return Reading(name=f"{Path(book).stem}-{sheet}", path=name, rows=_file(Path(book), book, sheet))
+    if is_there:
+        return Reading(name=path.stem, path=name, rows=_rows_of_file(path, name, notes=notes), notes=notes)
+    book_name, _, sheet = name.rpartition("#")
+    book = Path(book_name)
+    if book.suffix.lower() in BOOKS and book.is_file():
+        rows = _rows_of_file(book, book_name, sheet)
+        return Reading(name=f"{book.stem}-{sheet}", path=name, rows=rows)
     if name in bundled_names():
-        return _folder(_BUNDLED / name, name, name)
+        return _open_folder(_BUNDLED / name, name, name)
     reader, place = split_reader_name(name)
     if reader is not None:
-        return _published(reader, Path(place), place)
+        return _open_published(reader, Path(place), place)
     hint = near_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
     if not (path.suffix or "/" in name):
         hint = choices(name, bundled_names(), "the path of a file or folder, or hf:org/name")
@@ -87,7 +92,7 @@ def opened(source: str | Path) -> Reading[Rows]:
 
 
 def can_be_read_again(source: str | Path) -> bool:
-    """Whether reading a source takes nothing away from it: a pipe is read once."""
+    """True where reading a source takes nothing away from it: a pipe is read once."""
     try:
         return str(source) != "-" and not Path(source).is_fifo()
     except OSError:  # a name that no file can have
@@ -109,22 +114,29 @@ def read_typed(source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str
     return tuple(typed.values())
 
 
-def _file(file: Path, path: str, sheet: str = "", notes: list[str] | None = None) -> Rows:
-    """Yield the rows of one file; one in the format of a paper is read by the paper's reader."""
+def _rows_of_file(file: Path, path: str, sheet: str = "", notes: list[str] | None = None) -> Rows:
+    """Yield the rows of one file; a file in the format of a paper is read by the paper's reader."""
     try:
         with file.open("rb") as stream:
             rows = scan(stream, path, sheet, notes)
-            first = list(itertools.islice(rows, 1))
-            reader = reader_of(first[0][1]) if first else None
-            rows = itertools.chain(first, rows)
-            yield from rows if reader is None else _rows_of_records(reader, rows, file)
+            first = next(rows, None)
+            if first is None:
+                return
+            _, first_row = first
+            reader = reader_of(first_row)
+            rows = itertools.chain([first], rows)
+            if reader is not None:
+                rows = _rows_of_records(reader, rows, file)
+            yield from rows
     except OSError as error:
         raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
 
 
-def _published(reader: GoldReader, place: Path, path: str) -> Reading[Rows]:
+def _open_published(reader: GoldReader, place: Path, path: str) -> Reading[Rows]:
     """Return the rows of a file, or of a folder with such a file, in a reader's format."""
-    file = place / reader.file_name if place.is_dir() else place
+    file = place
+    if place.is_dir():
+        file = place / reader.file_name
     if not file.is_file():
         raise GoldError(
             "there is no such file", path=str(file), hint=near_file(file, "*.*") or "check the path"
@@ -141,8 +153,10 @@ def _rows_in_format(reader: GoldReader, file: Path, notes: list[str]) -> Rows:
             with file.open("rb") as stream:
                 yield from _rows_of_records(reader, scan(stream, str(file), notes=notes), file)
             return
-        placed = ((Place(str(file), number), dict(record)) for number, record in enumerate(records, 1))
-        yield from _rows_of_records(reader, placed, file)
+        placed_records = (
+            (Place(str(file), number), dict(record)) for number, record in enumerate(records, 1)
+        )
+        yield from _rows_of_records(reader, placed_records, file)
     except (OSError, ValueError) as error:
         hint = f"give a file in the format {reader.name}"
         raise GoldError(f"the file cannot be read: {error}", path=str(file), hint=hint) from error
@@ -152,8 +166,8 @@ def _rows_of_records(reader: GoldReader, records: Rows, file: Path) -> Rows:
     """Yield the rows that a reader makes of records, with the file beside them that it needs."""
     companion: Mapping[str, Any] = {}
     if reader.companion:
-        beside = file.with_name(reader.companion)
-        companion = _object(beside, str(beside), "{id: {...}, ...}")
+        companion_file = file.with_name(reader.companion)
+        companion = _object_of_file(companion_file, str(companion_file), "{id: {...}, ...}")
     for place, record in records:
         if isinstance(record, GoldError):
             yield place, record
@@ -166,37 +180,49 @@ def _rows_of_records(reader: GoldReader, records: Rows, file: Path) -> Rows:
         yield place, row
 
 
-def _folder(folder: Path, name: str, path: str) -> Reading[Rows]:
-    """Return the rows of a folder: a gold set with its card, what authors published, or all of its data files."""
-    if (folder / "gold.jsonl").is_file():
-        card = _object(folder / "CARD.json", f"{path}/CARD.json", '{"name": ..., "licence": ...}')
+def _open_folder(folder: Path, name: str, path: str) -> Reading[Rows]:
+    """Return the rows of a folder: a gold set with its card, the file of a paper, or all of its data files."""
+    gold_file = folder / "gold.jsonl"
+    if gold_file.is_file():
+        card = _object_of_file(folder / "CARD.json", f"{path}/CARD.json", '{"name": ..., "licence": ...}')
         gold = f"{path}/gold.jsonl"
-        return Reading(name=name, path=gold, rows=_file(folder / "gold.jsonl", gold), card=card)
+        return Reading(name=name, path=gold, rows=_rows_of_file(gold_file, gold), card=card)
     published = published_file(folder)
     files = [published] if published else _data_files(folder)
     if not files:
         hint = f"put a file of rows into it: {', '.join(sorted(_DATA))}"
         raise GoldError("the folder holds no file of rows", path=path, hint=hint)
     notes: list[str] = []
-    streams = (_file(file, f"{path}/{file.relative_to(folder)}", notes=notes) for file in files)
-    return Reading(name=name, path=path, rows=itertools.chain.from_iterable(streams), notes=notes)
+    return Reading(name=name, path=path, rows=_rows_of_files(files, folder, path, notes), notes=notes)
 
 
-def _object(file: Path, path: str, shape: str) -> dict[str, Any]:
+def _rows_of_files(files: Sequence[Path], folder: Path, path: str, notes: list[str]) -> Rows:
+    """Yield the rows of files in a folder, one file after the other."""
+    for file in files:
+        yield from _rows_of_file(file, f"{path}/{file.relative_to(folder)}", notes=notes)
+
+
+def _object_of_file(file: Path, path: str, shape: str) -> dict[str, Any]:
     """Return the JSON object that a file holds; an empty one if there is no such file."""
-    value = parse_json(read_utf8(file, path), Place(path, 1)) if file.is_file() else {}
+    if not file.is_file():
+        return {}
+    value = parse_json(read_utf8(file, path), Place(path, 1))
     if not isinstance(value, dict):
         raise GoldError("it must be a JSON object", path=path, hint=f"write {shape}")
     return value
 
 
 def _data_files(folder: Path) -> list[Path]:
-    """Return the data files of a folder and of those in it, but for hidden ones."""
-    files = (entry for entry in folder.rglob("*") if entry.suffix.lower() in _DATA and entry.is_file())
-    return sorted(file for file in files if all(part[0] != "." for part in file.relative_to(folder).parts))
+    """Return the data files of a folder and of the folders in it, without hidden ones, sorted."""
+    files = []
+    for entry in folder.rglob("*"):
+        is_hidden = any(part.startswith(".") for part in entry.relative_to(folder).parts)
+        if not is_hidden and entry.suffix.lower() in _DATA and entry.is_file():
+            files.append(entry)
+    return sorted(files)
 
 
-def _hub(name: str, split: str, path: str) -> Rows:
+def _rows_of_hub(name: str, split: str, path: str) -> Rows:
     """Yield the rows of a dataset, by their numbers; the library keeps them on disk, and is imported when needed."""
     if not name.strip("/"):
         raise GoldError("the dataset has no name", path=path, hint="write hf:org/name or hf:org/name:split")
@@ -204,10 +230,17 @@ def _hub(name: str, split: str, path: str) -> Rows:
     import httpx
     import pyarrow
 
-    broken = (OSError, ValueError, RuntimeError, ImportError, httpx.HTTPError, pyarrow.ArrowException)
     try:
         dataset = datasets.load_dataset(name, split=split or None)
-    except (*broken, datasets.exceptions.DatasetsError) as error:
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        ImportError,
+        httpx.HTTPError,
+        pyarrow.ArrowException,
+        datasets.exceptions.DatasetsError,
+    ) as error:
         message = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         hint = "check the name, the split, the network and HF_TOKEN, or download the file and give its path"
         raise GoldError(f"the dataset cannot be loaded: {message}", path=path, hint=hint) from error

@@ -9,7 +9,6 @@ from errno import EACCES, EISDIR
 from os import W_OK, access, strerror
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 from uuid import UUID
 
 import orjson
@@ -20,7 +19,10 @@ from ..text.escaping import well_formed
 
 def check_files(*paths: str | Path | None, hint: str = "name a file that can be written") -> None:
     """Find out whether files can be written, before what goes into them is paid for. Nothing is made."""
-    for path in (Path(name) for name in paths if name not in (None, "-")):
+    for name in paths:
+        if name is None or name == "-":
+            continue
+        path = Path(name)
         try:
             if path.is_dir():
                 raise IsADirectoryError(EISDIR, strerror(EISDIR))
@@ -33,14 +35,14 @@ def check_files(*paths: str | Path | None, hint: str = "name a file that can be 
             raise UsageError(f"{path}: {why(error)}", hint=hint) from error
 
 
-def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
+def write_jsonl(rows: Iterable[Mapping[str, object]], path: str | Path) -> int:
     """Write rows as JSONL in UTF-8, whole or not at all, and return how many there are."""
     lines = [json_text(dict(row)) + "\n" for row in rows]
     write_whole("".join(lines), Path(path))
     return len(lines)
 
 
-def json_text(value: Any, indent: int | None = None) -> str:
+def json_text(value: object, indent: int | None = None) -> str:
     """Return a value as JSON on one line, or indented, readable where UTF-8 can hold it."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
@@ -55,9 +57,9 @@ def of_table(text: str) -> str:
     return well_formed(text).replace("\0", "\ufffd")
 
 
-def json_line(value: Any) -> str:
-    """Return a value as JSON on one line, without its end; a number that is none becomes null."""
-    # What cells of tables hold besides, dates, decimals, durations, bytes and values of numpy, is text or numbers.
+def json_line(value: object) -> str:
+    """Return a value as JSON on one line, without its end; a number that JSON does not have becomes null."""
+    # Dates, decimals, durations, bytes and values of numpy, which cells of tables hold, become texts or numbers.
     try:
         return orjson.dumps(value, default=_of_cell).decode()
     except TypeError:  # whole numbers of more than 64 bits, and halves of surrogate pairs, which stay escapes
@@ -65,7 +67,8 @@ def json_line(value: Any) -> str:
         return json.dumps(json.loads(text, parse_constant=lambda name: None), separators=(",", ":"))
 
 
-def _of_cell(value: Any) -> Any:
+def _of_cell(value: object) -> object:
+    """Return a value of a table that JSON does not have as a text or a number."""
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, Decimal | timedelta | UUID):
@@ -82,7 +85,10 @@ def write_whole(text: str | bytes, path: Path) -> None:
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+        if isinstance(text, bytes):
+            part.write_bytes(text)
+        else:
+            part.write_bytes(text.encode("utf-8"))
         part.replace(path)
     except OSError as error:
         with suppress(OSError):

@@ -230,7 +230,7 @@ def run(
     if isinstance(rows, str | os.PathLike):
         source = Source(name=os.fspath(rows), judge=loaded.judge, mapping=columns)
     else:
-        source = Source(name="<rows>", judge=loaded.judge, mapping=columns, given=rows)
+        source = Source(name="<rows>", judge=loaded.judge, mapping=columns, records=rows)
     if isinstance(keep, str):
         keep = (keep,)
     settings = RunSettings(budget=budget or Budget(), keep=keep, resume=resume, fresh=fresh)

@@ -21,7 +21,7 @@ from ..evaluation.plain import plain, plain_fields
 from ..evaluation.scale import resolve
 from ..gold.files import Row
 from ..gold.goldset import Gold
-from ..gold.raters import merged, unit_ratings
+from ..gold.raters import merge_case, unit_ratings
 from ..gold.rows import AMBIGUITY
 from ..gold.sheets import SheetLine
 from ..gold.writing import write_whole
@@ -210,7 +210,7 @@ def _labels_of_case(case: Case, row: Row) -> dict[Key, Value | None]:
         if reason:
             labels[case.id, place] = None
     ratings_of_units = unit_ratings(case)
-    values = merged(case, "majority").gold or (None,) * len(ratings_of_units)
+    values = merge_case(case, "majority").gold or (None,) * len(ratings_of_units)
     for place, (value, ratings) in enumerate(zip(values, ratings_of_units, strict=True)):
         if value is not None or ratings:
             labels[case.id, place] = value

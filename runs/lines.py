@@ -140,7 +140,7 @@ def line_of_row(
     if keep is None:
         columns = row.columns
     else:
-        available = {**row.given, **row.columns}
+        available = {**row.source_row, **row.columns}
         columns = {name: available[name] for name in keep if name in available}
     for name, value in columns.items():
         line[column_in_line(name)] = value

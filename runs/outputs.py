@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from ..errors import CheckpointError, GoldError, UsageError, why
 from ..gold.scanning import scan
-from ..gold.sheets import plain, safe
+from ..gold.sheets import escape_cell, unescape_cell
 from ..gold.writing import of_table
 from ..keeping.locking import alone
 from ..programs.options import JUDGE_OPTIONS
@@ -128,7 +128,7 @@ def _cell(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = isinstance(value, str) and name != "value"  # which may be of any type
-    return safe(of_table(value if text else json.dumps(value, ensure_ascii=False)))
+    return escape_cell(of_table(value if text else json.dumps(value, ensure_ascii=False)))
 
 
 class Order:
@@ -182,7 +182,7 @@ def _value(name: str, cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     if name in ("reasoning", "error_kind", "error") or (name in _TEXTS and cell):
-        return plain(cell)
+        return unescape_cell(cell)
     try:
         return json.loads({"True": "true", "False": "false", "": "null"}.get(cell, cell))
     except (ValueError, RecursionError):

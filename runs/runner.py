@@ -94,7 +94,7 @@ def run_judge(
     )
     if not isinstance(output, Path):
         return work.done()
-    files = [source.name] if source.given is None else []
+    files = [source.name] if source.records is None else []
     with claimed(output, files, going_on=settings.resume):
         if not settings.collecting:
             check_no_batches(output, forget=settings.fresh)

@@ -57,7 +57,7 @@ class Survey:
             if row is None:
                 self.beside += 1
                 continue
-            self.columns.update(dict.fromkeys((*row.columns, *row.given)))
+            self.columns.update(dict.fromkeys((*row.columns, *row.source_row)))
             if not self.shard.has(row.case.id):
                 self.elsewhere += 1
                 continue

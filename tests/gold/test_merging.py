@@ -13,7 +13,7 @@ from small import cli, ok
 from jurist.errors import GoldError, UsageError
 from jurist.evaluation.rows import majority
 from jurist.gold.goldset import Gold, import_gold
-from jurist.gold.raters import RULES, Rule, merge, merge_gold, merged, strata
+from jurist.gold.raters import RULES, Rule, merge, merge_case, merge_gold, strata
 from jurist.gold.rows import CATEGORIES
 from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
@@ -169,7 +169,7 @@ def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
     again = Gold.load(out, judge, labelled=False)
     kept = {case.id for case in (*written.cases, *written.ambiguous)}
     assert [case.id for case in again.cases] == [case.id for case in before.cases if case.id in kept]
-    wanted = {case.id: merged(case, rule) for case in before.cases}
+    wanted = {case.id: merge_case(case, rule) for case in before.cases}
     for case in again.cases:
         assert case.ratings == wanted[case.id].ratings
         assert (case.gold if case.known else None) == wanted[case.id].gold

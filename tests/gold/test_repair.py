@@ -183,7 +183,7 @@ def test_a_column_may_be_a_path_on_the_command_line_and_in_the_judges_file(shape
     ):
         case = found.cases[0]
         assert (dict(case.inputs), case.gold) == ({"policy": "p", "reply": "r"}, ("send",))
-    (new,) = Source(name="<rows>", judge=own, given=[row]).rows()
+    (new,) = Source(name="<rows>", judge=own, records=[row]).rows()
     assert isinstance(new, NewRow)
     assert new.case.inputs["reply"] == "r"
 

@@ -15,7 +15,7 @@ from jurist.errors import GoldError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
 from jurist.gold.rows import CATEGORIES
-from jurist.gold.sheets import open_lines, plain, safe, write_sheet
+from jurist.gold.sheets import escape_cell, open_lines, unescape_cell, write_sheet
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -53,12 +53,12 @@ WHY = "=because\nof it"
 @given(st.text() | st.sampled_from(HOSTILE))
 @example("'")
 def test_a_cell_comes_back_and_is_no_formula(text: str) -> None:
-    cell = safe(text)
-    assert plain(cell) == text
+    cell = escape_cell(text)
+    assert unescape_cell(cell) == text
     assert cell.strip()[:1] not in tuple("=+-@＝＋－＠")
     # a program that takes the apostrophe for its own mark gives the text back as well
     if not text.startswith("'"):
-        assert plain(cell.removeprefix("'")) == text
+        assert unescape_cell(cell.removeprefix("'")) == text
 
 
 def cells(path: Path) -> list[list[str]]:
@@ -73,7 +73,7 @@ def fill(path: Path, answers: Filled, rater: str, delimiter: str) -> None:
     for line in lines:
         key = (line[places[0]].removeprefix("id-"), int(line[places[1]]) - 1)
         line[places[2]], line[places[3]] = answers.get(key, ("", ""))
-        line[places[4]] = safe(WHY)
+        line[places[4]] = escape_cell(WHY)
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, delimiter=delimiter).writerows([header, *lines[::-1]])
 
@@ -90,7 +90,7 @@ def said(gold: Gold, rater: str) -> dict[tuple[str, int], str]:
 def draw_answers(data: st.DataObject, gold: Gold) -> Filled:
     label = st.sampled_from(["", "n/a", *gold.judge.answer.labels])
     reason = st.sampled_from(["", *CATEGORIES])
-    lines = open_lines(gold, every=True)
+    lines = open_lines(gold, with_labelled=True)
     return {(line.case.id, line.unit): (data.draw(label), data.draw(reason)) for line in lines}
 
 
@@ -127,8 +127,8 @@ def test_open_units_are_those_without_a_label_of_gold_or_of_the_rater() -> None:
     gold = Gold.of([row, {"reference": "q", "sentences": ["d"]}], COGNIBENCH, labelled=False)
     assert [line.unit for line in open_lines(gold)] == [1, 2, 0]
     assert [line.unit for line in open_lines(gold, rater="ann")] == [2, 0]
-    assert [line.unit for line in open_lines(gold, every=True)] == [0, 1, 2, 0]
-    assert [line.unit for line in open_lines(gold, rater="ann", every=True)] == [2, 0]
+    assert [line.unit for line in open_lines(gold, with_labelled=True)] == [0, 1, 2, 0]
+    assert [line.unit for line in open_lines(gold, rater="ann", with_labelled=True)] == [2, 0]
 
 
 def two(tmp_path: Path, **changes: str) -> Path:

@@ -72,7 +72,7 @@ def opened(tmp_path: Path) -> Callable[..., Client]:
         gold = Gold.of(rows, judge, labelled=False)
         journal = LabelJournal(tmp_path / "labels.jsonl")
         guideline = "# How\n<script>1</script>\n\n- look"
-        lines = open_lines(gold, every=True)[:top]
+        lines = open_lines(gold, with_labelled=True)[:top]
         return Client(
             review_application(Review(gold=gold, lines=lines, journal=journal, guideline=guideline, **more))
         )
