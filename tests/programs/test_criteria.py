@@ -233,7 +233,9 @@ def test_the_python_export_reads_a_reply_as_the_judge_does() -> None:
 
 def test_people_label_all_criteria_of_a_row_on_the_page_and_in_sheets() -> None:
     gold = Gold.load("gold.csv", JUDGE)
-    lines = sorted(open_lines(gold, rater="ann", with_labelled=True), key=lambda line: (line.unit, line.case.id))
+    lines = sorted(
+        open_lines(gold, rater="ann", with_labelled=True), key=lambda line: (line.unit, line.case.id)
+    )
     review = Review(gold=gold, lines=lines, journal=LabelJournal(Path("labels.jsonl")), guideline="")
     case = gold.cases[0].id
     for unit, label in enumerate(("true", "edit", "2"), 1):
