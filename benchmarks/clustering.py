@@ -73,7 +73,7 @@ def main() -> int:
         share, size = icc(units.right[1].astype(float) - units.right[0], units.group)
         print(
             f"| {first}, {second} | {len(units.gold)} | {units.groups} | {share:.2f} | {1 + (size - 1) * share:.1f} "
-            f"| {found.mcnemar.p:.2g} | {found.permutation.p:.2g} |"
+            f"| {found.mcnemar.p:.2g} | {found.test.p:.2g} |"
         )
     return 0
 

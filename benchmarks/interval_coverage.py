@@ -12,7 +12,8 @@ independent or alike within a group (intraclass correlation on the logit scale).
 
 Its size is the share of runs that say "better", beside the level 0.025. Power is for a judge that errs half as often,
 over a fifth of the runs.
-Beside the test stands the same permutation without its two more units.
+Beside the proof stand the swaps of whole groups, with two more units and without them. Closed labels are proven by the
+t-test over groups where no group holds more than half of the units, everything else by the swaps with two more units.
 
 Run: python benchmarks/interval_coverage.py --runs 200
 """
@@ -35,7 +36,8 @@ from scipy.special import expit
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
-from jurist.evaluation.paired import compare_pair, gains, holm, permute
+from jurist.evaluation.paired import compare_pair, gains, holm, run_test
+from jurist.evaluation.permutation import permute
 from jurist.evaluation.proof import level_of
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
@@ -265,7 +267,7 @@ def metric_of(name: str) -> Metric:
     return replace(KINDS[name].metrics[METRICS.get(name, name)], draws=DRAWS)
 
 
-RULES = ("proof", "plain permutation")
+RULES = ("proof", "cautious swaps", "plain permutation")
 
 
 def shown(units: Units, metric: Metric, seed: int) -> dict[str, bool]:
@@ -273,12 +275,13 @@ def shown(units: Units, metric: Metric, seed: int) -> dict[str, bool]:
     first, second = (metric.of(units.sets(which)) for which in (slice(1), slice(1, None)))
     if metric.oriented(second - first) <= 0.0:
         return dict.fromkeys(RULES, False)
+    proof = run_test(units, metric, seed=seed, level=LEVEL).better < LEVEL
     plain_permutation = permute(units, metric, seed=seed, cautious=False).better < LEVEL
-    proof = False
-    # The plain permutation is one of the conditions of the proof, so the others matter only where it holds.
+    cautious_swaps = False
+    # The plain permutation is one of the conditions of the cautious swaps, so the others matter only where it holds.
     if plain_permutation:
-        proof = permute(units, metric, seed=seed).better < LEVEL
-    return {"proof": proof, "plain permutation": plain_permutation}
+        cautious_swaps = permute(units, metric, seed=seed).better < LEVEL
+    return {"proof": proof, "cautious swaps": cautious_swaps, "plain permutation": plain_permutation}
 
 
 def shares(setting: Setting, runs: int, seed: int) -> dict[str, float]:
@@ -369,7 +372,7 @@ def looks(groups: int, correlation: float, runs: int, seed: int) -> str:
         group = units.group
         others = [setting.said(units.gold, group, errors, rng) for _ in range(10)]
         pairs = [units.answering(np.stack([units.predicted[0], other])) for other in others]
-        found = [permute(pair, metric, seed=run) for pair in pairs]
+        found = [run_test(pair, metric, seed=run, level=LEVEL) for pair in pairs]
         least = holm({str(place): one.p for place, one in enumerate(found)}).values()
         counts.update(
             {
@@ -394,7 +397,7 @@ def foreseen(groups: int, size: int, opening: int, together: float, runs: int, s
         lost, won = drawn < said.likely / 2, drawn > 1 - 1.5 * said.likely
         units = _paired(lost | (~won & (rng.random(len(drawn)) < 0.5)), lost, won, groups, size)
         metric = replace(LABELS.metrics["accuracy"], draws=DRAWS)
-        counts["shown"] += permute(units, metric, seed=run).better < level
+        counts["shown"] += run_test(units, metric, seed=run, level=level).better < level
     cells = f"{said.smallest:.3f} | {said.likely:.3f} | {counts['shown'] / runs:.3f}"
     return f"| {groups} | {size} | {level:.4f} | {together} | {cells} |"
 

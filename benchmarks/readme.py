@@ -33,7 +33,7 @@ def line(name: str, gold: str, seed: int) -> str:
     constant = decision.constant
     assert constant is not None
     values = f"{constant.value_before:.3f} | {decision.value_before:.3f} | {decision.value_after:.3f}"
-    odds = f"{decision.p:.2g} | {constant.permutation.better:.2g}"
+    odds = f"{decision.p:.2g} | {constant.test.better:.2g}"
     rows = f"{decision.groups}, {decision.counts.cases.labelled}"
     return f"| `{name}` | {decision.metric} | {seed} | {rows} | {values} | {odds} | {decision.verdict} |"
 

@@ -267,7 +267,8 @@ def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0
     def cell(gold: Label, answered: Label) -> Sequence[float]:
         return cells[place[gold] * size + place[answered]]
 
-    return Metric(name=name, statistics=pair_sums(cell, replace(of, parts=parts), size * size), low=low)
+    statistics = pair_sums(cell, replace(of, parts=parts), size * size)
+    return Metric(name=name, statistics=statistics, low=low, by_t=name in BY_T)
 
 
 def _of_positive(side: Ratio) -> Ratio:
@@ -319,6 +320,8 @@ _EXACT: Final[Mapping[str, Ratio]] = {
     "kappa": cohen_kappa,
 }
 """What follows from exact labels, by name."""
+BY_T: Final = frozenset({"accuracy", "balanced_accuracy", "f1", "kappa", "macro_f1"})
+"""The metrics whose differences the t-test over groups decides."""
 
 
 SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}

@@ -21,13 +21,13 @@ from .criteria import labelled_criteria
 from .intervals import LEVEL, t_quantile
 from .metrics import Metric
 from .paired import Paired, compare_pair, fewest_groups, holm, holm_levels
+from .permutation import Permutation
 from .plain import plain_parts
 from .rows import Row
 from .scale import MetricLike, Scale, resolve
 from .units import encode
 
 Shown = Literal["better", "worse", "not shown to differ"]
-TEST = "the two-sided permutation of whole groups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +66,15 @@ class Contrast(Paired):
 
     def to_json(self) -> dict[str, object]:
         """Return everything as plain JSON types."""
-        permutation = plain_parts(
-            self.permutation, "difference", "better", "worse", "swaps", "exact", "groups", "p"
-        )
         parts = plain_parts(self, "first", "second", "verdict", "words", "warnings", "metric", "values")
         parts |= plain_parts(self, "difference", "level", "p", "p_holm", "alpha", "groups", "mcnemar")
         parts |= {"low": self.interval.low, "high": self.interval.high}
-        return parts | {"missing": "counted as wrong", "test": TEST, "permutation": permutation}
+        parts |= {"missing": "counted as wrong", "test": f"the two-sided {self.test.words}"}
+        if isinstance(self.test, Permutation):
+            names = ("difference", "better", "worse", "swaps", "exact", "groups", "p")
+            return parts | {"permutation": plain_parts(self.test, *names)}
+        names = ("difference", "better", "worse", "error", "degrees", "groups", "p")
+        return parts | {"clustered_t": plain_parts(self.test, *names)}
 
 
 def contrast(

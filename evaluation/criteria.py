@@ -314,9 +314,9 @@ class Criterion(Paired):
     @property
     def direction(self) -> Direction | None:
         better, worse = self.levels
-        if self.permutation.better < better:
+        if self.test.better < better:
             return "better"
-        if self.permutation.worse < worse:
+        if self.test.worse < worse:
             return "worse"
         return None
 
@@ -367,8 +367,8 @@ def by_criterion(
         pair = compare_pair(units, metric, seed=seed, tested=tested)
         pairs[name] = pair
         units_labelled[name] = len(units.gold)
-        p_better[name] = pair.permutation.better
-        p_worse[name] = pair.permutation.worse
+        p_better[name] = pair.test.better
+        p_worse[name] = pair.test.worse
     corrected_better = holm(p_better)
     corrected_worse = holm(p_worse)
     levels_better = holm_levels(p_better, tested)

@@ -27,7 +27,8 @@ from ..cases import Value
 from ..errors import JuristError
 from .intervals import Estimate, Ranged, estimated, leaving_out, t_quantile
 from .metrics import Metric, dense, mean
-from .paired import POWER, OneSidedTest, Verdict, fewest_groups, sign_test, swap_gains
+from .paired import POWER, Verdict, fewest_groups, sign_test
+from .permutation import SwapThresholds, swap_gains
 from .plain import plain_fields
 from .rows import Row, tally
 from .scale import Scale
@@ -275,7 +276,7 @@ def weigh_estimates(gains: GainEstimates, rate: Ends, level: float, *, seed: int
     )
 
 
-def _test_both_sides(gains: LabelGains, seed: int) -> tuple[OneSidedTest, OneSidedTest]:
+def _test_both_sides(gains: LabelGains, seed: int) -> tuple[SwapThresholds, SwapThresholds]:
     """Return the tests that the second prompt is better and worse; two units of the largest weight flip along."""
     swaps = swap_gains(gains.by_unit, seed=seed)
     shift = 2.0 * gains.largest / len(gains.by_unit)

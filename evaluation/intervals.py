@@ -25,6 +25,7 @@ from .units import Floats, Ints, Units
 
 LEVEL = 0.95
 _ROUNDING = 1e-12  # equal values may be computed along different roundings
+_MOVED = 1e-9  # values without each group that differ by less are the same
 BLOCKS = 200
 """More groups than these are left out in so many blocks: the standard error hardly gains, and the work is bounded."""
 
@@ -164,6 +165,12 @@ def leaving_out(groups: int) -> Ints:
     weights = np.ones((blocks, groups), dtype=np.int64)
     weights[block, places] = 0
     return weights
+
+
+def has_one_value(units: Units, metric: Metric) -> bool:
+    """Return True where a metric of these answers has the same value without any of the groups, as of a constant."""
+    without_each_group = metric.resampled(units, leaving_out(units.groups))
+    return float(np.abs(without_each_group - metric.of(units)).max()) <= _MOVED
 
 
 def metric_interval(units: Units, metric: Metric) -> Interval:

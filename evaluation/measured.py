@@ -13,13 +13,11 @@ import numpy as np
 from ..cases import Value
 from ..errors import choices
 from .criteria import CriteriaScale
-from .intervals import Estimate, Interval, leaving_out, metric_interval
+from .intervals import Estimate, Interval, has_one_value, metric_interval
 from .metrics import Metric
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve, shown_metrics
 from .units import Units, encode
-
-_ROUNDING = 1e-9  # equal values may be computed along different roundings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +58,7 @@ def score(units: Units, metric: Metric) -> Score:
 def score_constant(units: Units, metric: Metric) -> Score:
     """Score one answer to every unit: where the metric gives it the same value on any units, there is no interval."""
     constant_score = score(units, metric)
-    without_each_group = metric.resampled(units, leaving_out(units.groups))
-    largest_move = float(np.abs(without_each_group - constant_score.value).max())
-    if largest_move > _ROUNDING or len(np.unique(units.gold)) < 2:
+    if len(np.unique(units.gold)) < 2 or not has_one_value(units, metric):
         return constant_score
     point = Interval(low=constant_score.value, high=constant_score.value, groups=units.groups)
     return replace(constant_score, interval=point)

@@ -167,6 +167,7 @@ class Metric:
     higher_is_better: bool | None = True
     draws: int = DRAWS
     divisible: bool = True  # True where units may count in parts
+    by_t: bool = False  # True where the t-test over groups keeps its level (benchmarks/interval_coverage.py)
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""

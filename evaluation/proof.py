@@ -1,7 +1,7 @@
 """The proof: did compiling help, on rows that nobody tuned on? Basic against compiled, paired, in words.
 
-"Better" is said if the one-sided permutation of whole groups shows it of the judge's own metric twice: over the basic
-prompt, and over the best constant answer, where there is one. Both must be shown, so neither takes from the other's
+"Better" is said if a one-sided test over whole groups shows it of the judge's own metric twice: over the basic prompt,
+and over the best constant answer, where there is one. Both must be shown, so neither takes from the other's
 level. The k-th time that a test is opened the level is alpha / 2^k: 0.025 at the first opening, and half as much at
 each one that follows. Over any number of openings the levels add up to alpha, so the best of many looks is not taken
 for more than luck.
@@ -10,16 +10,18 @@ for more than luck.
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import UsageError, plural
 from .criteria import Criterion, by_criterion
+from .intervals import has_one_value
 from .measured import Measured, measure_units
+from .metrics import Metric
 from .paired import Paired, Verdict, compare_pair
 from .plain import plain, plain_parts
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve
-from .units import encode
+from .units import Units, encode
 
 
 def level_of(alpha: float, openings: int) -> float:
@@ -46,10 +48,10 @@ class Constant(Paired):
     def words(self) -> str:
         """One sentence for people."""
         verdict = "compiled is not shown to be better than that"
-        luck = odds(self.permutation.better)
+        luck = odds(self.test.better)
         if self.direction == "worse":
             verdict = "compiled is worse than that"
-            luck = odds(self.permutation.worse)
+            luck = odds(self.test.worse)
         elif self.direction == "better":
             verdict = "compiled is better than that"
         return (
@@ -64,7 +66,7 @@ class Constant(Paired):
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
-            "p": self.permutation.better,
+            "p": self.test.better,
             "better": self.direction == "better",
             "worse": self.direction == "worse",
         }
@@ -90,7 +92,7 @@ class Decision(Paired):
     @property
     def p(self) -> float:
         """One-sided: how often luck alone makes compiled so much better than basic."""
-        return self.permutation.better
+        return self.test.better
 
     @property
     def verdict(self) -> Verdict:
@@ -156,7 +158,7 @@ class Decision(Paired):
             "high": self.interval.high,
             "missing": "counted as wrong",
             **plain_parts(self, "level", "p", "openings", "alpha", "tested", "groups"),
-            "test": "the one-sided permutation of whole groups",
+            "test": f"the one-sided {self.test.words}",
             "constant": constant,
             "right": right_means,
             "b": broken,
@@ -215,7 +217,9 @@ def prove(
     over_constant = None
     if constant is not None:
         answer, rows = constant
-        pair = compare_pair(encode(comparison, rows, compiled), judge_metric, seed=seed, tested=level)
+        pair = _compare_with_constant(
+            encode(comparison, rows, compiled), judge_metric, seed=seed, level=level
+        )
         over_constant = Constant(**vars(pair), answer=answer)
     return Proof(
         basic=basic_scores,
@@ -231,3 +235,11 @@ def prove(
             criteria=by_criterion(comparison, basic, compiled, seed=seed, tested=level),
         ),
     )
+
+
+def _compare_with_constant(units: Units, metric: Metric, *, seed: int, level: float) -> Paired:
+    """Compare a constant answer with compiled; one that has the same value on any rows is known without an error."""
+    constant, _ = units.worst.halves
+    if not has_one_value(constant, metric):
+        metric = replace(metric, by_t=False)
+    return compare_pair(units, metric, seed=seed, tested=level)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..cases import Values
-from ..evaluation.paired import permute
+from ..evaluation.permutation import permute
 from ..evaluation.rows import Row
 from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, encode

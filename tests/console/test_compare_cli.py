@@ -96,11 +96,12 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
     for test in done.json["tests"]:
         assert (test["verdict"], test["test"], test["mcnemar"]) == (
             "better",
-            "the two-sided permutation of whole groups",
+            "the two-sided t-test over groups, with a pair of units added in each class",
             None,
         )
-        assert test["permutation"]["exact"]
-        assert 2 / 2**14 <= test["p"] < 10 / 2**14  # 14 groups differ, all in one direction
+        t = test["clustered_t"]
+        assert t["p"] == test["p"] < 0.001  # 14 groups differ, all in one direction
+        assert t["degrees"] == pytest.approx(13, abs=1)
         assert test["p_holm"] == pytest.approx(2 * test["p"])
     assert server.count == 3 * 2 * 42
     assert "fect@1 against fect:basic: better" in done.people

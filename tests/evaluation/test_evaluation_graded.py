@@ -22,7 +22,7 @@ def test_a_closer_judge_is_better_by_the_permutation_test_whichever_way_the_metr
     far, near = noisy(1, 3.0), noisy(2, 0.3)
     found = prove(far, near, name, FIVE).decision
     assert (found.verdict, found.mcnemar) == ("better", None)
-    assert found.p == found.permutation.better < 0.025
+    assert found.p == found.test.better < 0.025
     assert (found.to_card()["b"], found.to_card()["right"]) == (None, "")
     assert prove(near, far, name, FIVE).decision.verdict == "worse"
     assert prove(near, near, name, FIVE).decision.verdict == "not shown to be better"

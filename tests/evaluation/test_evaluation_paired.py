@@ -15,7 +15,8 @@ from scipy import stats
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
-from jurist.evaluation.paired import McNemar, compare_pair, holm, limits, permute, sign_test
+from jurist.evaluation.paired import McNemar, compare_pair, holm, limits, sign_test
+from jurist.evaluation.permutation import permute
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
@@ -193,5 +194,5 @@ def test_a_difference_is_shown_below_the_one_sided_level(
     units = encode(scale, rows_of(gold, before), rows_of(gold, after))
     accuracy = resolve("accuracy", scale)
     plain = permute(units, accuracy, seed=0, cautious=False)
-    paired = replace(compare_pair(units, accuracy, seed=0, tested=0.025), permutation=plain)
+    paired = replace(compare_pair(units, accuracy, seed=0, tested=0.025), test=plain)
     assert paired.direction == direction

@@ -14,9 +14,10 @@ from measures import rows_of as pairs_of
 from scipy import stats
 
 from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.clustered_t import ClusteredT
 from jurist.evaluation.contrasts import consistency, contrast, corrected, spread
 from jurist.evaluation.measured import objective_score
-from jurist.evaluation.paired import permute
+from jurist.evaluation.permutation import permute
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
@@ -77,8 +78,8 @@ def test_one_repeat_is_the_proof() -> None:
     assert found.values == (pytest.approx(expected.value_after), pytest.approx(expected.value_before))
     assert (found.interval.low, found.interval.high) == (expected.interval.low, expected.interval.high)
     assert found.mcnemar == expected.mcnemar
-    assert found.permutation == expected.permutation
-    assert (found.p, found.verdict, expected.verdict) == (expected.permutation.p, "better", "better")
+    assert found.test == expected.test
+    assert (found.p, found.verdict, expected.verdict) == (expected.test.p, "better", "better")
     turned = contrast(("b", second), ("a", first), "f1", KIND)
     assert (turned.verdict, turned.p) == ("worse", found.p)
 
@@ -103,9 +104,8 @@ def test_several_repeats_are_exchanged_together_by_group() -> None:
     swaps = [frozenset(itertools.compress(groups, mask)) for mask in itertools.product((0, 1), repeat=6)]
     reached = [difference(swap) >= observed - 1e-12 for swap in swaps]
     assert found.difference == pytest.approx(observed)
-    assert found.permutation.exact
     assert plain.better == pytest.approx(statistics.fmean(reached))
-    assert found.permutation.better >= plain.better
+    assert found.test == ClusteredT.of(encode(KIND, *second, *first), KIND.metrics["f1"])
     assert found.mcnemar is None
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, metric_interval
-from jurist.evaluation.paired import McNemar, Permutation, compare_pair, permute
+from jurist.evaluation.paired import McNemar, compare_pair
+from jurist.evaluation.permutation import Permutation, permute
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import MetricLike, Scale, resolve
 from jurist.evaluation.units import encode

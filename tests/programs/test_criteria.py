@@ -161,7 +161,7 @@ def test_each_criterion_is_tested_on_its_own_rows_with_holms_correction() -> Non
     assert {one.direction for one in found.values()} == {"better"}
     alone = by_criterion(JUDGE.comparison, first, first, seed=0, tested=0.025)
     assert [one.direction for one in alone.values()] == [None, None]
-    each = [one.permutation.better for one in found.values()]
+    each = [one.test.better for one in found.values()]
     assert min(one.corrected[0] for one in found.values()) == pytest.approx(2 * min(each))
 
 
