@@ -12,7 +12,7 @@ from dspy.lm15 import Request, Response
 from .conversion import settled
 from .journal import WITHOUT_END, Answer
 from .ledger import Spend
-from .token_probabilities import closed_field, label_probabilities
+from .token_probabilities import closed_fields, label_probabilities
 
 ALTERNATIVES: Final = 20
 """Alternatives that are asked for with each token; an endpoint that refuses so many is asked for what it takes."""
@@ -26,15 +26,10 @@ class TypedRequest:
     """What writes the prompt, and the form in which a reply is expected."""
     signature: type[dspy.Signature]
     """Fields, types and instruction."""
-    demos: Sequence[Mapping[str, Any]]
+    demos: Sequence[Mapping[str, object]]
     """Demonstrations, field -> value; fields may be missing."""
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, object]
     """Input field -> value."""
-
-    def has_closed_labels(self, field: str) -> bool:
-        """Say whether an output field gives labels of a closed set."""
-        signature: Any = self.signature  # its metaclass hides from mypy that it can be hashed
-        return closed_field(signature, field) is not None
 
 
 typed_request: ContextVar[TypedRequest | None] = ContextVar("jurist_typed_request", default=None)
@@ -85,7 +80,7 @@ def request_of_draw(request: Request) -> Request:
     seed = draw.sample if config.seed is None else config.seed
     logprobs = config.logprobs
     typed = typed_request.get() if draw.labels else None
-    if typed is not None and any(typed.has_closed_labels(field) for field in draw.labels):
+    if typed is not None and not closed_fields(typed.signature).keys().isdisjoint(draw.labels):
         logprobs = ALTERNATIVES
     config = settled(config, seed, logprobs)
     if config == request.config:
@@ -99,16 +94,15 @@ def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:
     offline_probabilities = (response.provider_data or {}).get(LABELS)
     if typed is None or not (tokens or offline_probabilities):
         return {}
-    signature: Any = typed.signature
     has_fields = getattr(typed.adapter, "has_fields", True)
     probabilities = dict[str, list[dict[str, float]]]()
     for field in current_draw.get().labels:
-        if not typed.has_closed_labels(field):
+        if field not in closed_fields(typed.signature):
             continue
         if offline_probabilities:
             field_probabilities = offline_probabilities.get(field)
         else:
-            field_probabilities = label_probabilities(signature, field, tokens, has_fields)
+            field_probabilities = label_probabilities(typed.signature, field, tokens, has_fields)
         if field_probabilities:
             probabilities[field] = field_probabilities
     return probabilities

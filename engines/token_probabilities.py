@@ -9,11 +9,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, Literal, get_args, get_origin
 
+import dspy
 import pydantic
 from dspy.lm15 import TokenLogprob, TopLogprob
+
+from .identity_cache import IdentityCache
 
 _BEFORE_LABEL: Final = " \t\r\n\"'`*:([{>"
 """Characters that a token may hold in front of its label."""
@@ -68,17 +70,26 @@ class ClosedField:
         return ends_there and beginning.casefold() == label.casefold()
 
 
-@lru_cache(maxsize=256)
-def closed_field(signature: Any, field: str) -> ClosedField | None:
-    """Return how an output field gives its labels; ``None`` if it has no closed set, or gives it in another way."""
-    # A ``bool``, a ``Literal`` of texts, a list of such, and a list of objects with one such property do. The metaclass
-    # of a signature hides from mypy that it can be hashed.
-    info = signature.output_fields.get(field)
-    if info is None:
-        return None
-    kind, label_property = info.annotation, ""
+def _closed_fields_of(signature: type[dspy.Signature]) -> Mapping[str, ClosedField]:
+    """Return the output fields of a signature that give labels of a closed set, by name."""
+    fields = dict[str, ClosedField]()
+    for name, info in signature.output_fields.items():
+        closed = _closed_field(name, info.annotation)
+        if closed is not None:
+            fields[name] = closed
+    return fields
+
+
+closed_fields: Final[IdentityCache[Mapping[str, ClosedField]]] = IdentityCache(_closed_fields_of)
+"""Signature -> its output fields that give labels of a closed set, by name."""
+
+
+def _closed_field(name: str, kind: Any) -> ClosedField | None:
+    """Return how an output field of a type gives its labels; ``None`` if it has no closed set or another form."""
+    # A ``bool``, a ``Literal`` of texts, a list of such, and a list of objects with one such property have one.
+    label_property = ""
     has_several = get_origin(kind) is list
-    if has_several:
+    if has_several and get_args(kind):
         (kind,) = get_args(kind)
         if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
             label_property = _label_property(kind)
@@ -91,7 +102,7 @@ def closed_field(signature: Any, field: str) -> ClosedField | None:
     return ClosedField(
         labels=labels,
         # What begins a field in the prompt formats: chat and JSON.
-        opening=re.compile(rf"\[\[ ## {field} ## \]\]|[\"']{field}[\"']\s*:"),
+        opening=re.compile(rf"\[\[ ## {name} ## \]\]|[\"']{name}[\"']\s*:"),
         label=_label_pattern(labels, label_property, has_several),
         has_several=has_several,
     )
@@ -131,11 +142,11 @@ def _label_pattern(labels: Sequence[str], label_property: str, has_several: bool
 
 
 def label_probabilities(
-    signature: Any, field: str, tokens: Sequence[TokenLogprob], has_fields: bool = True
+    signature: type[dspy.Signature], field: str, tokens: Sequence[TokenLogprob], has_fields: bool = True
 ) -> list[dict[str, float]]:
     """Return label -> probability for each label that a reply gives in a field, in its order."""
     # A reply without fields, to a prompt that stands as its user wrote it, says the label anywhere.
-    closed = closed_field(signature, field)
+    closed = closed_fields(signature).get(field)
     if closed is None:
         return []
     text = "".join(token.token for token in tokens)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import FAULTS, Fault, Loopback
 
-from jurist.engines.adapters import ADAPTERS, _Keeper, adapter, predicted
+from jurist.engines.adapters import ADAPTERS, _Recorder, adapter, predicted
 from jurist.engines.direct import Direct
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
@@ -36,7 +36,7 @@ def dspy_sends(
     name: str, model: dspy.LM, signature: Any, demos: list[Any], inputs: dict[str, Any]
 ) -> Request | None:
     """Return the request that DSPy renders; ``None`` if it renders none."""
-    keeper = _Keeper()
+    keeper = _Recorder()
     with suppress(Exception):  # the keeper's answer is of no use, and some inputs cannot be sent at all
         adapter(name)(model.copy(engine=keeper), {}, signature, demos, inputs)
     return keeper.request
