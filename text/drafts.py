@@ -7,36 +7,15 @@ library: exports carry this source along (:mod:`jurist.exports.portable_file`).
 import re
 from typing import Final
 
-_NAMES: Final = "|".join(
-    [
-        *(
-            "think",
-            "thinking",
-            "thoughts?",
-            "thought_process",
-            "reasoning",
-            "reflect",
-            "reflections?",
-            "scratchpad",
-        ),
-        *("analysis", "rationale", "deliberation", "cot", "chain_of_thought", "inner_monologue", "monologue"),
-        *("inner_thoughts?", "internal_thoughts?", "antthinking", "draft", "思考", "思考过程", "思考過程"),
-        *(
-            "推理",
-            "推理过程",
-            "分析",
-            "反思",
-            "생각",
-            "추론",
-            "рассуждение",
-            "размышление",
-            "gedanken",
-            "überlegung",
-        ),
-        *("réflexion", "raisonnement", "razonamiento", "pensamiento", "raciocínio", "تفكير"),
-    ]
+_NAMES: Final = (
+    "think|thinking|thoughts?|thought_process|reasoning|reflect|reflections?|scratchpad|analysis"
+    "|rationale|deliberation|cot|chain_of_thought|inner_monologue|monologue|inner_thoughts?"
+    "|internal_thoughts?|antthinking|draft|思考|思考过程|思考過程|推理|推理过程|分析|反思|생각|추론|рассуждение|размышление"
+    "|gedanken|überlegung|réflexion|raisonnement|razonamiento|pensamiento|raciocínio|تفكير"
 )
-_LEFT, _RIGHT, _SLASH = r"(?:[<＜]|&lt;)", r"(?:[>＞]|&gt;)", r"[/／]"
+_LEFT: Final = r"(?:[<＜]|&lt;)"
+_RIGHT: Final = r"(?:[>＞]|&gt;)"
+_SLASH: Final = r"[/／]"
 _PREFIX: Final = r"(?:[a-z]+:)?"  # of a namespace: <seed:think>
 _ATTRIBUTES: Final = r"(?:\s+[\w-]+\s*=[^<>]*)?"
 _MARKS: Final[tuple[tuple[str, str], ...]] = (
@@ -64,22 +43,18 @@ _MARKS: Final[tuple[tuple[str, str], ...]] = (
 )
 """What begins a draft, and what ends it; a draft of one kind ends by a mark of its own kind."""
 _CHANNEL: Final = 4  # its marks follow each other and do not nest
-_MARK: Final = re.compile(
-    "|".join(f"(?P<o{row}>{begin})|(?P<c{row}>{end})" for row, (begin, end) in enumerate(_MARKS)),
-    re.IGNORECASE,
-)
+_MARK_PATTERNS: Final = [f"(?P<o{row}>{begin})|(?P<c{row}>{end})" for row, (begin, end) in enumerate(_MARKS)]
+_MARK: Final = re.compile("|".join(_MARK_PATTERNS), re.IGNORECASE)
 _FENCE: Final = re.compile(rf"```[ \t]*(?:{_NAMES})\b.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
-_BEGINNINGS: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), instead)
-    for pattern, instead in (
-        (rf"{_LEFT}(?=\s*(?:{_SLASH}\s*)?{_PREFIX}(?:{_NAMES})\b)", "‹"),
-        (rf"◁(?=\s*(?:{_SLASH}\s*)?(?:{_NAMES})\b)", "‹"),
-        (rf"[\[【](?=\s*(?:{_SLASH}\s*)?(?:think|thinking|思考)\b)", "("),
-        (rf"<(?=\|\s*(?:(?:begin|start|end)_(?:of_)?|/\s*)?(?:{_NAMES})\b)", "‹"),
-        (r"<(?=\|?channel\|?>|unused9[45]>)", "‹"),
-        (rf"```(?=[ \t]*(?:{_NAMES})\b)", "'''"),
-    )
+_BEGINNINGS: Final = (
+    (re.compile(rf"{_LEFT}(?=\s*(?:{_SLASH}\s*)?{_PREFIX}(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
+    (re.compile(rf"◁(?=\s*(?:{_SLASH}\s*)?(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
+    (re.compile(rf"[\[【](?=\s*(?:{_SLASH}\s*)?(?:think|thinking|思考)\b)", re.IGNORECASE), "("),
+    (re.compile(rf"<(?=\|\s*(?:(?:begin|start|end)_(?:of_)?|/\s*)?(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
+    (re.compile(r"<(?=\|?channel\|?>|unused9[45]>)", re.IGNORECASE), "‹"),
+    (re.compile(rf"```(?=[ \t]*(?:{_NAMES})\b)", re.IGNORECASE), "'''"),
 )
+"""(the first character of a mark, what it becomes) of each kind of mark."""
 
 
 def without_drafts(text: str) -> str:
@@ -91,15 +66,19 @@ def without_drafts(text: str) -> str:
     depth = position = 0
     kind = ""
     for mark in _MARK.finditer(text):
-        begins, row = str(mark.lastgroup)[0] == "o", str(mark.lastgroup)[1:]
+        group = str(mark.lastgroup)
+        begins = group[0] == "o"
+        row = group[1:]
         if depth and row != kind:
             continue
         if not depth:
             outside.append(text[position : mark.start()])
             kind = row
         position = mark.end()
-        if begins:
-            depth = 1 if row == str(_CHANNEL) else depth + 1
+        if begins and row == str(_CHANNEL):
+            depth = 1
+        elif begins:
+            depth += 1
         elif depth:
             depth -= 1
         else:
@@ -111,6 +90,6 @@ def without_drafts(text: str) -> str:
 
 def defuse_drafts(text: str) -> str:
     """Return a text in which no mark of a draft is left, each visibly changed in its first character."""
-    for beginning, instead in _BEGINNINGS:
-        text = beginning.sub(instead, text)
+    for beginning, replacement in _BEGINNINGS:
+        text = beginning.sub(replacement, text)
     return text

@@ -49,4 +49,11 @@ def well_formed(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return ``text`` on one line, so that a numbered list of such texts cannot be forged."""
-    return _SPACE.sub(lambda run: " " if _LINE_BREAK.search(run[0]) else run[0], text).strip()
+    return _SPACE.sub(_without_line_break, text).strip()
+
+
+def _without_line_break(space: re.Match[str]) -> str:
+    """Return white space as it is; a single space if it breaks a line."""
+    if _LINE_BREAK.search(space[0]):
+        return " "
+    return space[0]

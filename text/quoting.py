@@ -1,5 +1,7 @@
 """Text that is put into a file of another language: what a stranger wrote never becomes code there."""
 
+import re
+
 _NAMED_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\n"}
 
 
@@ -16,10 +18,9 @@ def _docstring_character(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-_MARKDOWN_MARKS = frozenset("\\`*_{}[]<>()#+-.!|&~")
+_MARKDOWN_MARK = re.compile(r"[\\`*_{}\[\]<>()#+\-.!|&~]")
 
 
 def in_markdown(text: str) -> str:
     """Return text on one line of Markdown as the same text: no mark of it is a heading, a link, a tag or emphasis."""
-    flat = " ".join(text.split())
-    return "".join(f"\\{character}" if character in _MARKDOWN_MARKS else character for character in flat)
+    return _MARKDOWN_MARK.sub(r"\\\g<0>", " ".join(text.split()))

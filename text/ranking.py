@@ -1,4 +1,4 @@
-"""Which of some kept rows are most like a row: BM25 over what is judged, without near copies of it.
+"""The rows that are most like a row, of those that are remembered: BM25 over what is judged, without near copies.
 
 Written with the standard library, because exports carry this source along and have to find the same rows.
 """
@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 ALIKE = 0.6
 """The similarity from which two texts are near copies; unrelated texts of one kind have up to about 0.5."""
@@ -23,7 +23,8 @@ SHORT = 20
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # without spaces between words
 _ANY_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _BETWEEN = re.compile(r"[\W_]+")
-_RISES, _LENGTH = 1.5, 0.75  # BM25's k1 and b
+_RISES = 1.5  # BM25's k1
+_LENGTH = 0.75  # BM25's b
 _LONGEST = 20_000  # characters of a text that are embedded
 _FIRST = 10  # the first of a ranking counts 1 / 10, the next 1 / 11
 
@@ -45,10 +46,10 @@ def folded(text: str) -> str:
 
 def near(first: str, second: str) -> bool:
     """Say whether texts of letters and digits are near copies by their shingles; never if one is twice as long."""
-    short, long = sorted(map(len, (first, second)))
     if first == second:
         return True
-    if short < max(SHORT, long / 2):
+    shorter, longer = sorted((len(first), len(second)))
+    if shorter < max(SHORT, longer / 2):
         return False
     first_shingles = _shingles(first)
     second_shingles = _shingles(second)
@@ -67,7 +68,8 @@ def embeddable(text: str) -> str:
 def packed(vector: Sequence[float]) -> str:
     """Return a vector made of length 1, in half precision, as text."""
     length = math.hypot(*vector) or 1.0
-    halves = struct.pack(f"<{len(vector)}e", *(number / length for number in vector))
+    numbers = [number / length for number in vector]
+    halves = struct.pack(f"<{len(numbers)}e", *numbers)
     return base64.b64encode(halves).decode()
 
 
@@ -77,37 +79,40 @@ def unpacked(text: str) -> Sequence[float]:
     return struct.unpack(f"<{len(halves) // 2}e", halves)
 
 
-class Ranking:
-    """Kept rows: their inputs, the fields they are compared by, and how much of the room each takes."""
+Row: TypeAlias = Mapping[str, object]
 
-    def __init__(
-        self, rows: Sequence[Mapping[str, Any]], fields: Sequence[str], sizes: Sequence[float]
-    ) -> None:
-        self.rows, self.fields, self.sizes = rows, fields, sizes
+
+class Ranking:
+    """Remembered rows: their inputs, the fields they are compared by, and how much of the room each takes."""
+
+    def __init__(self, rows: Sequence[Row], fields: Sequence[str], sizes: Sequence[float]) -> None:
+        self.rows = rows
+        self.fields = fields
+        self.sizes = sizes
 
     def nearest(
         self,
-        row: Mapping[str, Any],
-        shown: int,
+        row: Row,
+        limit: int,
         room: float,
-        apart: Collection[int] = (),
+        excluded: Collection[int] = (),
         likeness: Sequence[float] | None = None,
     ) -> list[int]:
-        """Return the places of up to ``shown`` rows that fit into the room together, the most alike last."""
+        """Return the places of up to ``limit`` rows that fit into the room together, the most alike last."""
         # With ``likeness``, how alike the vectors of the rows are, that ranking counts as much as BM25's. Left out are
-        # rows ``apart``, the row itself, and its near copies: rows of which all inputs are near.
-        letters_of_row = {name: folded(str(value)) for name, value in row.items()}
+        # ``excluded`` rows, the row itself, and its near copies: rows of which all inputs are near.
+        letters_of_row = _letters_of_inputs(row)
         chosen: list[int] = []
-        for place in self._ranked(row, likeness):
-            if len(chosen) == shown:
+        for place in self._rank_places(row, likeness):
+            if len(chosen) == limit:
                 break
-            if place in apart or self.sizes[place] > room or self._is_near(place, letters_of_row):
+            if place in excluded or self.sizes[place] > room or self._is_near(place, letters_of_row):
                 continue
             chosen.append(place)
             room -= self.sizes[place]
         return chosen[::-1]
 
-    def _ranked(self, row: Mapping[str, Any], likeness: Sequence[float] | None) -> list[int]:
+    def _rank_places(self, row: Row, likeness: Sequence[float] | None) -> list[int]:
         """Return the places of all rows, the most alike first."""
         scores = self._scores(row)
         by_words = sorted(scores, key=lambda place: (-round(scores[place], 9), place))
@@ -120,7 +125,7 @@ class Ranking:
                 joint_scores[place] += 1 / (_FIRST + rank)
         return sorted(by_words, key=lambda place: -joint_scores[place])
 
-    def _scores(self, row: Mapping[str, Any]) -> dict[int, float]:
+    def _scores(self, row: Row) -> dict[int, float]:
         """Return the BM25 score of each row, by its place."""
         scores = dict.fromkeys(range(len(self.rows)), 0.0)
         row_words = set(words(self.text_of(row)))
@@ -132,11 +137,11 @@ class Ranking:
         return scores
 
     def _is_near(self, place: int, letters_of_row: Mapping[str, str]) -> bool:
-        """Say whether all inputs of a kept row are near those of a row."""
+        """Say whether all inputs of a remembered row are near those of a row."""
         inputs = sorted(self._letters[place].items(), key=lambda item: len(item[1]))  # short ones are quick
         return all(near(letters_of_row.get(name, ""), text) for name, text in inputs)
 
-    def text_of(self, row: Mapping[str, Any]) -> str:
+    def text_of(self, row: Row) -> str:
         """Return the text by which a row is compared."""
         return "\n".join(str(row.get(name, "")) for name in self.fields)
 
@@ -144,7 +149,8 @@ class Ranking:
     def _index(self) -> dict[str, list[tuple[int, int, float]]]:
         """Word -> the place of each row that has it, how often, and the row's length over the mean length."""
         counts_of_rows = [Counter(words(self.text_of(row))) for row in self.rows]
-        mean = sum(counts.total() for counts in counts_of_rows) / max(1, len(counts_of_rows)) or 1.0
+        words_of_rows = sum(counts.total() for counts in counts_of_rows)
+        mean = words_of_rows / max(1, len(counts_of_rows)) or 1.0
         index: dict[str, list[tuple[int, int, float]]] = {}
         for place, counts in enumerate(counts_of_rows):
             length = counts.total() / mean
@@ -154,5 +160,9 @@ class Ranking:
 
     @cached_property
     def _letters(self) -> list[dict[str, str]]:
-        """The letters and digits of each input of the kept rows."""
-        return [{name: folded(str(value)) for name, value in row.items()} for row in self.rows]
+        """The letters and digits of each input of the remembered rows."""
+        return [_letters_of_inputs(row) for row in self.rows]
+
+
+def _letters_of_inputs(row: Row) -> dict[str, str]:
+    return {name: folded(str(value)) for name, value in row.items()}

@@ -33,74 +33,96 @@ _ADDRESS_NAMES = re.compile(r"(?i)^(?:.*_)?(?:model|base|api_base|base_url|endpo
 _DOUBTFUL = re.compile(
     r"(?<=Bearer )\S+|(?<![^/\s@])[^/\s:@]*+:[^/\s@]++(?=@)|\b(?:sk|pk|rk|gsk|xai|key)-[\w*.-]{4,}"
 )
-_VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+_SECRET_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 # Shorter values of variables ("none", "local-key") are placeholders and also ordinary words, as a prompt has them.
-_SHORTEST, _SHORTEST_SAID = 12, 6
+_SHORTEST_IN_FILE = 12
+_SHORTEST_IN_MESSAGE = 6
 
 
 def redact(text: str) -> str:
     """Return a message on one line without keys, and without what may be one."""
-    text = _DOUBTFUL.sub(HIDDEN, _without_values(text, _values(_SHORTEST_SAID)))
-    return " ".join(_without_keys(_USERINFO.sub(f"{HIDDEN}@", text)).split())
+    text = _without_secrets(text, _secrets_of_environment(_SHORTEST_IN_MESSAGE))
+    text = _DOUBTFUL.sub(HIDDEN, text)
+    text = _without_keys(_USERINFO.sub(f"{HIDDEN}@", text))
+    return " ".join(text.split())
 
 
 def public_address(text: str) -> str:
     """Return a model string or address without userinfo, query and fragment."""
     text = _LEADING_USERINFO.sub("", _USERINFO.sub("", text))
-    return re.split(r"[?#]", text, maxsplit=1)[0] if "://" in text else text
+    if "://" not in text:
+        return text
+    return re.split(r"[?#]", text, maxsplit=1)[0]
 
 
-def publishable(value: Any) -> Any:
+def publishable(value: object) -> Any:
     """Return ``value`` as a JSON value that can be written anywhere: without keys, tokens and credentials."""
     # NaN and infinities, which JSON has not, become ``None``; lone surrogates become U+FFFD
-    return _walk(value, "", _values(_SHORTEST))
+    return _publishable_value(value, "", _secrets_of_environment(_SHORTEST_IN_FILE))
 
 
-def _values(shortest: int) -> list[str]:
+def _secrets_of_environment(shortest: int) -> list[str]:
     """Return the secrets in the environment, the longest first: one may begin like another."""
-    values = {value for name, value in os.environ.items() if name.upper().endswith(_VARIABLES)}
-    return sorted((value for value in values if len(value) >= shortest), key=len, reverse=True)
+    secrets: set[str] = set()
+    for name, value in os.environ.items():
+        if name.upper().endswith(_SECRET_ENDINGS) and len(value) >= shortest:
+            secrets.add(value)
+    return sorted(secrets, key=len, reverse=True)
 
 
-def _without_values(text: str, secrets: Sequence[str]) -> str:
+def _without_secrets(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text
 
 
 def _without_keys(text: str) -> str:
+    """Return a text without what has the form of a key or a token."""
     text = _KEYS.sub(HIDDEN, _QUERY_KEY.sub(rf"\1{HIDDEN}", text))
     return _BEARER.sub(lambda key: (key[1] or key[2]) + HIDDEN, text)
 
 
-def _walk(value: Any, name: str, secrets: Sequence[str]) -> Any:
+def _publishable_value(value: object, name: str, secrets: Sequence[str]) -> object:
+    """Return a value under a name as a JSON value. Raises ``TypeError`` for a type that JSON has not."""
     if isinstance(value, str | PurePath):
-        return _text(str(value), name, secrets)
+        return _publishable_text(str(value), name, secrets)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        # The name of a described model, as in {"model": {"name": ...}}, is a model string like any other.
-        own = name if _ADDRESS_NAMES.match(name) else "name"
-        return {_key(key): _walk(item, own if key == "name" else key, secrets) for key, item in value.items()}
+        return _publishable_fields(value, name, secrets)
     if isinstance(value, AbstractSet):
-        return [_walk(item, name, secrets) for item in sorted(value, key=str)]
+        return [_publishable_value(item, name, secrets) for item in sorted(value, key=str)]
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_walk(item, name, secrets) for item in value]
+        return [_publishable_value(item, name, secrets) for item in value]
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
-        return _walk(value.tolist(), name, secrets)
+        return _publishable_value(value.tolist(), name, secrets)
     raise TypeError(f"a value of type {type(value).__name__} cannot be written as JSON")
 
 
-def _key(key: Any) -> str:
-    if not isinstance(key, str):
-        raise TypeError(f"the key {key!r} is not a string")
-    return well_formed(key)
+def _publishable_fields(
+    fields: Mapping[object, object], name: str, secrets: Sequence[str]
+) -> dict[str, object]:
+    """Return a mapping under a name as a JSON object. Raises ``TypeError`` for a key that is no text."""
+    publishable_fields: dict[str, object] = {}
+    for key, value in fields.items():
+        if not isinstance(key, str):
+            raise TypeError(f"the key {key!r} is not a string")
+        value_name = key
+        if key == "name" and _ADDRESS_NAMES.match(name):
+            # The name of a described model, as in {"model": {"name": ...}}, is a model string like any other.
+            value_name = name
+        publishable_fields[well_formed(key)] = _publishable_value(value, value_name, secrets)
+    return publishable_fields
 
 
-def _text(text: str, name: str, secrets: Sequence[str]) -> str:
-    if _SECRET_NAMES.match(name) and text:
+def _publishable_text(text: str, name: str, secrets: Sequence[str]) -> str:
+    """Return a text under a name: hidden under that of a secret, an address under that of one."""
+    if text and _SECRET_NAMES.match(name):
         return HIDDEN
-    text = _without_keys(_USERINFO.sub("", _without_values(well_formed(text), secrets)))
-    return public_address(text) if _ADDRESS_NAMES.match(name) else text
+    text = _without_secrets(well_formed(text), secrets)
+    text = _without_keys(_USERINFO.sub("", text))
+    if _ADDRESS_NAMES.match(name):
+        return public_address(text)
+    return text
