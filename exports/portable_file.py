@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..evaluation.votes import more_than_half
 from ..programs.answers.portable import TYPED, gives_number
 from ..text.quoting import in_docstring
-from ..text.tables import table
+from ..text.tables import read_table
 from ..text.templates import PLAIN
 from .messages import contents, inputs_of, response_format
 from .portable_judge import InputSpec, NearestSpec, Schema, StepSpec
@@ -312,7 +312,7 @@ def _is_standard(module: str) -> bool:
     return module.split(".")[0] in sys.stdlib_module_names
 
 
-PYTHON = PortableFile("python", table(__package__, "python"))
+PYTHON = PortableFile("python", read_table(__package__, "python"))
 """The target for users without a framework."""
 
 
@@ -345,5 +345,5 @@ class ScorerFile(PortableFile):
         return super().render(subject)
 
 
-SCORERS = tuple(ScorerFile(name, entry) for name, entry in table(__package__, "frameworks").items())
+SCORERS = tuple(ScorerFile(name, entry) for name, entry in read_table(__package__, "frameworks").items())
 """The targets for evaluation frameworks, one for each entry of ``data/frameworks.toml``."""

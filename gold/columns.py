@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from ..errors import GoldError
 from ..text.turns import as_text
-from ..text.wording import plain
+from ..text.wording import plain_spelling
 from .rows import unquoted
 
 Giver: TypeAlias = Literal["people", "model", ""]
@@ -71,10 +71,10 @@ def _pair_columns(columns: tuple[str, ...], fields: tuple[str, ...]) -> tuple[tu
     """Return pairs of a column and the field that it holds under another spelling."""
     by_plain: dict[str, list[str]] = {}
     for column in columns:
-        by_plain.setdefault(plain(str(column)), []).append(column)
+        by_plain.setdefault(plain_spelling(str(column)), []).append(column)
     pairs: list[tuple[str, str]] = []
     for field in fields:
-        alike = by_plain.get(plain(field), [])
+        alike = by_plain.get(plain_spelling(field), [])
         if field not in columns and len(alike) == 1 and alike[0] not in fields:
             pairs.append((alike[0], field))
     return tuple(pairs)
@@ -106,7 +106,7 @@ def may_hold_labels(path: str) -> bool:
     if not words:
         return False
     last_word = words[-1]
-    if last_word in LABEL_WORDS or last_word in _PEOPLES_LABEL or plain(name) in _PEOPLES_LABEL:
+    if last_word in LABEL_WORDS or last_word in _PEOPLES_LABEL or plain_spelling(name) in _PEOPLES_LABEL:
         return True
     if given_by(path) == "people":
         return last_word in _VALUE_WORDS
@@ -185,7 +185,7 @@ def is_number(text: str) -> bool:
 
 def is_silent(text: str) -> bool:
     """Whether a label is what raters write who do not know: a word for it or only dashes, but no emoji."""
-    return (plain(text) or text.strip("-–—?./ ")) in _SILENT
+    return (plain_spelling(text) or text.strip("-–—?./ ")) in _SILENT
 
 
 def choose_label_column(

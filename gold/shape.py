@@ -11,7 +11,7 @@ from shlex import quote
 from ..errors import GoldError, UsageError, choices
 from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
-from ..text.wording import plain
+from ..text.wording import plain_spelling
 from .columns import (
     Candidate,
     choose_label_column,
@@ -188,7 +188,7 @@ def _columns_of_roles(
             columns[role] = role
     if "group" not in columns.values():
         for path in free_columns:
-            if path not in columns and _GROUP.fullmatch(plain(path.rpartition(".")[2])):
+            if path not in columns and _GROUP.fullmatch(plain_spelling(path.rpartition(".")[2])):
                 columns[path] = "group"
                 break
     return columns
@@ -206,7 +206,7 @@ def _pair_of(inputs: Sequence[str], role_of_column: Mapping[str, str], names: Se
         return []
     pair = []
     for name in inputs:
-        if name not in available and plain(name) not in available:
+        if name not in available and plain_spelling(name) not in available:
             pair.append(name)
     if len(pair) != len(_CHOICE):
         return []
@@ -215,7 +215,7 @@ def _pair_of(inputs: Sequence[str], role_of_column: Mapping[str, str], names: Se
 
 def _available_names(roles: Iterable[str], names: Iterable[str]) -> set[str]:
     """Return roles that have a column, and the plain names of all columns."""
-    return set(roles).union(map(plain, names))
+    return set(roles).union(map(plain_spelling, names))
 
 
 def _check_named_columns(
@@ -329,8 +329,8 @@ def _differ_by(first: str, second: str, first_word: str, second_word: str) -> bo
                 differing.append((first_part, second_part))
         if differing == [(first_word, second_word)]:
             return True
-    stem = plain(first).removesuffix(first_word)
-    return stem != plain(first) and stem == plain(second).removesuffix(second_word)
+    stem = plain_spelling(first).removesuffix(first_word)
+    return stem != plain_spelling(first) and stem == plain_spelling(second).removesuffix(second_word)
 
 
 def sides(shape: Shape, pair: Sequence[str], mapped_labels: Iterable[str]) -> dict[str, str]:
@@ -357,7 +357,13 @@ def _side_of_label(label: str, pair: Sequence[str]) -> str:
     """Return which input of a pair a label prefers: ``first``, ``second`` or ``tie``; empty if it names none."""
     if len(pair) != 2:
         return ""
-    words = {plain(pair[0]): "first", plain(pair[1]): "second", "a": "first", "b": "second", "both": "tie"}
+    words = {
+        plain_spelling(pair[0]): "first",
+        plain_spelling(pair[1]): "second",
+        "a": "first",
+        "b": "second",
+        "both": "tie",
+    }
     words |= {"first": "first", "second": "second", "tie": "tie"}
     # Chatbot Arena has model_a, tie (bothbad) and the like
-    return words.get(_SIDE.sub("", plain(label)), "")
+    return words.get(_SIDE.sub("", plain_spelling(label)), "")

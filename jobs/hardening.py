@@ -26,7 +26,7 @@ from ..keeping.paying import PaidJob
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from ..text.tables import table
+from ..text.tables import read_table
 from .experiment import Answers, Experiment
 from .measuring import spread_evenly
 
@@ -62,7 +62,7 @@ class Attack:
 
 def load_attacks(only: Collection[str] = ()) -> tuple[Attack, ...]:
     """Return the attacks and probes in every language: all, or those of some families."""
-    entries = table(__package__, "attacks")
+    entries = read_table(__package__, "attacks")
     for family in only:
         if family not in entries:
             raise UsageError(f"no attack or probe is called {family!r}", hint=choices(family, entries))

@@ -22,7 +22,7 @@ from ..keeping.logs import LogReference
 from ..programs.judge import Judge
 from ..programs.records import records
 from ..text.turns import as_text
-from ..text.wording import plain
+from ..text.wording import plain_spelling
 from .log_columns import (
     DESCRIBING_COLUMNS,
     ID_COLUMNS,
@@ -107,7 +107,7 @@ def _read_log_contents(logs: Sequence[LogReference], mapping: RowMapping) -> _Lo
         verdict_column = find_verdict_column(log, rows)
         for row in rows:
             verdicts[mapping.meant(cell_text(row.get(verdict_column)))] += 1
-        columns = {plain(name) for name in columns_of_rows(rows)}
+        columns = {plain_spelling(name) for name in columns_of_rows(rows)}
         shared_columns = columns if shared_columns is None else shared_columns & columns
     return _LogContents(verdicts=verdicts, shared_columns=shared_columns or set())
 
@@ -154,7 +154,7 @@ def _select_shared(columns: Sequence[str], columns_of_logs: Collection[str]) -> 
     """Return the columns that all logs have, too."""
     shared: list[str] = []
     for column in columns:
-        if plain(column) in columns_of_logs:
+        if plain_spelling(column) in columns_of_logs:
             shared.append(column)
     return shared
 

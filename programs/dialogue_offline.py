@@ -8,10 +8,10 @@ from ..engines.offline.filler import Inputs, Written, writer_of_fields
 from ..engines.offline.sampler import Sampler
 from ..text.evidence import index_evidence, term_set
 from ..text.sentences import split
-from ..text.tables import table
+from ..text.tables import read_table
 from ..text.wording import count_words, is_chinese
 
-_PHRASES: Final = table(__package__, "dialogue")
+_PHRASES: Final = read_table(__package__, "dialogue")
 _LENGTH: Final = re.compile(r"(\d+)(?:\D+(\d+))?")
 _USUAL_LENGTH: Final = (40, 120)  # words of a reply
 _FEWEST_WORDS: Final = 4  # of a sentence that is told

@@ -28,7 +28,7 @@ from ..evaluation.scale import Scale
 from ..text.escaping import defuse
 from ..text.templates import CHAT, PLAIN, Template
 from ..text.turns import EXACT_TYPES, Text
-from ..text.wording import plain
+from ..text.wording import plain_spelling
 from .answers.base import Answer, Inputs, Places, Reading, Tokens
 from .answers.criteria import Criteria
 from .answers.infer import Positive, answer_for
@@ -473,7 +473,7 @@ def _hint_for_missing(name: str, row: Row) -> str:
     columns = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
     meant_column = "THEIRS"
     for key in map(str, row):
-        if plain(key) == plain(name):
+        if plain_spelling(key) == plain_spelling(name):
             meant_column = key
             break
     option = shlex.quote(f"{meant_column}={name}")

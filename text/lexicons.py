@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from .tables import table
+from .tables import read_table
 
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
-_DATA: Final = table(__package__, "lexicons")
+_DATA: Final = read_table(__package__, "lexicons")
 
 STOP_WORDS: Final = frozenset(_DATA["stop_words"].split())
 NUMBER_WORDS: Final = {

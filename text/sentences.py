@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from .tables import table
+from .tables import read_table
 
-_WORDS: Final = {name: frozenset(words.split()) for name, words in table(__package__, "sentences").items()}
+_WORDS: Final = {
+    name: frozenset(words.split()) for name, words in read_table(__package__, "sentences").items()
+}
 
 _HAN: Final = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA: Final = r"\u3040-\u30ff"

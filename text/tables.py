@@ -7,6 +7,6 @@ from typing import Any
 
 
 @cache
-def table(package: str, name: str) -> dict[str, Any]:
+def read_table(package: str, name: str) -> dict[str, Any]:
     """Return the table ``data/NAME.toml`` of a package of ours; read once."""
     return tomllib.loads((files(package) / "data" / f"{name}.toml").read_text(encoding="utf-8"))

@@ -65,7 +65,7 @@ def spaced_alike(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def plain(name: str) -> str:
+def plain_spelling(name: str) -> str:
     """Return a name without capitals and signs, by which spellings are compared."""
     return re.sub(r"[\W_]+", "", name).casefold()
 

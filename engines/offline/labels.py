@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...text.tables import table
+from ...text.tables import read_table
 from .features import NAMES
 from .shapes import TRUTH
 
@@ -44,7 +44,7 @@ class Meaning:
 _UNKNOWN: Final = Meaning(is_known=False)
 _SUPPORTED: Final = Meaning(support=1.0)
 _UNSUPPORTED: Final = Meaning(support=-1.0)
-_DATA: Final = table(__package__, "labels")
+_DATA: Final = read_table(__package__, "labels")
 _NAME_CUES: Final = tuple((re.compile(row["cue"]), Meaning(**row["place"])) for row in _DATA["name"])
 """(pattern of a label's name, meaning), the first that matches decides."""
 _DEFINITION_CUES: Final[dict[str, str]] = _DATA["definition"]
@@ -58,7 +58,7 @@ _YES_LABELS: Final = ("true", "yes", "是")
 _NO_LABELS: Final = ("false", "no", "否")
 _COLUMNS: Final = {name: place for place, name in enumerate((*NAMES, "bias"))}
 """Feature, or bias -> its column in the weights."""
-_AXES: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
+_AXES: Final[dict[str, dict[str, float]]] = read_table(__package__, "prior")
 """Axis -> feature -> how much one unit of it speaks for the positive end of the axis."""
 
 

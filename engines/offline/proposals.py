@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...text.tables import table
+from ...text.tables import read_table
 from ...text.terms import is_cjk
 from .sampler import Sampler
 
@@ -34,7 +34,7 @@ class Advice:
         return self.chinese if in_chinese else self.english
 
 
-BANK: Final = tuple(Advice(**row) for row in table(__package__, "advice")["advice"])
+BANK: Final = tuple(Advice(**row) for row in read_table(__package__, "advice")["advice"])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from ...gold.documents import Document
 from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TASKS
 from ...report.table import Table
 from ...report.table import table as as_table
-from ...text.tables import table
+from ...text.tables import read_table
 from .retrieval import Passages
 
 SHARES: Final[Mapping[str, float]] = {
@@ -125,7 +125,7 @@ def _creative_row(draw: random.Random, languages: Sequence[str], task: str) -> d
     difficulty = draw.choice(tuple(_CONDITIONS))
     conditions = _draw_conditions(draw, difficulty)
     requirements = []
-    for requirement in table(__package__, "requirements")["requirements"]:
+    for requirement in read_table(__package__, "requirements")["requirements"]:
         if requirement.get("form", task) == task:
             requirements.append(requirement)
     texts_by_group: dict[str, str] = {}

@@ -8,11 +8,11 @@ from ...engines.offline.request import ParsedRequest
 from ...engines.offline.sampler import Sampler
 from ...text.ranking import letters
 from ...text.sentences import split
-from ...text.tables import table
+from ...text.tables import read_table
 from ...text.terms import neutralise
 from ...text.wording import is_chinese
 
-_PHRASES: Final = table(__package__, "offline")
+_PHRASES: Final = read_table(__package__, "offline")
 _LABEL: Final = re.compile(
     r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d{0,2})[ \t]*[:：]", re.I | re.M
 )

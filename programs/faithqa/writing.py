@@ -22,7 +22,7 @@ from ...signatures.faithqa import (
     WriteEvaluationQuery,
     WriteFactQuery,
 )
-from ...text.tables import table
+from ...text.tables import read_table
 from ...text.wording import is_chinese
 from ..frozen import frozen
 from ..generator import Generator
@@ -45,7 +45,7 @@ LIMIT: Final = 4
 
 _EASY: Final[Mapping[str, object]] = {"difficulty": "easy", "conditions": 3}
 _CHECKS: Final = ("language", "answerable", "conditions")
-_WORDS: Final[dict[str, Any]] = table(__package__, "queries")
+_WORDS: Final[dict[str, Any]] = read_table(__package__, "queries")
 _FIXED_WORDS: Final = re.compile(r"\d+|[\"“][^\"“”]+[\"”]")
 
 

@@ -18,13 +18,13 @@ from ...signatures.haluagent import (
     QAConflict,
     Verdict,
 )
-from ...text.tables import table
+from ...text.tables import read_table
 from ...text.turns import Text
 from ...text.wording import language_of
 from ..answers.labels import OneLabel
 from ..judge import Judge
 
-DEFINITIONS: Final[Mapping[str, Any]] = table(__package__, "definitions")
+DEFINITIONS: Final[Mapping[str, Any]] = read_table(__package__, "definitions")
 """Language -> type -> when the type applies; and the Chinese ``instructions`` by signature."""
 
 

@@ -11,13 +11,13 @@ from ...engines.offline.request import ParsedRequest
 from ...engines.offline.sampler import Sampler
 from ...text.ranking import letters
 from ...text.sentences import split
-from ...text.tables import table
+from ...text.tables import read_table
 from ...text.terms import numbers
 from ...text.wording import is_chinese
 
 Figure = Literal["year", "number"]
 
-_PHRASES: Final = table(__package__, "offline")
+_PHRASES: Final = read_table(__package__, "offline")
 _ANSWER_FIELDS: Final = frozenset({"answer", "correct_answer"})
 _PASSAGE_FIELDS: Final = frozenset({"passage", "quote", "evidence", "sentence"})
 _TYPES: Final[Mapping[Figure, str]] = {"year": "spatiotemporal", "number": "attribute"}

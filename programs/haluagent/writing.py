@@ -27,7 +27,7 @@ from ...signatures.haluagent import (
 )
 from ...text.ranking import letters, near
 from ...text.sentences import split
-from ...text.tables import table
+from ...text.tables import read_table
 from ...text.terms import numbers, terms
 from ...text.wording import WORDS, chinese_share, count_words, is_chinese, language_of, passages
 from ..frozen import Frozen, verifier
@@ -114,7 +114,7 @@ class HaluAgent(Stepwise):
             if language == "zh":  # the same fields
                 signature = signature.with_instructions(DEFINITIONS["instructions"][signature.__name__])
             predictor = dspy.Predict(signature)
-            example = table(__package__, "examples")[language][name]
+            example = read_table(__package__, "examples")[language][name]
             if "type" in example:
                 example = {**example, "definition": definition(example["type"], language)}
             predictor.demos = [dspy.Example(**example).with_inputs(*signature.input_fields)]

@@ -12,7 +12,7 @@ from jurist.gold.documents import Document, read_documents
 from jurist.papers.faithqa.benchmark import plan_rows, query_statistics
 from jurist.programs.faithqa.offline import missing_parts
 from jurist.programs.faithqa.writing import ANALYSIS, LIMIT, OMISSION, QueryPlan, WriteQuery
-from jurist.text.tables import table
+from jurist.text.tables import read_table
 
 from .test_judges import Scripted
 
@@ -56,7 +56,7 @@ def test_every_plan_is_one_that_can_be_written() -> None:
 
 
 def test_requirements_of_one_query_do_not_exclude_each_other() -> None:
-    pool = table("jurist.papers.faithqa", "requirements")["requirements"]
+    pool = read_table("jurist.papers.faithqa", "requirements")["requirements"]
     assert len(pool) >= 40
     group = {one[language]: one["group"] for one in pool for language in ("en", "zh")}
     form = {one[language]: one.get("form") for one in pool for language in ("en", "zh")}
