@@ -28,7 +28,7 @@ class Confusion:
     gold: str  # the category of what people said (of a closed label: the label)
     judged: str  # the category of what the judge said
     cases: tuple[Case, ...]  # the cases where it happened, those with it most often first
-    others: tuple[Case, ...]  # counterparts: cases of which people said something of the category ``judged``
+    counterparts: tuple[Case, ...]  # cases of which people said something of the category ``judged``
     errors: Mapping[str, Sequence[str]]  # by the case's id, in words: its units that were taken so
 
 
@@ -74,8 +74,10 @@ class Contrastive(Raced):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Add pairs for the next confusion to the leader, each a confused case and its counterpart, or its errors."""
         start = track.start
-        judged_cases = [case for case, _ in track.known(start)]
-        recurring = confusions(track.board, start, judged_cases, least=self.least)
+        judged_cases: list[Case] = []
+        for case, _ in track.known(start):
+            judged_cases.append(case)
+        recurring = confusions(track.board, start, judged_cases, fewest_cases=self.least)
         if turn > len(recurring):
             return []
         confusion = recurring[turn - 1]
@@ -87,7 +89,7 @@ class Contrastive(Raced):
         """Enter the leader with drawn pairs of a confused case and its counterpart as further demonstrations."""
         leader = track.leader
         confused = self._shortest_new(confusion.cases, leader)
-        counterparts = self._shortest_new(confusion.others, leader)
+        counterparts = self._shortest_new(confusion.counterparts, leader)
         count = min(self.pairs, len(confused), len(counterparts))
         candidates: list[Candidate] = []
         if count == 0:
@@ -103,7 +105,7 @@ class Contrastive(Raced):
             state = leader.state
             prompts = state.predictors
             for name, demos in demos_of(track.job.judge, prompts, list(demonstrations.values())).items():
-                state = state.with_demos(name, (*prompts[name].demos, *demos))
+                state = state.with_demos(name, prompts[name].demos + demos)
             demo_ids = tuple(sorted(demonstrations.keys() | set(leader.demo_ids)))
             candidates += track.fresh(state, parent=leader, source=source, demo_ids=demo_ids)
         return candidates
@@ -136,10 +138,14 @@ class Contrastive(Raced):
 def _proposed_reason(job: Job, predictor: str, mistake: str) -> str:
     """Return why a proposer calls an answer wrong; empty if it gives no usable reply."""
     answers = propose(job, SayWhyWrong, [{"task": task(job, predictor), "mistake": mistake}], 0.0)
-    return answers[0]["reason"] if answers else ""
+    if not answers:
+        return ""
+    return answers[0]["reason"]
 
 
-def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:
+def confusions(
+    board: Board, candidate: Candidate, cases: Sequence[Case], *, fewest_cases: int
+) -> list[Confusion]:
     """Return a candidate's recurring confusions, the most frequent first; an unusable answer is none."""
     answer = board.judge.answer
     category = answer.scale.category
@@ -152,15 +158,14 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
             if gold is not None and judged is not None and category(gold) != category(judged):
                 words = answer.scale.feedback(text, gold, judged)
                 errors[category(gold), category(judged)][case.id].append(words)
-        for name in {category(value) for value in case.known}:
+        for name in set(map(category, case.known)):
             by_gold[name].append(case)
-    cases_by_id = {case.id: case for case in cases}
-    recurring = [pair for pair, errors_of_cases in errors.items() if len(errors_of_cases) >= least]
+    recurring = [pair for pair in errors if len(errors[pair]) >= fewest_cases]
     recurring.sort(key=lambda pair: (-sum(map(len, errors[pair].values())), pair))
-    recurring_confusions = []
+    recurring_confusions: list[Confusion] = []
     for gold, judged in recurring:
         errors_of_cases = errors[gold, judged]
-        confused = [cases_by_id[case_id] for case_id in errors_of_cases]
+        confused = [case for case in cases if case.id in errors_of_cases]
         confused.sort(key=lambda case: (-len(errors[gold, judged][case.id]), _length_class(case), case.id))
         counterparts = [case for case in by_gold[judged] if case.id not in errors_of_cases]
         counterparts.sort(key=lambda case: (_length_class(case), case.id))
@@ -168,7 +173,7 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
             gold=gold,
             judged=judged,
             cases=tuple(confused),
-            others=tuple(counterparts),
+            counterparts=tuple(counterparts),
             errors=errors_of_cases,
         )
         recurring_confusions.append(confusion)
@@ -177,4 +182,7 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
 
 def _length_class(case: Case) -> int:
     """Return the number of whole lengths that the inputs have; cases of one number count as equally long."""
-    return sum(len(str(value)) for value in case.inputs.values()) // _LENGTHS
+    characters = 0
+    for value in case.inputs.values():
+        characters += len(str(value))
+    return characters // _LENGTHS

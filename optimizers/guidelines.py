@@ -76,7 +76,11 @@ class Guidelines(Writing):
 
     def reasons(self, job: Job) -> list[Lesson]:
         """Return the training cases with a reason, each with the labels that people gave, in words."""
-        return [(case, truths(case, job.judge.answer)) for case in job.labelled_train() if case.reason]
+        lessons: list[Lesson] = []
+        for case in job.labelled_train():
+            if case.reason:
+                lessons.append((case, truths(case, job.judge.answer)))
+        return lessons
 
     def ruled(
         self, job: Job, state: PromptState, lessons: Sequence[Lesson]
@@ -94,7 +98,9 @@ class Guidelines(Writing):
             best_rules.pop()
         if not best_rules:
             return state, {}
-        record = [{"rule": rule, "cases": sorted(set(rules[rule]))} for rule in best_rules]
+        record: list[dict[str, object]] = []
+        for rule in best_rules:
+            record.append({"rule": rule, "cases": sorted(set(rules[rule]))})
         return state.with_instruction(name, with_rules(instruction, best_rules)), {"rules": record}
 
     def _proposed_rules(
@@ -105,14 +111,16 @@ class Guidelines(Writing):
         guard = CopyGuard(job.train, [instruction])
         rules: dict[str, list[str]] = {}
         for portion in blocks(lessons, self.batch):
-            exemplars = [f"case {number}\n{exemplar(*lesson)}" for number, lesson in enumerate(portion, 1)]
+            exemplars: list[str] = []
+            for number, (case, words) in enumerate(portion, 1):
+                exemplars.append(f"case {number}\n{exemplar(case, words)}")
             request = {**inputs, "cases": "\n\n".join(exemplars)}
             for answer in propose(job, DistilRules, [request], self.temperature):
                 for line in answer["rules"].splitlines():
                     match = _RULE.fullmatch(line)
                     if match is None or guard.share(match[1]) > self.copied:
                         continue
-                    numbers = {int(number) for number in re.findall(r"\d+", match[2])}
+                    numbers = set(map(int, re.findall(r"\d+", match[2])))
                     case_ids = rules.setdefault(match[1], [])
                     for number, (case, _) in enumerate(portion, 1):
                         if number in numbers:
@@ -125,15 +133,17 @@ def with_rules(instruction: str, rules: Sequence[str]) -> str:
     without_rules, _, _ = instruction.partition(f"\n\n{_HEAD}\n")
     if not rules:
         return without_rules
-    lines = [f"{number}. {rule}" for number, rule in enumerate(rules, 1)]
-    return "\n".join([f"{without_rules}\n\n{_HEAD}", *lines])
+    lines = [f"{without_rules}\n\n{_HEAD}"]
+    for number, rule in enumerate(rules, 1):
+        lines.append(f"{number}. {rule}")
+    return "\n".join(lines)
 
 
 def with_more_rules(instruction: str, rules: Sequence[str]) -> str:
     """Return an instruction with these rules after its own."""
     _, _, numbered_rules = instruction.partition(f"\n\n{_HEAD}\n")
     present_rules = [line.partition(". ")[2] for line in numbered_rules.splitlines()]
-    return with_rules(instruction, [*present_rules, *rules])
+    return with_rules(instruction, present_rules + list(rules))
 
 
 def rules_in(state: PromptState, params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -39,9 +39,9 @@ class Writing:
 
 
 def propose(
-    job: Job, signature: type[dspy.Signature], asked: Sequence[Mapping[str, str]], temperature: float
+    job: Job, signature: type[dspy.Signature], requests: Sequence[Mapping[str, str]], temperature: float
 ) -> list[dict[str, str]]:
-    """Ask the proposer once for each entry of ``asked``; return the output fields of each usable answer.
+    """Ask the proposer once for each of some requests; return the output fields of each usable answer.
 
     Raises:
         ModelError: the proposer cannot be used at all, or failed on every request.
@@ -76,9 +76,12 @@ def propose(
         texts = {name: str(answer[name] or "") for name in signature.output_fields}
         return dict(defuse(texts))
 
-    with asking_of(job.proposer_lm, "json" if job.basic_adapter == "json" else "chat"):
-        answers = run_to_end(together(list(enumerate(asked)), ask, concurrency=job.settings.concurrency))
-    if failed and len(failed) == len(asked):
+    adapter = "chat"
+    if job.basic_adapter == "json":
+        adapter = "json"
+    with asking_of(job.proposer_lm, adapter):
+        answers = run_to_end(together(list(enumerate(requests)), ask, concurrency=job.settings.concurrency))
+    if failed and len(failed) == len(requests):
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]
     usable = [answer for answer in answers if answer and any(answer.values())]
@@ -86,14 +89,14 @@ def propose(
     return usable
 
 
-def given_up(job: Job, kind: str, asked: int = 0, usable: int = 0) -> bool:
+def given_up(job: Job, kind: str, count: int = 0, usable: int = 0) -> bool:
     """Count proposals of a kind, and return whether ten in a row were unusable, so that no more are asked for."""
     unread = job.context.unread
     in_a_row = f"{kind} in a row"
-    unread[kind] += asked - usable
-    unread[in_a_row] = 0 if usable else unread[in_a_row] + asked
+    unread[kind] += count - usable
+    unread[in_a_row] = 0 if usable else unread[in_a_row] + count
     is_over = unread[in_a_row] >= _USELESS
-    if asked and is_over:
+    if count and is_over:
         useless = f"{unread[in_a_row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
         job.note(f"{useless}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
     return is_over
@@ -137,15 +140,17 @@ def scored(name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
     return "\n\n".join(entries)
 
 
-def exemplar(case: Case, about: str) -> str:
+def exemplar(case: Case, words: str) -> str:
     """Return a case's texts, shortened, a text about it, and the reason of its label."""
     lines: list[str] = []
     for name, value in case.inputs.items():
         if isinstance(value, str):
             lines.append(f"{name}: {value[:_QUOTED]}")
     evidence = "\n".join(lines)
-    reason = f"\nwhy people say so: {case.reason[:_QUOTED]}" if case.reason else ""
-    return f"{evidence}\n{about}{reason}"
+    text = f"{evidence}\n{words}"
+    if case.reason:
+        text += f"\nwhy people say so: {case.reason[:_QUOTED]}"
+    return text
 
 
 def truths(case: Case, answer: Answer) -> str:
@@ -196,10 +201,10 @@ class CopyGuard:
 
     Args:
         cases: the training cases.
-        own: texts that an instruction may quote, such as the basic prompt.
+        quotable: texts that an instruction may quote, such as the basic prompt.
     """
 
-    def __init__(self, cases: Sequence[Case], own: Iterable[str] = ()) -> None:
+    def __init__(self, cases: Sequence[Case], quotable: Iterable[str] = ()) -> None:
         case_counts = Counter[str]()  # shingle -> cases that hold it
         for case in cases:
             case_shingles: set[str] = set()
@@ -207,7 +212,7 @@ class CopyGuard:
                 case_shingles.update(shingles(text))
             case_counts.update(case_shingles)
         allowed: set[str] = set()
-        for text in own:
+        for text in quotable:
             allowed.update(shingles(text))
         if len(cases) > 2:
             for shingle, count in case_counts.items():

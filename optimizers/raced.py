@@ -42,14 +42,16 @@ class Track:
     by_wholes: bool = False  # whether all prompts meet the same first block, and the best of it leads
     step: int = 0  # the step of the search, from 1
     around: Candidate | None = None  # the prompt around which the metric is taken to first order
-    _fitted: tuple[Any, dict[str, Standing]] = ((), {})
+    _fitted: tuple[object, dict[str, Standing]] = ((), {})
 
     def standings(self) -> dict[str, Standing]:
         """Return prompt id -> its standing, fitted anew after each further score."""
         key = self.board.pairs, self.around
-        if self._fitted[0] != key:
-            self._fitted = key, self.board.standings(self.around, self.shrink)
-        return self._fitted[1]
+        fitted_key, standings = self._fitted
+        if fitted_key != key:
+            standings = self.board.standings(self.around, self.shrink)
+            self._fitted = key, standings
+        return standings
 
     def best(self, count: int | None = None) -> list[tuple[Candidate, float]]:
         """Return the best few prompts with their values, the earlier first among equals."""
@@ -78,7 +80,8 @@ class Track:
             standing = standings[candidate.id]
             return round(standing.mean + reach * standing.error, 9)
 
-        return max((candidate for candidate in candidates if candidate.id in standings), key=bound)
+        ranked = [candidate for candidate in candidates if candidate.id in standings]
+        return max(ranked, key=bound)
 
     @property
     def leader(self) -> Candidate:
@@ -128,7 +131,9 @@ class Track:
     def _tokens(self, candidate: Candidate) -> float:
         """Return the tokens of a row under a prompt, at least 1."""
         spent = self.board.spent(candidate, self.order)
-        return max(1.0, spent.tokens) if spent else 1.0
+        if spent is None:
+            return 1.0
+        return max(1.0, spent.tokens)
 
     def complete(self) -> None:
         """Let the leader meet all cases, and each prompt that becomes the leader by that."""
@@ -148,22 +153,21 @@ class Track:
                 pairs.append((case, outcomes[case.id]))
         return pairs
 
-    def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
-        """Return the cases that a candidate got wrong."""
-        return [(case, outcome) for case, outcome in self.known(candidate) if outcome.has_error]
-
     def feedback(self, candidate: Candidate) -> list[tuple[Case, str]]:
         """Return the cases that a candidate got wrong, each with what was wrong in words."""
         lessons: list[tuple[Case, str]] = []
-        for case, outcome in self.errors(candidate):
-            lessons.append((case, self.board.objective.feedback(case, outcome)))
+        for case, outcome in self.known(candidate):
+            if outcome.has_error:
+                lessons.append((case, self.board.objective.feedback(case, outcome)))
         return lessons
 
-    def fresh(self, state: PromptState, **about: Any) -> list[Candidate]:
+    def fresh(self, state: PromptState, **arguments: Any) -> list[Candidate]:
         """Enter a prompt, with the arguments of :meth:`Board.add`, and return it; nothing if the board has it."""
         count = len(self.board.candidates)
-        candidate = self.board.add(state, step=self.step, **about)
-        return [candidate] if len(self.board.candidates) > count else []
+        candidate = self.board.add(state, step=self.step, **arguments)
+        if len(self.board.candidates) == count:
+            return []
+        return [candidate]
 
     def write(
         self, writing: Writing, parent: Candidate, proposals: Sequence[Mapping[str, str]]
@@ -195,7 +199,9 @@ class Track:
             source = writing.name
             if copied_share:
                 source += f", {copied_share:.1%} copied from train"
-            params = {"predictors": sorted(instructions)} if len(state.predictors) > 1 else None
+            params = None
+            if len(state.predictors) > 1:
+                params = {"predictors": sorted(instructions)}
             candidates.append(
                 self.board.add(state, parent=parent, source=source, step=self.step, params=params)
             )
@@ -204,13 +210,17 @@ class Track:
     @cached_property
     def _guard(self) -> CopyGuard:
         """What measures copies from train; the basic prompt's own text is no copy."""
-        basic_prompts = self.board.basic.state.predictors.values()
-        return CopyGuard(self.job.train, [prompt.instructions for prompt in basic_prompts])
+        return CopyGuard(self.job.train, list(_instructions(self.board.basic.state).values()))
 
 
 def _plain_texts(state: PromptState) -> tuple[str, ...]:
     """Return the instructions of all predictors without differences in case, spacing and form of characters."""
-    return tuple(normalised(state.predictors[name].instructions) for name in sorted(state.predictors))
+    return tuple(map(normalised, _instructions(state).values()))
+
+
+def _instructions(state: PromptState) -> dict[str, str]:
+    """Return predictor -> instruction, in the order of their names."""
+    return {name: state.predictors[name].instructions for name in sorted(state.predictors)}
 
 
 class Arm(Protocol):
@@ -317,7 +327,7 @@ class Finalists:
         dev = self._job.dev
         finalists = self._first()
         open_cases = (self._count - len(finalists)) * len(dev)
-        for candidate in [self._board.basic, *finalists]:
+        for candidate in [self._board.basic] + finalists:
             open_cases += len(dev) - self._board.met(candidate, dev)
         needed_calls = max(self._pass_calls, open_cases * self._job.calls_per_case)
         self._job.context.meter.hold(self._held_before + min(self._most_calls, needed_calls))
@@ -333,8 +343,13 @@ class Finalists:
         if self._source and candidates:
             dspy_choice = [candidates.pop()]
         standings = self._board.standings()
-        scored = [candidate for candidate in candidates if candidate.id in standings]
-        unscored = [candidate for candidate in candidates if candidate.id not in standings]
+        scored: list[Candidate] = []
+        unscored: list[Candidate] = []
+        for candidate in candidates:
+            if candidate.id in standings:
+                scored.append(candidate)
+            else:
+                unscored.append(candidate)
 
         def upper_bound(candidate: Candidate) -> float:
             standing = standings[candidate.id]
@@ -443,11 +458,11 @@ class Raced(Optimizer):
         train = stratified(job.train, answer, random.Random(f"race/{job.seed}"))[: self.sample]
         dev = stratified(job.dev, answer, random.Random(f"dev/{job.seed}"))
         if self.whole:
-            order = [*dev, *train]
+            order = dev + train
             block = len(dev)
             opening = len(dev)
         else:
-            order = stratified([*train, *dev], answer, random.Random(f"order/{job.seed}"))
+            order = stratified(train + dev, answer, random.Random(f"order/{job.seed}"))
             block = max(1, self.block)
             opening = max(1, self.opening)
         track = Track(
@@ -523,9 +538,10 @@ class Raced(Optimizer):
 
 def _flawless(track: Track) -> bool:
     """Whether the basic prompt makes no error on any case of the race; it meets cases until its first error."""
-    board, job = track.board, track.job
+    board = track.board
     for block in blocks(track.order, track.block):
-        if any(outcome.has_error for outcome in board.score(board.basic, block)):
-            return False
-    job.note("the basic prompt makes no error on train and dev: there is nothing to improve")
+        for outcome in board.score(board.basic, block):
+            if outcome.has_error:
+                return False
+    track.job.note("the basic prompt makes no error on train and dev: there is nothing to improve")
     return True

@@ -24,7 +24,9 @@ def settings_of_fields(optimizer: object) -> dict[str, SettingValue]:
     for setting in dataclasses.fields(optimizer):  # type: ignore[arg-type]
         if setting.name != "name":
             value = getattr(optimizer, setting.name)
-            values[setting.name] = list(value) if isinstance(value, tuple) else value
+            if isinstance(value, tuple):
+                value = list(value)
+            values[setting.name] = value
     return values
 
 
@@ -58,18 +60,22 @@ def typed_settings(
     settings = {}
     for setting, value in changes.items():
         try:
-            settings[setting] = _typed(types[setting], value)
+            settings[setting] = _checked_value(types[setting], value)
         except (TypeError, ValueError, OverflowError) as error:
             message = f"{name}.{setting} cannot be {value!r}"
             raise OptimizerError(message, hint=_hint(defaults[setting])) from error
     return settings
 
 
-def _typed(kind: object, value: object) -> object:
+def _checked_value(kind: object, value: object) -> object:
     """Return a value as a type. Raises ``ValueError`` for one of another type, and for negative or infinite numbers."""
-    checked_type: Any = _ANY_TYPE if kind is type(None) else kind
+    checked_type: Any = kind
+    if kind is type(None):
+        checked_type = _ANY_TYPE
     typed: object = TypeAdapter(checked_type).validate_python(_parsed(kind, value))
-    numbers = typed if isinstance(typed, tuple) else (typed,)
+    numbers: tuple[object, ...] = (typed,)
+    if isinstance(typed, tuple):
+        numbers = typed
     for number in numbers:
         if isinstance(number, int | float) and not 0 <= number < math.inf:
             raise ValueError("out of range")
@@ -93,5 +99,7 @@ def _parsed(kind: object, value: object) -> object:
 def _hint(default: object) -> str:
     if isinstance(default, list | tuple):
         example = ",".join(str(item) for item in default)
-        return f"give values joined by commas, as {example}" if example else "give values joined by commas"
+        if not example:
+            return "give values joined by commas"
+        return f"give values joined by commas, as {example}"
     return f"give a value like {default!r}"

@@ -104,9 +104,9 @@ def with_thresholds(job: Job, result: Result) -> Result:
         if board.scored(candidate, job.dev) and candidate.id in standings:
             estimated.append(candidate)
     best_first = sorted(estimated, key=lambda candidate: -round(standings[candidate.id].mean, 9))
-    prompts = {candidate.id: candidate for candidate in (board.basic, *best_first[:_PROMPTS])}
+    prompts = {candidate.id: candidate for candidate in [board.basic] + best_first[:_PROMPTS]}
     for prompt in prompts.values():
-        met = [case for case in (*job.train, *job.dev) if board.outcome(prompt, case)]
+        met = _met_cases(job, board, prompt)
         for name, (setting, crossed) in fitted(job, board, prompt).items():
             source = name
             threshold = setting.threshold
@@ -121,15 +121,18 @@ def with_thresholds(job: Job, result: Result) -> Result:
     return replace(result, best=board.best(job.dev) or result.best)
 
 
+def _met_cases(job: Job, board: Board, candidate: Candidate) -> list[Case]:
+    """Return the cases of train and dev that a candidate has met."""
+    return [case for case in job.train + job.dev if board.outcome(candidate, case)]
+
+
 def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
     """Return ``threshold`` and ``weights`` -> the best settings of a candidate on the cases that it met.
 
     Cases that its prompt shows as demonstrations do not count. A setting that is the candidate's own is left out.
     """
-    cases: list[Case] = []
-    for case in (*job.train, *job.dev):
-        if board.outcome(candidate, case) and case.id not in candidate.demo_ids:
-            cases.append(case)
+    cases = _met_cases(job, board, candidate)
+    cases = [case for case in cases if case.id not in candidate.demo_ids]
     if not cases:
         return {}
     current = candidate.setting
@@ -147,11 +150,16 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
         setting = replace(best(range(len(cases))), form=current.form)
         if setting == current or setting.threshold == stored.threshold:
             continue
-        setting_of_fold: dict[int, Setting] = {}  # fitted on the other folds
+        crossed: dict[str, Setting] = {}  # of each case the setting that was fitted on the other folds
         for fold in set(fold_of_case):
-            positions = [position for position, case_fold in enumerate(fold_of_case) if case_fold != fold]
-            setting_of_fold[fold] = replace(best(positions), form=current.form)
-        crossed = {case.id: setting_of_fold[fold] for case, fold in zip(cases, fold_of_case, strict=True)}
+            fold_ids: list[str] = []
+            positions: list[int] = []
+            for position, case in enumerate(cases):
+                if fold_of_case[position] == fold:
+                    fold_ids.append(case.id)
+                else:
+                    positions.append(position)
+            crossed.update(dict.fromkeys(fold_ids, replace(best(positions), form=current.form)))
         settings[name] = setting, crossed
     return settings
 
@@ -189,8 +197,9 @@ def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
     strata = job.judge.answer.scale.strata(cases)
     shuffled = random.Random(f"folds/{job.seed}").sample(range(len(cases)), len(cases))
     by_stratum = sorted(shuffled, key=lambda position: strata[position])
-    groups = dict.fromkeys(cases[position].group for position in by_stratum)
-    fold_of_group = {group: number % _FOLDS for number, group in enumerate(groups)}
+    fold_of_group: dict[str, int] = {}
+    for position in by_stratum:
+        fold_of_group.setdefault(cases[position].group, len(fold_of_group) % _FOLDS)
     return [fold_of_group[case.group] for case in cases]
 
 
@@ -243,8 +252,10 @@ def _labelled_units(stored: _StoredSamples) -> list[_LabelledUnit]:
         clear = never_positive.revote(case, verdict)
         unit_parts = zip(case.gold or (), marked.probabilities, marked.values, clear.values, strict=False)
         for gold, shares, if_positive, if_negative in unit_parts:
-            share = None if gold is None else probability(shares)
-            if gold is not None and share is not None:
+            if gold is None:
+                continue
+            share = probability(shares)
+            if share is not None:
                 units.append(_LabelledUnit(position, share, gold, if_positive, if_negative))
     return units
 
@@ -257,9 +268,9 @@ def _by_probability(stored: _StoredSamples) -> Best | None:
         return None
     rows: list[Row] = []  # each unit twice: as it is decided when positive, then as when it is not
     for number, unit in enumerate(units):
-        rows.append(_row_of_unit(f"0{number:09d}", unit.gold, unit.if_positive))
+        rows.append(_row_of_labelled_unit(f"0{number:09d}", unit.gold, unit.if_positive))
     for number, unit in enumerate(units):
-        rows.append(_row_of_unit(f"1{number:09d}", unit.gold, unit.if_negative))
+        rows.append(_row_of_labelled_unit(f"1{number:09d}", unit.gold, unit.if_negative))
     metric = resolve(judge.metric, judge.comparison)
     encoded = encode(judge.comparison, rows)
     case_of_unit = np.array([unit.case for unit in units])
@@ -287,7 +298,9 @@ def _by_probability(stored: _StoredSamples) -> Best | None:
         weights[:, 0, chosen] = positive_parts
         weights[:, 1, chosen] = _PARTS - positive_parts
         values = metric.resampled(encoded, weights.reshape(len(cuts), -1))
-        merits = values if metric.higher_is_better else -values
+        merits = -values
+        if metric.higher_is_better:
+            merits = values
         best_cut = cuts[int(np.argmax(np.round(merits, 9)))]
         threshold = np.clip(scipy.special.expit(best_cut), _END, 1 - _END)
         return Setting(threshold=round(float(threshold), 6))
@@ -295,7 +308,7 @@ def _by_probability(stored: _StoredSamples) -> Best | None:
     return best
 
 
-def _row_of_unit(name: str, gold: Value, value: Value | None) -> Row:
+def _row_of_labelled_unit(name: str, gold: Value, value: Value | None) -> Row:
     """Return a unit with a value as a row in a group of its own."""
     return Row(id=name, group=name, gold=(gold,), predicted=(value,), failed=False)
 
@@ -354,20 +367,22 @@ def _label_tables(stored: _StoredSamples) -> list[_LabelTable]:
 
     tables: list[_LabelTable] = []
     for labels in scale.weighted:
-        table_units = [unit for unit in units if not unit[1].keys().isdisjoint(labels)]
-        if not table_units:
-            continue
+        case_positions: list[int] = []
         share_rows: list[list[float]] = []
-        for _, shares, _ in table_units:
-            share_rows.append([shares.get(label, 0.0) for label in labels])
-        tables.append(
-            _LabelTable(
-                names=[scale.text(label) for label in labels],
-                case=np.array([position for position, _, _ in table_units]),
+        label_positions: list[int] = []
+        for position, shares, label in units:
+            if not shares.keys().isdisjoint(labels):
+                case_positions.append(position)
+                share_rows.append([shares.get(table_label, 0.0) for table_label in labels])
+                label_positions.append(labels.index(label))
+        if case_positions:
+            table = _LabelTable(
+                names=list(map(scale.text, labels)),
+                case=np.array(case_positions),
                 shares=np.array(share_rows),
-                gold=np.array([labels.index(label) for _, _, label in table_units]),
+                gold=np.array(label_positions),
             )
-        )
+            tables.append(table)
     return tables
 
 
