@@ -6,7 +6,7 @@ from .groups import Common, Form, Printed, SplitOptions, asked_judge, column_pai
 from .options import choice, option, positional, repeated
 
 
-class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_"):
+class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_command"):
     """Write a judge's prompt for another system.
 
     examples:
@@ -27,7 +27,7 @@ class JudgesOptions(Form, command="judges", does="judges.list_judges"):
     """The catalogue of judges."""
 
 
-class NewOptions(Form, command="new", does="catalogue.new"):
+class NewOptions(Form, command="new", does="catalogue.new_judge"):
     """Make a judge of a prompt that you have: text, or messages in JSON. Its variables
     become the inputs, its text the instruction; the file is yours to read and change. With --gold it also says how that
     file is read: what column is which input, the label and the group, and what the labels are.
@@ -72,7 +72,7 @@ class TrainingOptions(
     SplitOptions,
     Common,
     command="export training",
-    does="catalogue.training",
+    does="catalogue.write_training",
     helps={"seed": "of the split (default: 0)"},
 ):
     """Write a training file for fine-tuning a judge: labelled rows as chat messages, one JSON line each.

@@ -23,7 +23,7 @@ class CheckOptions(
     SeedOptions,
     JudgedGold,
     command="gold check",
-    does="gold.check",
+    does="gold.check_gold",
     helps={"seed": "of the split (default: 0)"},
 ):
     """Validate a gold set and describe it: everything that is wrong at once, with counts.
@@ -35,7 +35,7 @@ class CheckOptions(
     """
 
 
-class ImportOptions(RowOptions, Printed, command="gold import", does="gold.import_"):
+class ImportOptions(RowOptions, Printed, command="gold import", does="gold.import_command"):
     """Read any known format, filled sheets included, and write canonical JSONL.
 
     examples:
@@ -55,13 +55,13 @@ class ImportOptions(RowOptions, Printed, command="gold import", does="gold.impor
     )
 
 
-class SplitGoldOptions(CheckOptions, command="gold split", does="gold.split"):
+class SplitGoldOptions(CheckOptions, command="gold split", does="gold.write_parts"):
     """Write train, dev and test as files."""
 
     output: str = option("DIR", "the folder to write")
 
 
-class AgreementOptions(JudgedGold, command="gold agreement", does="gold.agreement"):
+class AgreementOptions(JudgedGold, command="gold agreement", does="gold.measure_agreement"):
     """How far raters agree, how well each does against the rest, and how much merging leaves ambiguous."""
 
 

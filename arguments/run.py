@@ -62,7 +62,7 @@ class JudgedRows(
     )
 
 
-class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
+class RunOptions(JudgedRows, command="run JUDGE", does="run.run_command"):
     """Judge new rows, one line each: id, verdict, votes, reasoning, error, usage, artifact hash.
 
     examples:
@@ -97,7 +97,7 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run"):
     )
 
 
-class JoinOptions(Form, command="run join", does="run.joined"):
+class JoinOptions(Form, command="run join", does="run.join_shards"):
     """Join the outputs of jurist run --shard: the lines of one run, in the order of the input.
 
     examples:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,80 +24,102 @@ from ..jobs.incoming import (
 )
 from ..keeping.loaders import load_judge
 from ..programs.catalogue import find
-from ..programs.judge import check_judge_name
+from ..programs.judge import Judge, check_judge_name
 from .bars import progress
 from .inputs import check_apart, shares_of, store_of
-from .printing import Result, Verbatim, remark, write_text
+from .printing import Part, Result, Verbatim, remark, write_text
 
 
-def export_(options: ExportOptions) -> Result:
+def export_command(options: ExportOptions) -> Result:
     """Write a judge's prompt for another system."""
     loaded = load_judge(options.judge, store=store_of(options))
     remark(loaded.standing)
-    shown = options.output in (None, "-")
-    text, limits = exported(loaded, options.target, None if shown else options.output)
+    path = None if options.output == "-" else options.output
+    text, limits = exported(loaded, options.target, path)
     data = {"judge": loaded.name, "target": options.target, "output": options.output, "limits": limits}
-    if shown:
-        return Result(data={**data, "text": text}, body=[Verbatim(text)], notes=limits)
-    write_text(text, options.output)
-    return Result(data=data, body=[f"{loaded.name} written to {options.output}"], notes=limits)
+    if path is None:
+        data["text"] = text
+        return Result(data=data, body=[Verbatim(text)], notes=limits)
+    write_text(text, path)
+    return Result(data=data, body=[f"{loaded.name} written to {path}"], notes=limits)
 
 
-def new(options: NewOptions) -> Result:
+def new_judge(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""
     check_judge_name(options.name)
-    labelled = options.labels or options.gold
-    if options.positive and (options.prefer is not None or options.score is not None or not labelled):
+    has_labels = options.labels or options.gold
+    if options.positive and (options.prefer is not None or options.score is not None or not has_labels):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
     prompt = read_prompt(Path(options.source))
     shape = _shape(options, prompt.instruction, prompt.variables)
-    asked, values = _asked(options, prompt.variables, shape)
+    answer, meanings = _answer_of(options, prompt.variables, shape)
     columns = shape.columns if shape else None
-    text = judge_source(options.name, Path(options.source).name, prompt, asked, options.unit, columns, values)
-    output = Path(options.output or f"{options.name.replace('-', '_')}.py")
-    if output.exists():
-        raise UsageError(f"{output} exists", hint="name another file with --output, or remove it")
-    if not options.output and find_spec(output.stem):
-        why = f"{output} would stand before the module {output.stem} in every program that is started here"
-        raise UsageError(why, hint="give the judge another name, or the file with --output")
-    with TemporaryDirectory() as folder:
-        draft = Path(folder) / "judge.py"
-        draft.write_text(text, "utf-8")
-        try:
-            judge = find(f"{draft}:judge")
-        except JudgeError as error:  # the options fit no judge
-            raise UsageError(error.message, hint=error.hint) from error
-    aside = Rejects()
+    source_name = Path(options.source).name
+    text = judge_source(options.name, source_name, prompt, answer, options.unit, columns, meanings)
+    output = _new_file(options)
+    judge = _load_draft(text)
+    rejects = Rejects()
     gold = None
     if options.gold and shape:
-        gold = Gold.load(options.gold, judge, labelled=not shape.rated, rejects=aside)
+        gold = Gold.load(options.gold, judge, labelled=not shape.rated, rejects=rejects)
     write_text(text, str(output))
-    named = shlex.quote(f"{output}:judge")
-    if options.gold and shape and shape.rated:
-        then = (
-            f"next: jurist gold import {named} {shlex.quote(options.gold)} --merge majority --output gold.jsonl "
-            "makes one label of what the raters said"
-        )
-    elif options.gold:
-        bad = " --rejects aside.jsonl" if aside.count else ""
-        then = f"next: jurist evaluate {named}:basic --gold {shlex.quote(options.gold)}{bad}"
-    else:
-        columns_of = f"a column for each input and one for {', '.join(judge.answer.fields)}"
-        then = f"next: jurist compile {named} --gold GOLD, with {columns_of}"
+    inputs = ", ".join(prompt.variables)
+    body: list[Part] = [f"{judge.name} written to {output}: inputs {inputs}; {answer.words}"]
+    if gold and shape:
+        body.extend(_gold_lines(gold, shape, rejects.count))
     return Result(
         data={
             "judge": judge.name,
             "output": str(output),
             "inputs": list(prompt.variables),
             "labels": list(judge.answer.scale.choices),
-            "answers": asked.words,
+            "answers": answer.words,
         },
-        body=[
-            f"{judge.name} written to {output}: inputs {', '.join(prompt.variables)}; {asked.words}",
-            *(_gold_lines(gold, shape, aside.count) if gold and shape else ()),
-        ],
-        notes=[then],
+        body=body,
+        notes=[_step_after_new(options, output, judge, shape, has_rejects=rejects.count > 0)],
     )
+
+
+def _new_file(options: NewOptions) -> Path:
+    """Return the file to write. Raises ``UsageError`` for one that exists, or that would hide another module."""
+    output = Path(options.output or f"{options.name.replace('-', '_')}.py")
+    if output.exists():
+        raise UsageError(f"{output} exists", hint="name another file with --output, or remove it")
+    if not options.output and find_spec(output.stem):
+        why = f"{output} would stand before the module {output.stem} in every program that is started here"
+        raise UsageError(why, hint="give the judge another name, or the file with --output")
+    return output
+
+
+def _load_draft(text: str) -> Judge:
+    """Return the judge of a file's text. Raises ``UsageError`` if the options fit no judge."""
+    with TemporaryDirectory() as folder:
+        draft = Path(folder) / "judge.py"
+        draft.write_text(text, "utf-8")
+        try:
+            return find(f"{draft}:judge")
+        except JudgeError as error:
+            raise UsageError(error.message, hint=error.hint) from error
+
+
+def _step_after_new(
+    options: NewOptions, output: Path, judge: Judge, shape: Shape | None, *, has_rejects: bool
+) -> str:
+    """Return the command that comes after a new judge: merging of ratings, an evaluation, or a compilation."""
+    reference = shlex.quote(f"{output}:judge")
+    if not options.gold:
+        columns = f"a column for each input and one for {', '.join(judge.answer.fields)}"
+        return f"next: jurist compile {reference} --gold GOLD, with {columns}"
+    gold = shlex.quote(options.gold)
+    if shape and shape.rated:
+        return (
+            f"next: jurist gold import {reference} {gold} --merge majority --output gold.jsonl "
+            "makes one label of what the raters said"
+        )
+    step = f"next: jurist evaluate {reference}:basic --gold {gold}"
+    if has_rejects:
+        step += " --rejects aside.jsonl"
+    return step
 
 
 def _shape(options: NewOptions, instruction: str, variables: Sequence[str]) -> Shape | None:
@@ -106,60 +128,98 @@ def _shape(options: NewOptions, instruction: str, variables: Sequence[str]) -> S
         if options.columns or options.names:
             raise UsageError("--column and --map say how --gold is read", hint="add --gold labels.csv")
         return None
-    # what the options say goes with the prompt: all of it says which labels are asked for
-    meanings = [ours for _, ours in options.names]
-    said = [instruction, options.labels or "", options.score or "", *meanings]
-    compared = _listed(options.prefer)
-    return shape_of(options.gold, variables, dict(options.columns), " ".join(said), compared)
+    # What the options say goes with the prompt: all of it says which labels are asked for.
+    texts = [instruction, options.labels or "", options.score or ""]
+    for _, meaning in options.names:
+        texts.append(meaning)
+    compared_inputs = _listed(options.prefer)
+    return shape_of(options.gold, variables, dict(options.columns), " ".join(texts), compared_inputs)
 
 
-def _gold_lines(gold: Gold, shape: Shape, aside: int) -> list[str]:
+def _gold_lines(gold: Gold, shape: Shape, reject_count: int) -> list[str]:
     """Return how many rows there are, and how their columns are read."""
-    about = describe(gold)
-    counts = f"{about['cases']} labelled rows in {about['groups']} groups"
+    facts = describe(gold)
+    counts = f"{facts['cases']} labelled rows in {facts['groups']} groups"
     if shape.rated:
-        raters = ", ".join(f"{rater} {rows}" for rater, rows in about["raters"].items())
-        counts = f"{about['cases']} rows in {about['groups']} groups, rated by {raters or 'nobody'}"
-    left = f"; {about['skipped']} without a label are left out" if about["skipped"] else ""
-    bad = f"; {aside} cannot be used, and --rejects F.jsonl sets them aside with the reasons" if aside else ""
-    columns = [f"{theirs} is {ours}" for theirs, ours in gold.judge.columns.items()]
-    for column, field in shape.columns.items():
-        if field == "label" and column not in gold.judge.columns:
+        ratings = []
+        for rater, rows in facts["raters"].items():
+            ratings.append(f"{rater} {rows}")
+        raters = ", ".join(ratings) or "nobody"
+        counts = f"{facts['cases']} rows in {facts['groups']} groups, rated by {raters}"
+    if facts["skipped"]:
+        counts += f"; {facts['skipped']} without a label are left out"
+    if reject_count:
+        counts += f"; {reject_count} cannot be used, and --rejects F.jsonl sets them aside with the reasons"
+    columns = []
+    for column, field_name in gold.judge.columns.items():
+        columns.append(f"{column} is {field_name}")
+    for column, field_name in shape.columns.items():
+        if field_name == "label" and column not in gold.judge.columns:
             columns.append(f"{column} is what people said")
-    read = ", ".join(columns)
-    alone = "group" not in gold.judge.columns.values() and about["groups"] == about["cases"] > 1
-    apart = "; each row is a group: --column COLUMN=group names what rows belong to" if alone else ""
-    return [f"{gold.source}: {counts}{left}{bad}", f"columns: {read or 'as the judge has them'}{apart}"]
+    column_words = ", ".join(columns) or "as the judge has them"
+    has_group_column = "group" in gold.judge.columns.values()
+    if not has_group_column and facts["groups"] == facts["cases"] > 1:
+        column_words += "; each row is a group: --column COLUMN=group names what rows belong to"
+    return [f"{gold.source}: {counts}", f"columns: {column_words}"]
 
 
-def _asked(
+def _answer_of(
     options: NewOptions, variables: Sequence[str], shape: Shape | None
 ) -> tuple[AnswerSource, dict[str, str]]:
     """Return the answer of the judge, from the options or the labels of the gold, and the meaning of these labels."""
-    labels, positive = _listed(options.labels), _listed(options.positive)
-    values = {**dict.fromkeys(shape.silent if shape else (), ""), **dict(options.names)}
+    meanings: dict[str, str] = {}
+    if shape:
+        meanings = dict.fromkeys(shape.silent, "")
+    meanings.update(options.names)
     if options.prefer is not None or (shape and shape.pair):
-        compared = shape.pair if shape and options.prefer is None else _listed(options.prefer)
-        return answer_of_preference(compared), {**(sides(shape, compared, values) if shape else {}), **values}
+        return _preference_of(options, shape, meanings)
     if options.score is not None:
-        return answer_of_score(options.score), values
-    known = {theirs.casefold() for theirs in values}
-    own = [label for label in (shape.labels if shape else ()) if label.casefold() not in known]
-    sides_compared = [] if labels else sides_by_number(own, variables)
+        return answer_of_score(options.score), meanings
+    labels, positive = _listed(options.labels), _listed(options.positive)
+    gold_labels = _unexplained_labels(shape, meanings)
+    sides_compared = [] if labels else sides_by_number(gold_labels, variables)
     if sides_compared:
         first, second = sides_compared
+        score = scale_of(gold_labels) or "0-1"
         raise UsageError(
-            f"the labels {', '.join(sorted(own))} may be scores, or say which of {first} and {second} is better",
-            hint=f"add --prefer {first},{second} --map 0=first --map 1=second, or --score {scale_of(own) or '0-1'}",
+            f"the labels {', '.join(sorted(gold_labels))} may be scores, or say which of {first} and {second} "
+            "is better",
+            hint=f"add --prefer {first},{second} --map 0=first --map 1=second, or --score {score}",
         )
-    if not (labels or positive) and (scale := scale_of(own)):
-        return answer_of_score(scale), values
-    labels = labels or list(dict.fromkeys([*own, *filter(None, values.values())]))
+    if not (labels or positive):
+        scale = scale_of(gold_labels)
+        if scale:
+            return answer_of_score(scale), meanings
+    if not labels:
+        explained = [meaning for meaning in meanings.values() if meaning]
+        labels = list(dict.fromkeys(gold_labels + explained))
     if not labels:
         hint = "give --labels yes,no, --score 1-5, --prefer with the two inputs that are compared, or --gold"
         raise UsageError("nothing says what it answers", hint=hint)
-    values |= {label: label for label in own if label in labels and not label.isalpha()}
-    return answer_of_labels(labels, positive), values
+    for label in gold_labels:
+        if label in labels and not label.isalpha():
+            meanings[label] = label
+    return answer_of_labels(labels, positive), meanings
+
+
+def _preference_of(
+    options: NewOptions, shape: Shape | None, meanings: dict[str, str]
+) -> tuple[AnswerSource, dict[str, str]]:
+    """Return the answer of a judge that compares two inputs, and the meaning of the labels of the gold."""
+    if shape is None:
+        return answer_of_preference(_listed(options.prefer)), meanings
+    compared_inputs = shape.pair if options.prefer is None else _listed(options.prefer)
+    all_meanings = dict(sides(shape, compared_inputs, meanings))
+    all_meanings.update(meanings)
+    return answer_of_preference(compared_inputs), all_meanings
+
+
+def _unexplained_labels(shape: Shape | None, meanings: Mapping[str, str]) -> list[str]:
+    """Return the labels of the gold of which the options do not say what they mean."""
+    if shape is None:
+        return []
+    explained = {label.casefold() for label in meanings}
+    return [label for label in shape.labels if label.casefold() not in explained]
 
 
 def _listed(text: str | None) -> list[str]:
@@ -167,38 +227,67 @@ def _listed(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def training(options: TrainingOptions) -> Result:
+def write_training(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
     check_apart(options.output, options.input)
     loaded = load_judge(options.judge, store=store_of(options))
     remark(loaded.standing)
     gold = Gold.load(options.input, loaded.judge)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:
-        made = make_training(
+        training = make_training(
             loaded, gold, options.part, seed=options.seed, shares=shares_of(options.split), on_case=step
         )
-    left_out = Counter(made.left_out)
-    left_out["unlabelled"] += gold.skipped  # gold without any label is left out when it is read
-    counted = {reason: count for reason, count in sorted(left_out.items()) if count}
-    left = ", ".join(f"{count} {reason}" for reason, count in counted.items()) or "none"
-    if not made.examples:
+    left_out = _left_out_counts(training.left_out, gold)
+    left_out_words = _counts_in_words(left_out) or "none"
+    if not training.examples:
         raise GoldError(
-            f"no example is left of {len(gold.cases) + gold.skipped} rows ({left})",
+            f"no example is left of {len(gold.cases) + gold.skipped} rows ({left_out_words})",
             path=options.input,
             hint="use --part all, or more rows",
         )
-    lines = (json_text({"messages": list(messages)}) + "\n" for _, messages in made.examples)
+    lines = []
+    groups = set()
+    label_counts: Counter[str] = Counter()
+    for case, messages in training.examples:
+        lines.append(json_text({"messages": list(messages)}) + "\n")
+        groups.add(case.group)
+        for value in case.known:
+            label_counts[loaded.judge.answer.scale.text(value)] += 1
     write_text("".join(lines), options.output)
-    groups = len({case.group for case, _ in made.examples})
-    text = loaded.judge.answer.scale.text
-    labels = Counter(text(value) for case, _ in made.examples for value in case.known)
-    by_label = ", ".join(f"{labels[name]} {name}" for name in sorted(labels))
-    counts = f"{len(made.examples)} examples of {groups} groups ({options.part})"
-    line = f"{loaded.name}: {counts}; {by_label}; rows left out: {left}"
-    none_kept = "nothing is held back: score the tuned model on rows that are not in this file"
-    notes = [none_kept] if options.part == "all" else []
+    labels = dict(sorted(label_counts.items()))
+    counts = f"{len(training.examples)} examples of {len(groups)} groups ({options.part})"
+    line = f"{loaded.name}: {counts}; {_counts_in_words(labels)}; rows left out: {left_out_words}"
+    notes = []
+    if options.part == "all":
+        notes.append("nothing is held back: score the tuned model on rows that are not in this file")
     if options.output == "-":  # standard output has the examples, and nothing else
-        return Result(data={}, notes=[line, *notes])
-    about = {"judge": loaded.name, "output": options.output, "part": options.part, "groups": groups}
-    written = {"examples": len(made.examples), "labels": dict(sorted(labels.items())), "left_out": counted}
-    return Result(data={**about, **written}, body=[line], notes=notes)
+        return Result(data={}, notes=[line] + notes)
+    data = {
+        "judge": loaded.name,
+        "output": options.output,
+        "part": options.part,
+        "groups": len(groups),
+        "examples": len(training.examples),
+        "labels": labels,
+        "left_out": left_out,
+    }
+    return Result(data=data, body=[line], notes=notes)
+
+
+def _left_out_counts(left_out: Mapping[str, int], gold: Gold) -> dict[str, int]:
+    """Return how many rows are in no example by the reason, with those that gold left out when it was read."""
+    counts = Counter(left_out)
+    counts["unlabelled"] += gold.skipped
+    occurring = {}
+    for reason, count in sorted(counts.items()):
+        if count:
+            occurring[reason] = count
+    return occurring
+
+
+def _counts_in_words(counts: Mapping[str, int]) -> str:
+    """Return ``3 unlabelled, 2 long``; empty without any."""
+    words = []
+    for name, count in counts.items():
+        words.append(f"{count} {name}")
+    return ", ".join(words)

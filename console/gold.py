@@ -1,5 +1,6 @@
 """``jurist gold`` with its actions."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from ..report.scores import agreement_tables, ceiling_card, ceiling_table, rules_table, strata_line
 from ..report.table import Table, table
-from .inputs import check_apart, gold_of, mapping_of, shares_of, store_of
+from .inputs import check_apart, gold_of, mapping_of, rejects_of, shares_of, store_of
 from .printing import Part, Result
 
 
@@ -30,7 +31,7 @@ def gold_name(options: JudgedGold) -> str:
     return name
 
 
-def check(options: CheckOptions) -> Result:
+def check_gold(options: CheckOptions) -> Result:
     """Validate all rows, describe the gold of usable rows, and try the split."""
     judge = find_judge(options.judge, store_of(options))
     rejects = Rejects(options.rejects)
@@ -48,23 +49,29 @@ def check(options: CheckOptions) -> Result:
         )
 
     parts = gold.split(options.seed, shares_of(options.split))
-    sizes = {name: len(parts.part(name)) for name in PARTS}
-    facts = {**describe(gold), "split": sizes}
-    near_copies = [asdict(copies) for copies in gold.near_copies]
+    facts = dict(describe(gold))
+    facts["split"] = {name: len(parts.part(name)) for name in PARTS}
     remarks = _check_remarks(gold, rejects) or ["no problem found"]
     if parts.near_words:
         remarks.append(parts.near_words)
     body: list[Part] = [
         f"{gold.name}: {'; '.join(remarks)}",
-        table("", ["what", "value"], [[name, _cell(value)] for name, value in facts.items()]),
+        _fact_table(facts),
     ]
     if rejects.count:
         body.append(_problem_table(rejects))
-    return Result(
-        data={**facts, **_problems(rejects), "near_copies": near_copies, "near_test": parts.copies},
-        body=body,
-        notes=list(gold.shared_words),
-    )
+    data = facts | _problems(rejects)
+    data["near_copies"] = [asdict(copies) for copies in gold.near_copies]
+    data["near_test"] = parts.copies
+    return Result(data=data, body=body, notes=list(gold.shared_words))
+
+
+def _fact_table(facts: Mapping[str, object]) -> Table:
+    """Return a row for each fact of a gold set."""
+    rows = []
+    for name, value in facts.items():
+        rows.append([name, _fact_cell(value)])
+    return table("", ["what", "value"], rows)
 
 
 def _check_remarks(gold: Gold, rejects: Rejects) -> list[str]:
@@ -85,14 +92,18 @@ def _check_remarks(gold: Gold, rejects: Rejects) -> list[str]:
     return remarks
 
 
-def _cell(value: Any) -> Any:
+def _fact_cell(value: object) -> object:
     """Return a value as a cell of a table: counts by name on one line, and ``-`` for none."""
     if isinstance(value, dict):
         if not value:
             return "-"
-        is_nested = any(isinstance(part, dict) for part in value.values())
-        separator = "; " if is_nested else ", "
-        return separator.join(f"{name} {_cell(part)}" for name, part in value.items())
+        separator = ", "
+        words = []
+        for name, part in value.items():
+            if isinstance(part, dict):
+                separator = "; "
+            words.append(f"{name} {_fact_cell(part)}")
+        return separator.join(words)
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -109,18 +120,18 @@ def _problems(rejects: Rejects) -> dict[str, Any]:
 
 def _problem_table(rejects: Rejects) -> Table:
     """Return a table of the problems of rejected rows."""
-    rows: list[list[Any]] = []
+    rows = []
     for problem in rejects.problems():
         places = ", ".join(problem.places)
         rows.append([problem.rows, problem.field or "-", problem.reason, places, problem.hint])
     return table("what is wrong", ["rows", "field", "problem", "first places", "what to do"], rows)
 
 
-def import_(options: ImportOptions) -> Result:
+def import_command(options: ImportOptions) -> Result:
     """Write canonical JSONL."""
     check_apart(options.output, *options.gold)
     judge = find_judge(options.judge, store_of(options))
-    rejects = None if options.rejects is None else Rejects(options.rejects)
+    rejects = rejects_of(options)
     gold = import_gold(
         options.gold,
         judge,
@@ -165,11 +176,12 @@ def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
     labels = dict(options.labels)
     if not (columns or labels) or file.suffix != ".py" or not file.is_file():
         return []
-    names = ", ".join([*columns, *labels])
+    names = ", ".join(list(columns) + list(labels))
     text = file.read_bytes().decode("utf-8", "surrogateescape")
+    new_text = None
     # A column that is called like a field of the judge would also be renamed in the file that was just written.
-    clashes = any(column in row_keys(judge) for column in columns)
-    new_text = None if clashes else with_names(text, variable, columns, labels)
+    if columns.keys().isdisjoint(row_keys(judge)):
+        new_text = with_names(text, variable, columns, labels)
     if new_text is None:
         return [f"{file} is not changed: name {names} with --column and --map wherever such files are read"]
     if new_text == text:
@@ -178,20 +190,23 @@ def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
     return [f"{file} now reads {names} in such files: --column and --map can be left out"]
 
 
-def split(options: SplitGoldOptions) -> Result:
+def write_parts(options: SplitGoldOptions) -> Result:
     """Write train, dev and test as files."""
     gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options)
     parts = gold.split(options.seed, shares_of(options.split))
     write_split(gold, parts, Path(options.output))
-    sizes: dict[str, int] = {name: len(parts.part(name)) for name in PARTS}
+    data: dict[str, object] = {"output": options.output}
+    for name in PARTS:
+        data[name] = len(parts.part(name))
+    data["left_out"] = parts.left_out + parts.copies
     return Result(
-        data={"output": options.output, **sizes, "left_out": parts.left_out + parts.copies},
+        data=data,
         body=[f"{parts.words}; written to {options.output}"],
         notes=list(gold.shared_words),
     )
 
 
-def agreement(options: AgreementOptions) -> Result:
+def measure_agreement(options: AgreementOptions) -> Result:
     """Compare the raters of a gold set, with what each merging rule leaves ambiguous."""
     judge = find_judge(options.judge, store_of(options))
     # Rows that raters labelled and nobody merged yet have no gold label.
@@ -199,7 +214,9 @@ def agreement(options: AgreementOptions) -> Result:
     ratings, groups = rating_columns(gold.cases)
     raters = list(ratings)
     if len(raters) < 2:
-        who = f"one rater, {raters[0]}" if raters else "no rater"
+        who = "no rater"
+        if raters:
+            who = f"one rater, {raters[0]}"
         raise GoldError(
             f"{gold.name} has the labels of {who}",
             hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
@@ -207,7 +224,7 @@ def agreement(options: AgreementOptions) -> Result:
     measured = rater_agreement(ratings, judge.comparison, groups=groups)
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     strata_by_rule: dict[Rule, Strata] = {}
-    rules: dict[str, Any] = {}
+    rules: dict[str, object] = {}
     for rule in rules_of(judge.answer.scale):
         units = strata(gold, rule)
         strata_by_rule[rule] = units
@@ -216,13 +233,9 @@ def agreement(options: AgreementOptions) -> Result:
             "ambiguous": sum(units.ambiguous.values()),
             "by_category": units.ambiguous,
         }
-    data = {
-        "gold": gold.name,
-        "judge": judge.name,
-        **asdict(measured),
-        "ceiling": ceiling_card(ceiling),
-        "rules": rules,
-    }
+    data: dict[str, object] = {"gold": gold.name, "judge": judge.name}
+    data |= asdict(measured)
+    data |= {"ceiling": ceiling_card(ceiling), "rules": rules}
     rated = f"{measured.units} units with two ratings or more, in {measured.groups} groups"
     body: list[Part] = [
         f"{gold.name}: {len(measured.raters)} raters, {rated}; {measured.skipped} units with fewer ratings",

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
 from ..engines.ledger import Spend
@@ -16,7 +17,7 @@ from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, is_free
 from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
-from ..jobs.sharing import label_shares
+from ..jobs.sharing import LabelShare, label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
@@ -32,11 +33,11 @@ from .printing import Result, remark, results
 from .questions import agree, approve, approve_keys
 
 
-def run(options: RunOptions) -> Result:
+def run_command(options: RunOptions) -> Result:
     """Judge rows; exit code 3 if too many are unusable, 1 if a limit left some."""
     if options.shard is not None and options.output != "-":
-        own = Shard(*options.shard).path(Path(options.output))
-        options = replace(options, output=str(own))
+        shard_output = Shard(*options.shard).path(Path(options.output))
+        options = replace(options, output=str(shard_output))
     if options.output == "-" and options.resume:
         raise UsageError(
             "--resume needs an --output file: what standard output got cannot be read again",
@@ -54,7 +55,9 @@ def run(options: RunOptions) -> Result:
         def begin(plan: RunPlan) -> None:
             nonlocal estimate
             estimate = foreseen(loaded, plan, settings.budget, yes=options.yes)
-            total = None if plan.rows is None else plan.rows + len(plan.canary)
+            total = plan.rows
+            if total is not None:
+                total += len(plan.canary)
             bar.watch(plan.trouble)
             bar.begin(f"judging with {loaded.name}", total)
 
@@ -62,10 +65,11 @@ def run(options: RunOptions) -> Result:
             if estimate is not None:
                 remark(estimate.describe_revision(spend))
 
+        def begin_shards(written_paths: Sequence[Path]) -> None:
+            begin(plan_of(loaded, source, settings, written_paths))
+
         if options.engine == "ray":
-            summary = _on_ray(
-                options, loaded.judge, lambda known: begin(plan_of(loaded, source, settings, known)), bar.step
-            )
+            summary = _run_on_ray(options, loaded.judge, begin_shards, bar.step)
         else:
             output = results() if options.output == "-" else Path(options.output)
             summary = run_judge(
@@ -81,50 +85,60 @@ def run(options: RunOptions) -> Result:
     return result_of(options, loaded, summary)
 
 
-def judge_shard(options: RunOptions, before: Path, on_row: Callable[[], None]) -> Summary:
-    """Judge the rows of one shard, on a worker; the lines of ``before`` are known."""
+def judge_shard(options: RunOptions, joined_output: Path, on_row: Callable[[], None]) -> Summary:
+    """Judge the rows of one shard, on a worker; rows whose lines stand in the joined output are done."""
     loaded, source, settings = rows_of(options)
-    settings = replace(settings, before=before)
+    settings = replace(settings, before=joined_output)
     return run_judge(loaded, source, Path(options.output), settings=settings, on_row=on_row)
 
 
-def _on_ray(
+def _run_on_ray(
     options: RunOptions,
     judge: Judge,
     begin: Callable[[Sequence[Path]], None],
     on_row: Callable[[], None],
 ) -> Summary:
-    """Judge the rows in shards on a Ray cluster, and join their lines; ``begin`` is given the files of before."""
-    if not can_be_read_again(options.input):
-        raise UsageError(f"workers cannot read {options.input}", hint="write the rows into a file first")
-    wrong = {
-        "--shard": options.shard is not None,
-        "--output -": options.output == "-",
-        "--canary": options.canary,
-    }
-    for name, is_given in wrong.items():
-        if is_given:
-            raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
+    """Judge the rows in shards on a Ray cluster, and join their lines.
+
+    ``begin`` is given the files that have lines already.
+    """
+    _check_ray_options(options)
     output = Path(options.output)
     with (
         claimed(output, [options.input], going_on=options.resume, rival=checkpoint_of(output)),
         cluster() as cpus,
     ):
         check_no_batches(output, forget=options.fresh)
-        folder = _folder(options, cpus)
-        number = int(folder.name)
-        shards = [_part(options, Shard(nth, number), folder) for nth in range(1, number + 1)]
-        paths = [Path(shard.output) for shard in shards]
-        begin([path for path in (output, *paths) if path.is_file()])
-        with _kept(folder, paths):
-            ends = judged_on_ray(
-                [partial(judge_shard, shard, output) for shard in shards], folder, on_row=on_row
-            )
+        folder = _shards_folder(options, cpus)
+        shard_count = int(folder.name)
+        paths = []
+        works = []
+        for number in range(1, shard_count + 1):
+            shard_options = _shard_options(options, Shard(number, shard_count), folder)
+            paths.append(Path(shard_options.output))
+            works.append(partial(judge_shard, shard_options, output))
+        begin([path for path in [output] + paths if path.is_file()])
+        with _keep_unjoined(folder, paths):
+            ends = judged_on_ray(works, folder, on_row=on_row)
             _raise_first([end for end in ends if isinstance(end, JuristError)], folder.parent)
             for path in paths:
                 path.touch()  # nothing of it was judged before a limit
             join(paths, output)
     return Summary.of_shards(judge, [end for end in ends if isinstance(end, Summary)])
+
+
+def _check_ray_options(options: RunOptions) -> None:
+    """Refuse an input that workers cannot read, and options that do not go with a cluster."""
+    if not can_be_read_again(options.input):
+        raise UsageError(f"workers cannot read {options.input}", hint="write the rows into a file first")
+    refused_options = {
+        "--shard": options.shard is not None,
+        "--output -": options.output == "-",
+        "--canary": options.canary,
+    }
+    for name, is_given in refused_options.items():
+        if is_given:
+            raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
 
 
 def _raise_first(errors: Sequence[JuristError], folder: Path) -> None:
@@ -142,38 +156,45 @@ def _raise_first(errors: Sequence[JuristError], folder: Path) -> None:
 
 
 @contextmanager
-def _kept(folder: Path, paths: Sequence[Path]) -> Iterator[None]:
-    """Keep the files of the shards after a block if there is more in them than the output has."""
+def _keep_unjoined(folder: Path, paths: Sequence[Path]) -> Iterator[None]:
+    """Remove the files of the shards after a block, unless there is more in them than the output has."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = True
+    is_joined = False
     try:
         yield
-        lines = False  # they are joined
+        is_joined = True
     finally:
-        worth = [path for path in paths if checkpoint_of(path).exists() or (lines and path.exists())]
-        if not worth:
+        has_more = False
+        for path in paths:
+            if checkpoint_of(path).exists() or (not is_joined and path.exists()):
+                has_more = True
+        if not has_more:
             shutil.rmtree(folder.parent)
 
 
-def _folder(options: RunOptions, cpus: int) -> Path:
+def _shards_folder(options: RunOptions, cpus: int) -> Path:
     """Return the folder of the shards, which bears their number."""
     root = shards_of(Path(options.output))
     if options.fresh and root.exists():
         shutil.rmtree(root)
-    begun = [int(folder.name) for folder in root.glob("[0-9]*")]
-    if begun and not options.resume:
-        hint = "add --resume to continue it without paying again, or --fresh to forget it"
-        raise CheckpointError(f"an unfinished run of {options.output} is kept in {root}", hint=hint)
-    of = begun[0] if begun else options.workers or cpus
-    if options.workers not in (None, of):
-        raise UsageError(f"this run was begun with {of} workers", hint=f"name --workers {of}")
-    if of > cpus:
-        problem = f"{of} workers take a CPU each, and the cluster has {cpus}"
-        raise UsageError(problem, hint=f"start one of {of} CPUs" if begun else f"name --workers {cpus}")
-    return root / str(of)
+    begun_counts = [int(folder.name) for folder in root.glob("[0-9]*")]
+    workers = options.workers or cpus
+    hint = f"name --workers {cpus}"
+    if begun_counts:
+        if not options.resume:
+            hint = "add --resume to continue it without paying again, or --fresh to forget it"
+            raise CheckpointError(f"an unfinished run of {options.output} is kept in {root}", hint=hint)
+        workers = begun_counts[0]
+        hint = f"start one of {workers} CPUs"
+    if options.workers not in (None, workers):
+        raise UsageError(f"this run was begun with {workers} workers", hint=f"name --workers {workers}")
+    if workers > cpus:
+        problem = f"{workers} workers take a CPU each, and the cluster has {cpus}"
+        raise UsageError(problem, hint=hint)
+    return root / str(workers)
 
 
-def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
+def _shard_options(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
     """Return the options of one worker, with its share of the limits on all."""
 
     def share(name: str, limit: int | None) -> int | None:
@@ -187,6 +208,9 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
         return limit // shard.of + int(takes_one_more)
 
     output = Path(options.output)
+    cost = options.cost
+    if cost is not None:
+        cost /= shard.of
     return replace(
         options,
         engine="local",
@@ -196,7 +220,7 @@ def _part(options: RunOptions, shard: Shard, folder: Path) -> RunOptions:
         resume=True,
         fresh=False,
         calls=share("max-calls", options.calls),
-        cost=None if options.cost is None else options.cost / shard.of,
+        cost=cost,
         rpm=share("rpm", options.rpm),
     )
 
@@ -217,20 +241,23 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
                 "its scores do not hold for that"
             )
     remark(loaded.note)
-    columns: tuple[str, ...] | None = tuple(name.strip() for name in options.keep.split(",") if name.strip())
-    if columns == ("all",):
-        columns = None
-    elif columns == ("none",):
-        columns = ()
-    settings = RunSettings(
-        budget=Budget.of(options),
-        rejects=None if options.rejects is None else Path(options.rejects),
-        keep=columns,
-    )
+    settings = RunSettings(budget=Budget.of(options), keep=_columns_to_keep(options.keep))
+    if options.rejects is not None:
+        settings = replace(settings, rejects=Path(options.rejects))
     if isinstance(options, RunOptions):
         shard = Shard(*options.shard) if options.shard else WHOLE
         settings = replace(settings, shard=shard, resume=options.resume, fresh=options.fresh)
     return loaded, Source(name=options.input, judge=loaded.judge, mapping=mapping), settings
+
+
+def _columns_to_keep(text: str) -> tuple[str, ...] | None:
+    """Return the columns of ``--keep``, which output lines have, too; ``None`` for all of them."""
+    columns = tuple(name.strip() for name in text.split(",") if name.strip())
+    if columns == ("all",):
+        return None
+    if columns == ("none",):
+        return ()
+    return columns
 
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
@@ -258,13 +285,13 @@ def foreseen(
         approve(budget.calls, budget.cost, budget, yes=yes, unpriced=unpriced)
         approve_keys(loaded.models, yes=yes)
         return None
-    least, most = loaded.questions
-    number = plan.to_ask * least, plan.to_ask * most
+    fewest, most_questions = loaded.questions
+    number = plan.to_ask * fewest, plan.to_ask * most_questions
     parts = [make_ask("judge", loaded.asker(), loaded.models, plan.shown, number)]
     parts += make_embedding_asks("judge", loaded.asker(), plan.to_ask, plan.shown)
     what = plural(plan.to_ask, "row")
     if plan.canary:
-        number = len(plan.canary) * least, len(plan.canary) * most
+        number = len(plan.canary) * fewest, len(plan.canary) * most_questions
         parts.append(make_ask("canary", loaded.asker(), loaded.models, plan.canary, number))
         what += f" and a canary of {len(plan.canary)}"
     redraws = count_redraws(loaded, plan.to_ask)
@@ -276,13 +303,15 @@ def foreseen(
 def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
     """Return the exit code, and the lines that say why it is not 0."""
     if summary.stopped:
-        reason = summary.stopped if summary.signal else f"stopped: {summary.stopped}"
-        remaining = "the input was not read to its end" if summary.unread else f"{summary.left} rows are left"
+        remaining = f"{summary.left} rows are left"
+        if summary.unread:
+            remaining = "the input was not read to its end"
         next_step = "--resume judges them"
         if options.output == "-":
             next_step = "start again with a new --output for them"
-        code = 128 + summary.signal if summary.signal else 1
-        return code, [f"{reason}; {remaining}, {next_step}"]
+        if summary.signal:
+            return 128 + summary.signal, [f"{summary.stopped}; {remaining}, {next_step}"]
+        return 1, [f"stopped: {summary.stopped}; {remaining}, {next_step}"]
     if summary.unusable <= options.max_unusable:
         return 0, []
     line = (
@@ -296,16 +325,22 @@ def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
 
 def in_brackets(counts: Mapping[str, int]) -> str:
     """Return counts by reason in brackets, the most frequent first; empty without any."""
-    most_first = sorted(counts.items(), key=lambda counted: -counted[1])
-    words = ", ".join(f"{reason} {count}" for reason, count in most_first if count)
-    return f" ({words})" if words else ""
+    words = []
+    for reason, count in sorted(counts.items(), key=lambda counted: -counted[1]):
+        if count:
+            words.append(f"{reason} {count}")
+    if not words:
+        return ""
+    return f" ({', '.join(words)})"
 
 
 def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Result:
     """Return the result of a run that has ended: its counts, shares of labels and price."""
     counts = summary.to_json()
     output = Path(options.output)
-    shares = label_shares(output, loaded) if output.is_file() and not summary.stopped else ()
+    shares: Sequence[LabelShare] = ()
+    if output.is_file() and not summary.stopped:
+        shares = label_shares(output, loaded)
 
     resumed_words = f"{counts['resumed']} done before"
     if counts["abstained_before"]:
@@ -329,8 +364,9 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
 
     code, notes = _ended(options, summary)
     if options.output == "-":  # standard output has the rows, and nothing else
-        return Result(data={}, notes=[line, *notes], code=code)
-    data = {"judge": loaded.name, "output": options.output, "note": loaded.note, **counts}
+        return Result(data={}, notes=[line] + notes, code=code)
+    data: dict[str, Any] = {"judge": loaded.name, "output": options.output, "note": loaded.note}
+    data |= counts
     if shares:
         data["shares"] = [asdict(share) for share in shares]
     data["rejects"] = summary.rejects
@@ -338,16 +374,21 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     return Result(data=data, body=[line], notes=notes, code=code)
 
 
-def joined(options: JoinOptions) -> Result:
+def join_shards(options: JoinOptions) -> Result:
     """Join the outputs of shards; exit code 3 if one of them is unfinished."""
     shards = [Path(name) for name in options.shards]
     output = Path(options.output)
     with claimed(output, options.shards, going_on=False):
         rows = join(shards, output)
-    unfinished = [str(path) for path in shards if checkpoint_of(path).exists()]
+    unfinished = []
+    notes = []
+    for path in shards:
+        if checkpoint_of(path).exists():
+            unfinished.append(str(path))
+            notes.append(f"{path} is not finished; run it with --resume, then join again")
     return Result(
         data={"output": options.output, "rows": rows, "shards": len(shards), "unfinished": unfinished},
         body=[f"{options.output}: {plural(rows, 'row')} of {plural(len(shards), 'shard')}"],
-        notes=[f"{path} is not finished; run it with --resume, then join again" for path in unfinished],
+        notes=notes,
         code=3 if unfinished else 0,
     )

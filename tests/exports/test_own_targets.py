@@ -1,11 +1,14 @@
 """Export targets of a Python file and of an installed package."""
 
 import importlib
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from small import cli
 
+from jurist.arguments.catalogue import ExportOptions
 from jurist.exports import EXPORTERS, Exporter, export_targets, exporter
 
 TARGET = r"""
@@ -26,6 +29,12 @@ def test_every_target_declares_all_members() -> None:
     for target in EXPORTERS.values():
         assert isinstance(target, Exporter)
         assert all(isinstance(limit, str) for limit in target.limits)
+
+
+def test_help_lists_every_target() -> None:
+    (words,) = [item.metadata["help"] for item in fields(ExportOptions) if item.name == "target"]
+    listed = re.findall(r"[\w-]+", words.partition("docs/exports.md: ")[2].partition(";")[0])
+    assert listed == sorted(EXPORTERS)
 
 
 def test_a_target_of_a_file_is_used_and_its_limits_are_said() -> None:
