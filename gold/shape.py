@@ -71,20 +71,12 @@ def shape_of(
             return True
         return any(_side_of_label(label, compared) for label in labels)
 
-    reading = read(source)
-    items: list[Row] = []
-    flat_rows: list[Row] = []
-    for place, row in reading.rows:
-        for item in rows_within(row, role_of_column, place):
-            items.append(item)
-            flat_rows.append(dict(flat(item)))
-    names = _column_names(flat_rows)
-    pair = _pair_of(inputs, role_of_column, names)
+    table = _read_table(source, role_of_column)
+    pair = _pair_of(inputs, role_of_column, table.names)
     roles = _roles_of(inputs, pair)
-    _check_named_columns(role_of_column, roles, items, names, reading.path)
-
-    columns = _columns_of_roles(roles, role_of_column, names)
-    ratings = _rating_columns(role_of_column, names)
+    _check_named_columns(role_of_column, roles, table)
+    columns = _columns_of_roles(roles, role_of_column, table.names)
+    ratings = _rating_columns(role_of_column, table.names)
     unclear = []
     for role in roles:
         if role not in columns.values() and role not in ("label", "group"):
@@ -94,58 +86,63 @@ def shape_of(
         for column, role in list(columns.items()):
             if role == "label":
                 del columns[column]
-        candidates = _find_label_columns(flat_rows, names, columns, ratings)
+        candidates = _find_label_columns(table, columns, ratings)
         if not candidates and not ratings:
             unclear.append("label")
     if unclear:
-        raise _no_clear_columns(unclear, columns, names, reading.path)
+        raise _no_clear_columns(unclear, columns, table)
     if candidates:
-        columns[choose_label_column(candidates, reading.path, fits)] = "label"
+        columns[choose_label_column(candidates, table.path, fits)] = "label"
 
-    label_column = None
-    for column, role in columns.items():
-        if role == "label":
-            label_column = column
-            break
-    label_columns = list(dict.fromkeys(ratings))
-    if label_column is not None:
-        label_columns = [label_column]
-    counts = _count_labels(items, label_columns)
-    silent = []
-    for label in sorted(counts):
-        if label and is_silent(label):
-            silent.append(label)
+    label_columns = [column for column, role in columns.items() if role == "label"][:1]
+    has_raters_only = bool(ratings) and not label_columns
+    counts = _count_labels(table.items, label_columns or dict.fromkeys(ratings))
     return Shape(
         columns=columns,
         labels=label_spellings(counts),
-        silent=silent,
+        silent=_silent_labels(counts),
         pair=pair,
-        rated="rater" in columns.values() or (label_column is None and bool(ratings)),
+        rated="rater" in columns.values() or has_raters_only,
     )
 
 
-def _find_label_columns(
-    rows: Sequence[Row], names: Sequence[str], columns: Iterable[str], ratings: Sequence[str]
-) -> list[Candidate]:
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """The rows of a source whose columns are looked for."""
+
+    path: str  # the file to name in messages
+    items: Sequence[Row]  # the rows, also those that rows hold
+    flat_rows: Sequence[Row]  # the same rows with a column for each path in them
+    names: Sequence[str]  # these columns, each once, in the order in which they occur
+
+
+def _read_table(source: str | Path, role_of_column: Mapping[str, str]) -> _Table:
+    """Return the rows of a source, one for each item of the lists that the user's columns name."""
+    reading = read(source)
+    items: list[Row] = []
+    flat_rows: list[Row] = []
+    names: dict[str, None] = {}
+    for place, row in reading.rows:
+        for item in rows_within(row, role_of_column, place):
+            flat_row = dict(flat(item))
+            items.append(item)
+            flat_rows.append(flat_row)
+            names.update(dict.fromkeys(flat_row))
+    return _Table(path=reading.path, items=items, flat_rows=flat_rows, names=list(names))
+
+
+def _find_label_columns(table: _Table, columns: Iterable[str], ratings: Sequence[str]) -> list[Candidate]:
     """Return the columns that may hold the label; beside the labels of raters, none that a model filled in."""
     columns_in_use = list(columns) + list(ratings)
     candidates = []
-    for candidate in label_candidates(rows, names, columns_in_use):
+    for candidate in label_candidates(table.flat_rows, table.names, columns_in_use):
         if not ratings or candidate.giver != "model":
             candidates.append(candidate)
     return candidates
 
 
-def _column_names(rows: Iterable[Row]) -> list[str]:
-    """Return the columns of rows, each once, in the order in which they occur."""
-    names: dict[str, None] = {}
-    for row in rows:
-        names.update(dict.fromkeys(row))
-    return list(names)
-
-
 def _roles_of(inputs: Sequence[str], pair: Sequence[str]) -> list[str]:
-    """Return what columns may be to a judge; two inputs that are ``chosen`` and ``rejected`` need no others."""
+    """Return the roles that columns may have for a judge; two inputs that are ``chosen`` and ``rejected`` have none."""
     if not pair:
         return list(inputs) + ["label", "group"]
     roles = []
@@ -166,7 +163,16 @@ def _rating_columns(role_of_column: Mapping[str, str], names: Sequence[str]) -> 
     return ratings
 
 
-def _count_labels(items: Sequence[Row], columns: Sequence[str]) -> Counter[str]:
+def _silent_labels(labels: Iterable[str]) -> list[str]:
+    """Return the labels that say nothing, sorted."""
+    silent = []
+    for label in sorted(labels):
+        if label and is_silent(label):
+            silent.append(label)
+    return silent
+
+
+def _count_labels(items: Sequence[Row], columns: Iterable[str]) -> Counter[str]:
     """Return label -> how many times the columns have it."""
     counts = Counter[str]()
     for item in items:
@@ -218,33 +224,25 @@ def _available_names(roles: Iterable[str], names: Iterable[str]) -> set[str]:
     return set(roles).union(map(plain_spelling, names))
 
 
-def _check_named_columns(
-    role_of_column: Mapping[str, str],
-    roles: Sequence[str],
-    items: Sequence[Row],
-    names: Sequence[str],
-    path: str,
-) -> None:
+def _check_named_columns(role_of_column: Mapping[str, str], roles: Sequence[str], table: _Table) -> None:
     """Refuse columns that the user names for nothing of the judge, and those that no row has."""
     for column, role in role_of_column.items():
         if role not in roles and role != "rater" and not is_rating(role):
             message = f"--column {column}={role}: {role!r} is nothing of this judge"
             raise UsageError(message, hint=choices(role, roles))
-        if not any(has_column(item, column) for item in items):
-            hint = choices(column, names)
-            raise GoldError("no row has this column", path=path, field=column, hint=hint)
+        if not any(has_column(item, column) for item in table.items):
+            hint = choices(column, table.names)
+            raise GoldError("no row has this column", path=table.path, field=column, hint=hint)
 
 
-def _no_clear_columns(
-    unclear: Sequence[str], columns: Mapping[str, str], names: Sequence[str], path: str
-) -> GoldError:
+def _no_clear_columns(unclear: Sequence[str], columns: Mapping[str, str], table: _Table) -> GoldError:
     """Return the error for roles that no column's name fits."""
     options = " ".join(f"--column COLUMN={role}" for role in unclear)
-    free_columns = ", ".join(name for name in names if name not in columns) or "no others"
-    hint = f"say which: {options}; there are {free_columns}"
-    if "label" in unclear and _available_names(columns.values(), names).issuperset(_CHOICE):
+    free_columns = [name for name in table.names if name not in columns]
+    hint = f"say which: {options}; there are {', '.join(free_columns) or 'no others'}"
+    if "label" in unclear and _available_names(columns.values(), table.names).issuperset(_CHOICE):
         hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
-    return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=path, hint=hint)
+    return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=table.path, hint=hint)
 
 
 def label_spellings(counts: Mapping[str, int]) -> list[str]:

@@ -279,7 +279,7 @@ def split_gold(
     judge = gold.settled
     cases = [case for case in gold.cases if case.known]
     case_shares = checked_shares(shares or gold.judge.shares or default_shares(len(cases)))
-    share_of_part: dict[str, float] = dict(zip(PARTS, case_shares, strict=True))
+    share_of_part = _share_by_part(case_shares, with_test=holdout is None)
     near = gold.near_copies
     holdout_cases: tuple[Case, ...] = ()
     left_out = 0
@@ -288,12 +288,6 @@ def split_gold(
         case_count = len(cases)
         cases, near = _without_holdout(judge, cases, holdout_cases)
         left_out = case_count - len(cases)
-        train_share, dev_share, _ = case_shares
-        share_of_part = {
-            "train": train_share / (train_share + dev_share),
-            "dev": dev_share / (train_share + dev_share),
-        }
-
     groups = _unite_groups(cases, near)
     if len(groups) < len(share_of_part):
         raise _too_few_groups(gold, len(cases), len(groups), left_out, share_of_part)
@@ -325,8 +319,16 @@ def split_gold(
     raise GoldError(f"{problem}{_near_copies_words(gold)}", path=gold.source, hint=_SIDES)
 
 
+def _share_by_part(shares: Shares, *, with_test: bool) -> dict[str, float]:
+    """Return part -> its share of the gold set; without a test, train and dev share it in the same proportion."""
+    train, dev, test = shares
+    if with_test:
+        return {"train": train, "dev": dev, "test": test}
+    return {"train": train / (train + dev), "dev": dev / (train + dev)}
+
+
 def _labelled_without_reasons(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Return the labelled ones of some cases, without the reasons for their labels."""
+    """Return the labelled cases among some, without the reasons for their labels."""
     labelled = []
     for case in cases:
         if case.known:
