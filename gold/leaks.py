@@ -44,6 +44,16 @@ class _Demonstration:
     places: list[_Place] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _SealedCase:
+    """A case of the test, and the texts of it that no prompt may hold."""
+
+    case: Case
+    values: Demo  # its inputs, as a prompt shows them
+    evidence: set[str]  # normalised
+    units: set[str]  # normalised texts of judged fields, which demonstrations may hold
+
+
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     """Refuse a split, or prompts, that show something of the test part."""
     # A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case, or the whole
@@ -75,45 +85,62 @@ def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError
     prompt_texts, demonstrations = _read_prompts(states)
     if not prompt_texts:
         return leaks
+    sealed_cases = _seal_cases(split)
+    holders_of_text = _find_prompt_texts(sealed_cases, prompt_texts)
+    for sealed in sealed_cases:
+        source = sealed.case.source
+        for demonstration in demonstrations:
+            if _shows_values(demonstration.values, sealed.values):
+                _note_leaks(leaks, demonstration.places, f"is the test case {source}")
+        for text in sorted(sealed.evidence | sealed.units):
+            for prompt_text in holders_of_text[text]:
+                # a claim may repeat across conversations, so a demonstration may hold it
+                if text in sealed.evidence or not prompt_text.in_demonstration:
+                    _note_leaks(
+                        leaks, prompt_text.places, f"holds {_shorten(text)!r} of the test case {source}"
+                    )
+    return leaks
 
+
+def _seal_cases(split: Split) -> list[_SealedCase]:
+    """Return the cases of the test with the texts of theirs that no prompt may hold."""
     judge = split.judge
     excluded_fields = fields_without_evidence(judge)
     open_cases = split.train + split.dev
     constant_texts = constants(open_cases + split.test, excluded_fields)
     allowed_units = _unit_texts(open_cases, excluded_fields) | constant_texts
-
-    rendered_values = [judge.prompt_values(case.inputs) for case in split.test]
-    evidence_of_case: list[set[str]] = []
-    units_of_case: list[set[str]] = []
-    for case, values in zip(split.test, rendered_values, strict=True):
+    sealed_cases: list[_SealedCase] = []
+    for case in split.test:
+        values = judge.prompt_values(case.inputs)
         evidence = set(texts_of(case.inputs, without=excluded_fields))
         evidence.update(texts_of(values, without=excluded_fields))
-        evidence_of_case.append(evidence - constant_texts)
-        units_of_case.append(_unit_texts([case], excluded_fields) - allowed_units)
-    texts_of_test: set[str] = set()
-    for texts in evidence_of_case + units_of_case:
-        texts_of_test |= texts
-    sealed_texts = sorted(texts_of_test)
-    holders = find_holders(sealed_texts, [prompt_text.text for prompt_text in prompt_texts])
-    holders_of_text = dict(zip(sealed_texts, holders, strict=True))
+        units = _unit_texts([case], excluded_fields) - allowed_units
+        sealed_cases.append(
+            _SealedCase(case=case, values=values, evidence=evidence - constant_texts, units=units)
+        )
+    return sealed_cases
 
-    def note(places: Iterable[_Place], what: str) -> None:
-        for place in places:
-            hint = "compile again on this split: the prompt was made with test rows in sight"
-            leaks.setdefault(place.state_id, GoldError(f"leak: {place.words} {what}", hint=hint))
 
-    for number, case in enumerate(split.test):
-        for demonstration in demonstrations:
-            if _shows_values(demonstration.values, rendered_values[number]):
-                note(demonstration.places, f"is the test case {case.source}")
-        evidence = evidence_of_case[number]
-        for text in sorted(evidence | units_of_case[number]):
-            for holder in holders_of_text[text]:
-                prompt_text = prompt_texts[holder]
-                # a claim may repeat across conversations, so a demonstration may hold it
-                if text in evidence or not prompt_text.in_demonstration:
-                    note(prompt_text.places, f"holds {_shorten(text)!r} of the test case {case.source}")
-    return leaks
+def _find_prompt_texts(
+    sealed_cases: Sequence[_SealedCase], prompt_texts: Sequence[_PromptText]
+) -> dict[str, list[_PromptText]]:
+    """Return, for each text of a sealed case, the texts of prompts that hold it."""
+    distinct_texts: set[str] = set()
+    for sealed in sealed_cases:
+        distinct_texts |= sealed.evidence | sealed.units
+    sealed_texts = sorted(distinct_texts)
+    numbers_of_texts = find_holders(sealed_texts, [prompt_text.text for prompt_text in prompt_texts])
+    holders_of_text: dict[str, list[_PromptText]] = {}
+    for text, numbers in zip(sealed_texts, numbers_of_texts, strict=True):
+        holders_of_text[text] = [prompt_texts[number] for number in numbers]
+    return holders_of_text
+
+
+def _note_leaks(leaks: dict[str, GoldError], places: Iterable[_Place], words: str) -> None:
+    """Add a leak of each prompt at these places that has none yet."""
+    hint = "compile again on this split: the prompt was made with test rows in sight"
+    for place in places:
+        leaks.setdefault(place.state_id, GoldError(f"leak: {place.words} {words}", hint=hint))
 
 
 def _shows_values(demo: Demo, values: Demo) -> bool:
