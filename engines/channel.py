@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import dspy
 from dspy import LMError
@@ -43,16 +43,20 @@ from .failures import (
 )
 from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import FirstReplies, Ledger, Purpose, Spend
-from .meter import Amount, Budget, Estimate, Meter, size_of
+from .meter import Amount, Budget, CallEstimate, Meter, size_of
 from .pace import Pace
 from .terms import Terms
 
-_STEP = 0.1  # seconds; longer waits are made of such steps
-_RESUMED = 3  # attempts of an earlier process that count, at most: the request is sent at least once more
-_TOLD = 120
+_STEP: Final = 0.1
+"""Seconds; longer waits are made of such steps."""
+_MOST_RESUMED_ATTEMPTS: Final = 3
+"""Attempts of an earlier process that count, at most: the request is sent at least once more."""
+_MOST_FAILURE_CHARACTERS: Final = 120
 """Characters of a failure that are shown while the work goes on."""
-_LOOKS = 25  # at what was paid before; if none of it was asked for meanwhile, it is not waited for
-_POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
+_LOOKS_AT_REPLAYS: Final = 25
+"""Looks at the answers that were paid before; if none of them is asked for meanwhile, they are not waited for."""
+_POLL: Final = 0.002
+"""Seconds between two looks whether the calls in flight have left room for one more."""
 
 
 class Inner(Protocol):
@@ -83,10 +87,12 @@ class CallContext:
     terms: dict[str, Terms] = field(default_factory=dict)
     stored_terms: Mapping[str, str] = field(default_factory=dict)
     """Endpoint -> its terms as earlier jobs found them, as JSON."""
-    first_replies: FirstReplies | None = None  # what is told of them, if somebody wants to know
-    embedders: dict[Any, Any] = field(default_factory=dict)  # model -> what embeds texts in the job
-    # proposals that could not be used, by what was asked
+    first_replies: FirstReplies | None = None
+    """Counts the first replies, if somebody wants to know when they have come."""
+    embedders: dict[Any, Any] = field(default_factory=dict)
+    """Model -> its embedder in the job."""
     unread: Counter[str] = field(default_factory=Counter)
+    """Question -> how many proposals for it could not be used."""
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
@@ -99,11 +105,13 @@ class CallContext:
         spend = self.ledger.spend()
         if not (spend.retries or spend.failures):
             return ""
-        last = " ".join(("; the last failure:", *self.breaker.last.split())) if self.breaker.last else ""
-        return (
+        line = (
             f"{self.meter.in_flight} calls in flight; {spend.retries + spend.failures} failed, of which "
-            f"{spend.retries} were sent again and {spend.failures} given up{last}"
+            f"{spend.retries} were sent again and {spend.failures} given up"
         )
+        if self.breaker.last_failure:
+            line += f"; the last failure: {' '.join(self.breaker.last_failure.split())}"
+        return line
 
     @classmethod
     def fresh(cls, budget: Budget | None = None) -> CallContext:
@@ -113,10 +121,11 @@ class CallContext:
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """One question on its way, and what earlier processes made of it."""
+    """One question on its way, and its outcome in earlier processes."""
 
     request: Request
-    sent: Request  # with the number of the draw
+    sent: Request
+    """The request with the number of the draw."""
     key: str
     past: Past
 
@@ -130,7 +139,7 @@ class _Attempt:
 
 
 @dataclass(slots=True)
-class _Tries:
+class _AttemptCounts:
     """The attempts of one call so far."""
 
     failures: int
@@ -146,7 +155,8 @@ class _Way(NamedTuple):
 
     send: Callable[[Request], Awaitable[tuple[Response, float | None]]]
     sleep: Callable[[float], Awaitable[None]]
-    may_wait: bool = True  # whether what is waited for goes on meanwhile
+    may_wait: bool = True
+    """Whether calls in flight go on while this one waits."""
 
 
 class Channel:
@@ -156,12 +166,13 @@ class Channel:
         self, inner: Inner, context: CallContext, purpose: Purpose, pace: Pace | None = None
     ) -> None:
         self.inner, self.context, self.purpose = inner, context, purpose
-        self._refuses = getattr(inner, "check", None)
-        self._settings_of: Callable[[Request], frozenset[str]] | None = getattr(inner, "settings_of", None)
-        self._timed = not getattr(inner, "local", False)
         self.pace = pace or Pace()
-        self._estimate, self._primed = Estimate(), False
-        self._settings: Mapping[str, Any] = getattr(inner, "settings", {})
+        self._refuses: Callable[[Request], None] | None = getattr(inner, "check", None)
+        self._settings_of: Callable[[Request], frozenset[str]] | None = getattr(inner, "settings_of", None)
+        self._is_timed = not getattr(inner, "local", False)
+        self._estimate = CallEstimate()
+        self._has_earlier_estimate = False
+        self._further_settings: Mapping[str, object] = getattr(inner, "settings", {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
         """Return itself: copies of a program share one meter."""
@@ -169,7 +180,9 @@ class Channel:
 
     def lm(self, name: str, **settings: Any) -> dspy.LM:
         """Return the language model of this name whose every call goes through here."""
-        return dspy.LM(name, engine=self, async_engine=_Awaited(self), cache=False, num_retries=0, **settings)
+        return dspy.LM(
+            name, engine=self, async_engine=_Asynchronous(self), cache=False, num_retries=0, **settings
+        )
 
     def complete(self, request: Request) -> Response:
         """Answer a request, from the journal if it was paid before."""
@@ -181,8 +194,9 @@ class Channel:
             time.sleep(seconds)
 
         # Waiting inside an event loop would stop the very calls that are waited for.
+        way = _Way(send, sleep, may_wait=not _is_in_event_loop())
         try:
-            self._answered(request, _Way(send, sleep, may_wait=not _looping())).send(None)
+            self._answer(request, way).send(None)
         except StopIteration as end:
             response: Response = end.value
             return response
@@ -190,57 +204,51 @@ class Channel:
 
     async def acomplete(self, request: Request) -> Response:
         """Complete a request inside a running event loop."""
-        return await self._answered(request, _Way(self.inner.acomplete, asyncio.sleep))
+        return await self._answer(request, _Way(self.inner.acomplete, asyncio.sleep))
 
-    async def _answered(self, request: Request, way: _Way) -> Response:
+    async def _answer(self, request: Request, way: _Way) -> Response:
+        """Return the response from the journal, or that of the endpoint."""
         call = self._begin(request_of_draw(request))
         if call.past.answer:
             return response_of(call.past.answer, call.request)
         if call.past.refusal:
             raise RefusedRowError(FailureKind(call.past.refusal), call.past.error)
         self._check(call)
-        return await self._tried(call, way)
+        return await self._send_until_answered(call, way)
 
-    async def _tried(self, call: _Call, way: _Way) -> Response:
+    async def _send_until_answered(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
-        request = call.request
-        counted = min(call.past.retried, _RESUMED)
-        tries = _Tries(failures=counted, refusals=counted)
+        resumed_attempts = min(call.past.retried, _MOST_RESUMED_ATTEMPTS)
+        counts = _AttemptCounts(failures=resumed_attempts, refusals=resumed_attempts)
         while True:
-            settings = await self._turn(call, way)
-            attempt = self._leave(call, await self._reserved(call, way))
-            begun, tried = self.pace.begin(settings), False
-            tries.first_begun = tries.first_begun or begun
+            settings = await self._wait_for_turn(call, way)
+            attempt = self._note_sending(call, await self._reserve(call, way))
+            begun, shows_settings = self.pace.begin(settings), False
+            counts.first_begun = counts.first_begun or begun
             try:
                 response, cost = await way.send(call.sent)
                 answer = answer_of(response, cost, probabilities_of(response))
                 if not says_something(response):
                     raise UnusableReplyError(answer)
             except LMError as failure:
-                error = self._named(failure)
+                error = self._with_long_limit(failure)
                 kind = kind_of(error)
-                tried = kind in UNAVAILABLE - TOO_MUCH
-                wait = self.pace.absent(begun) if absent(error, self.pace.away) else None
-                pause = self._failed(attempt, error, kind, tries, wait)
-                if kind in TOO_MUCH:
-                    self.pace.refused(begun, pause, error.retry_after)
+                shows_settings = kind in UNAVAILABLE - TOO_MUCH
+                pause = self._book_failure(attempt, error, kind, counts, begun)
             except BaseException:
                 with suppress(CheckpointError):  # it would hide why the call was given up
-                    self._over(attempt, Spend(calls=1, failures=1), "dropped")
+                    self._settle(attempt, Spend(calls=1, failures=1), "dropped")
                 raise
             else:
-                tried = True
-                self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
-                self.pace.answered(begun)
-                waited = time.monotonic() - begun if self._timed else 0.0
-                self._over(attempt, replace(_taken(answer), seconds=waited), answer)
-                return response if answer.text == response.text else response_of(answer, request)
+                shows_settings = True
+                self._book_answer(call, attempt, answer, begun)
+                return response if answer.text == response.text else response_of(answer, call.request)
             finally:
-                self.pace.end(settings, tried=tried)
-            await self._paused(pause, way)
+                self.pace.end(settings, shows_settings=shows_settings)
+            await self._pause(pause, way)
             self._check(call)
 
-    def _named(self, error: LMError) -> LMError:
+    def _with_long_limit(self, error: LMError) -> LMError:
         """Return a failure; where the endpoint asks to wait longer than anybody does, the error that ends the work."""
         seconds = error.retry_after or 0.0
         if kind_of(error) in ATTEMPTS and seconds > self.pace.longest_wait:
@@ -248,50 +256,56 @@ class Channel:
         return error
 
     def _check(self, call: _Call) -> None:
-        """Let what answers say beforehand that it cannot, and keep a limit on cost that could not be kept otherwise."""
+        """Refuse a call that the inner engine cannot answer, and one whose price a limit on cost needs to know."""
         if self.context.meter.budget.cost is not None and not getattr(self.inner, "has_price", True):
             raise unknown_price(call.request.model)
         if self._refuses:
             self._refuses(call.sent)
 
-    async def _turn(self, call: _Call, way: _Way) -> frozenset[str]:
+    async def _wait_for_turn(self, call: _Call, way: _Way) -> frozenset[str]:
         """Wait until the endpoint takes one more; return the settings of the request as it would be sent now."""
-        await self._paused(self.pace.booked(), way)
+        await self._pause(self.pace.seconds_to_slot(), way)
         while True:
             settings = self._settings_of(call.sent) if self._settings_of else frozenset[str]()
             # A call that blocks an event loop would stop the very calls that are waited for.
-            wait = self.pace.busy(settings) if way.may_wait else 0.0
+            wait = self.pace.seconds_to_look(settings) if way.may_wait else 0.0
             if not wait or self.context.meter.is_over:
                 return settings
-            await self._paused(wait, way)
+            await self._pause(wait, way)
 
-    async def _paused(self, seconds: float, way: _Way) -> None:
+    async def _pause(self, seconds: float, way: _Way) -> None:
         """Wait in short steps, and no longer than the job goes on."""
         # A stop, or the end of the job's seconds, must not wait for a server that asked for a minute.
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self.context.meter.is_over:
-            await way.sleep(min(left, _STEP))
+        rest = seconds
+        while rest > 0 and not self.context.meter.is_over:
+            await way.sleep(min(rest, _STEP))
+            rest = end - time.monotonic()
 
-    async def _reserved(self, call: _Call, way: _Way) -> Amount | None:
+    async def _reserve(self, call: _Call, way: _Way) -> Amount | None:
         """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
-        meter, looks, seen = self.context.meter, 0, -1
+        # Replays come in another order than payments: a call that ended the work once the budget has ended would leave
+        # out answers that are there. So it waits, as long as somebody is being answered.
+        meter = self.context.meter
+        looks, replays_before = 0, -1
         while True:
-            # Replays come in another order than payments: who begins nothing once the budget has ended would leave
-            # out answers that are there. So it waits, as long as somebody is being answered.
-            looks, seen = 1 + looks * (seen == meter.replays), meter.replays
+            if meter.replays != replays_before:
+                looks = 0
+            looks += 1
+            replays_before = meter.replays
             reservation = self._estimate.of(call.request) if meter.estimates else Amount()
+            replays_first = way.may_wait and looks <= _LOOKS_AT_REPLAYS
             try:
-                first = way.may_wait and looks <= _LOOKS
-                if meter.reserve(reservation, may_wait=way.may_wait, replays_first=first):
+                if meter.reserve(reservation, may_wait=way.may_wait, replays_first=replays_first):
                     return reservation
             except BudgetExhausted as stop:
                 if not call.past.over or stop.limit == "seconds":
                     raise
-                self._book(call.past, call.past.over)
+                self._book_earlier_failures(call.past, call.past.over)
                 raise LMError(call.past.error) from stop
             await way.sleep(_POLL)
 
-    def _leave(self, call: _Call, reservation: Amount | None) -> _Attempt:
+    def _note_sending(self, call: _Call, reservation: Amount | None) -> _Attempt:
         """Write down that an attempt is sent, before it is."""
         request, phase = call.request, self.context.meter.phase
         try:
@@ -304,47 +318,55 @@ class Channel:
         return _Attempt(number=number, reservation=reservation)
 
     def _asker(self, request: Request) -> str:
+        """Return the name under which the journal holds attempts of this purpose and model."""
         return f"{self.purpose} {request.model}"
 
     def _begin(self, request: Request) -> _Call:
-        key = request_key({**content_of(request), **self._settings})
+        """Look a request up in the journal, and book what is there."""
+        content = content_of(request)
+        content.update(self._further_settings)
+        key = request_key(content)
         past = self.context.journal.ask(key)
-        if not self._primed:  # a new call may come before all that it could be measured by
-            self._estimate.know(self.context.journal.most(self._asker(request)))
-            self._primed = True
+        if not self._has_earlier_estimate:  # a new call may come before all that it could be measured by
+            self._estimate.raise_to(self.context.journal.most(self._asker(request)))
+            self._has_earlier_estimate = True
         if past.answer:
             self._replay(request, past.answer, past)
         elif past.refusal:
-            self._book(past, past.retried + 1)
+            self._book_earlier_failures(past, past.retried + 1)
         elif past.retried:  # it goes on with the attempt at which it was interrupted
-            self._book(past, past.retried)
+            self._book_earlier_failures(past, past.retried)
         sent = request_with_number(request, number_of_draw(key, past.occurrence))
         return _Call(request=request, sent=sent, key=key, past=past)
 
-    def _replay(self, request: Request, kept: Answer, past: Past) -> None:
-        known = Amount(calls=1 + past.retried, tokens=kept.tokens, cost=kept.cost or 0.0)
-        self.context.meter.replay(known, phase=past.phase)
-        self.pace.heard = self.pace.heard or -1.0  # it has answered an earlier process
+    def _replay(self, request: Request, answer: Answer, past: Past) -> None:
+        """Book an answer that was paid before, and the attempts that failed before it."""
+        paid = Amount(calls=1 + past.retried, tokens=answer.tokens, cost=answer.cost or 0.0)
+        self.context.meter.replay(paid, phase=past.phase)
+        self.pace.note_earlier_answer()
         self._count(Spend(replayed=1, failed_before=past.retried))
-        note_answer(kept)
+        note_answer(answer)
         case = current_draw.get().spend
         if case is not None:  # a case takes what it takes, in whichever run it was paid
-            case.add(replace(_taken(kept), calls=0))
-        self._estimate.learn(size_of(request), kept.input_tokens, kept.output_tokens, kept.cost)
-        self.context.meter.settle(tokens=kept.tokens, cost=kept.cost, reservation=known)
+            case.add(replace(_spend_of(answer), calls=0))
+        self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, answer.cost)
+        self.context.meter.settle(tokens=answer.tokens, cost=answer.cost, reservation=paid)
 
-    def _book(self, past: Past, attempts: int) -> None:
+    def _book_earlier_failures(self, past: Past, attempts: int) -> None:
+        """Book attempts that failed in an earlier process."""
         self.context.meter.book(past.phase, attempts)
         self._count(Spend(failed_before=attempts))
 
     def _count(self, spend: Spend) -> None:
+        """Add to the counts of the job, and to those of the case in hand."""
         self.context.ledger.add(self.purpose, spend)
         case = current_draw.get().spend
         if case is not None:
             case.add(spend)
 
-    def _over(self, attempt: _Attempt, spend: Spend, end: Answer | Failed, error: str = "") -> None:
+    def _settle(self, attempt: _Attempt, spend: Spend, end: Answer | Failed, error: str = "") -> None:
         """Book an attempt that has left: what it took, and its answer or how it failed."""
+        is_answered = isinstance(end, Answer)
         try:
             self._count(spend)
             if isinstance(end, Answer):
@@ -353,65 +375,80 @@ class Channel:
             else:
                 self.context.journal.fail(attempt.number, end, error)
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
-            tokens, cost = spend.input_tokens + spend.output_tokens, None if spend.unpriced else spend.cost
             self.context.meter.settle(
-                tokens=tokens,
-                cost=cost,
+                tokens=spend.input_tokens + spend.output_tokens,
+                cost=None if spend.unpriced else spend.cost,
                 reservation=attempt.reservation,
-                failed=not isinstance(end, Answer),
+                failed=not is_answered,
             )
-        if isinstance(end, Answer) and self.context.first_replies is not None:
+        if is_answered and self.context.first_replies is not None:
             self.context.first_replies.count()
 
-    def _failed(
-        self, attempt: _Attempt, error: LMError, kind: FailureKind, tries: _Tries, wait: float | None
+    def _book_answer(self, call: _Call, attempt: _Attempt, answer: Answer, begun: float) -> None:
+        """Book an attempt that was answered, and learn from it."""
+        size = size_of(call.request)
+        self._estimate.learn(size, answer.input_tokens, answer.output_tokens, answer.cost)
+        self.pace.note_answer(begun)
+        waited = time.monotonic() - begun if self._is_timed else 0.0
+        self._settle(attempt, replace(_spend_of(answer), seconds=waited), answer)
+
+    def _book_failure(
+        self, attempt: _Attempt, error: LMError, kind: FailureKind, counts: _AttemptCounts, begun: float
     ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
+        wait = self.pace.note_absence(begun) if absent(error, self.pace.is_away) else None
         if wait is None:
-            wait = self._wait_before_next(error, kind, tries)
-        again = wait is not None
+            wait = self._wait_before_next(error, kind, counts)
+        is_sent_again = wait is not None
         if kind is not FailureKind.LEARNT:
-            self.context.breaker.last = f"{kind}: {brief(error)[:_TOLD]}"
-        taken = _taken(error.answer) if isinstance(error, UnusableReplyError) else Spend(calls=1)
-        # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
-        failed: Failed = "over"
-        words = brief(error)
-        if again:
-            failed, words = "again", ""
-        elif kind in ROW_REFUSED:
-            failed, words = "refused", f"{kind}: {words}"
-        elif kind in FATAL:
-            failed, words = "dropped", ""
-        taken = replace(taken, retries=int(again), failures=int(not again))
-        self._over(attempt, taken, failed, words)
+            self.context.breaker.last_failure = f"{kind}: {brief(error)[:_MOST_FAILURE_CHARACTERS]}"
+        spend = _spend_of(error.answer) if isinstance(error, UnusableReplyError) else Spend(calls=1)
+        spend = replace(spend, retries=int(is_sent_again), failures=int(not is_sent_again))
+        end, words = _end_of_failure(error, kind, is_sent_again=is_sent_again)
+        self._settle(attempt, spend, end, words)
         if wait is None:
             raise error
+        if kind in TOO_MUCH:
+            self.pace.note_refusal(begun, wait, error.retry_after)
         return wait
 
-    def _wait_before_next(self, error: LMError, kind: FailureKind, tries: _Tries) -> float | None:
+    def _wait_before_next(self, error: LMError, kind: FailureKind, counts: _AttemptCounts) -> float | None:
         """Return the seconds after which a request is sent again; ``None`` if it is given up."""
         if kind is FailureKind.LEARNT:  # a refusal that taught something is no attempt
-            return backoff(error, tries.failures)
-        if kind in TOO_MUCH and self.pace.heard:
-            if not self.pace.has_patience(tries.first_begun, error.retry_after):
+            return backoff(error, counts.failures)
+        if kind in TOO_MUCH and self.pace.has_answered:
+            if not self.pace.has_patience(counts.first_begun, error.retry_after):
                 return None
-            tries.refusals += 1
-            return backoff(error, tries.refusals - 1)
-        is_there = bool(self.pace.heard) and not absent(error, False)
-        tries.failures += 1
-        if tries.failures >= attempts_for(kind, is_there=is_there):
+            counts.refusals += 1
+            return backoff(error, counts.refusals - 1)
+        is_there = self.pace.has_answered and not absent(error, False)
+        counts.failures += 1
+        if counts.failures >= attempts_for(kind, is_there=is_there):
             return None
-        return backoff(error, tries.failures - 1)
+        return backoff(error, counts.failures - 1)
 
 
-class _Awaited:
-    """A callable for DSPy's asynchronous path: :meth:`Channel.acomplete`, under the name that DSPy looks for."""
+def _end_of_failure(error: LMError, kind: FailureKind, *, is_sent_again: bool) -> tuple[Failed, str]:
+    """Return how the journal notes a failed attempt, and the words that it keeps."""
+    # An error that ends the work must not be taken for a row that failed: it is asked anew, or not at all.
+    if is_sent_again:
+        return "again", ""
+    if kind in ROW_REFUSED:
+        return "refused", f"{kind}: {brief(error)}"
+    if kind in FATAL:
+        return "dropped", ""
+    return "over", brief(error)
+
+
+class _Asynchronous:
+    """The engine of DSPy's asynchronous path: :meth:`Channel.acomplete`, under the name that DSPy looks for."""
 
     def __init__(self, channel: Channel) -> None:
         self.complete = channel.acomplete
 
 
-def _looping() -> bool:
+def _is_in_event_loop() -> bool:
+    """Say whether this thread runs an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -420,12 +457,13 @@ def _looping() -> bool:
 
 
 def says_something(response: Response) -> bool:
-    """Whether there is anything to read; a limit or a filter before the first word is no fault of the endpoint."""
-    ended = response.finish_reason in WITHOUT_END and response.finish_reason != "error"
-    return ended or bool(reply_text(response).strip() or response.tool_calls)
+    """Say whether there is anything to read; a limit or a filter before the first word is no fault of the endpoint."""
+    if response.finish_reason in WITHOUT_END and response.finish_reason != "error":
+        return True
+    return bool(reply_text(response).strip() or response.tool_calls)
 
 
-def _taken(answer: Answer) -> Spend:
+def _spend_of(answer: Answer) -> Spend:
     """Return the calls, tokens and cost of one answered call."""
     return Spend(
         calls=1,

@@ -438,25 +438,29 @@ def provider_words(error: LMError) -> str:
     return _without_additions(error.message)
 
 
-_IN_A_ROW = 10  # failed verdicts
+_MOST_FAILED_IN_A_ROW: Final = 10
+"""Verdicts that may fail one after the other, before the work ends."""
 
 
 class Breaker:
     """Ends work whose answers fail one after the other, without one in between: going on would only spend more."""
 
     def __init__(self) -> None:
-        self._row = 0
-        self.last = ""
-        """What the last failed call was told, whatever came of it."""
+        self._failed_in_a_row = 0
+        self.last_failure = ""
+        """The kind and the words of the last failed call, whatever came of it."""
 
     def note(self, failure: str, why: str) -> None:
-        """Take note of how a case ended: of the kind of failure, which is empty if the model answered."""
+        """Take note of the kind of failure with which a case ended, empty if the model answered, and of the words."""
         if failure and failure not in UNAVAILABLE:
             return  # the endpoint refused this row, which says nothing about the next one
-        self._row = self._row + 1 if failure else 0
-        if self._row >= _IN_A_ROW:
+        if not failure:
+            self._failed_in_a_row = 0
+            return
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
             raise ModelError(
-                f"{self._row} answers in a row failed: {why}",
+                f"{self._failed_in_a_row} answers in a row failed: {why}",
                 hint="check the model's server, ask it less (--rpm, --concurrency), and start again with --resume",
             )
 

@@ -205,8 +205,8 @@ class PaidJob:
         if self.kept or self.meter.signal:
             return ""
         for context in self.contexts.values():
-            if context.breaker.last:
-                return f"no call was answered: {context.breaker.last}"
+            if context.breaker.last_failure:
+                return f"no call was answered: {context.breaker.last_failure}"
         return ""
 
     def _stopped(self, reason: str, signal: int | None = None) -> StoppedError:

@@ -37,9 +37,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_requests_are_spread_over_the_minute(clock: Clock) -> None:
     pace = Pace(requests=120)
-    assert [pace.booked() for _ in range(4)] == pytest.approx([0, 0.5, 1, 1.5])
+    assert [pace.seconds_to_slot() for _ in range(4)] == pytest.approx([0, 0.5, 1, 1.5])
     clock.now += 60
-    assert pace.booked() == 0  # what was not used is gone
+    assert pace.seconds_to_slot() == 0  # what was not used is gone
 
 
 def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
@@ -61,7 +61,7 @@ def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
 def test_a_call_that_blocks_the_event_loop_does_not_wait_for_those_in_it() -> None:
     async def inside(model: Any) -> Any:
         model.engine.pace.begin()  # it cannot end while the loop is blocked
-        model.engine.pace.refused(math.inf, 0, None)
+        model.engine.pace.note_refusal(math.inf, 0, None)
         return model(request())
 
     with Loopback(lambda messages: "fine") as server:

@@ -130,7 +130,7 @@ class Endpoint(Scripted):
             self.first = self.clock.now
         passed = self.clock.now - self.first
         if passed < self.row.others_until:
-            self.pace.answered(self.clock.now)
+            self.pace.note_answer(self.clock.now)
         self.refused += 1
         return self.row.answers(passed, self.refused - 1) or "fine"
 
