@@ -22,11 +22,11 @@ from ..engines.models import Model
 from ..evaluation.paired import wide
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
-from ..jobs.cascading import Cascade, with_models
+from ..jobs.cascading import Cascade, Cascading, with_models
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.gating import Check
 from ..jobs.hardening import Hardening, load_attacks
-from ..jobs.scoring import cascade, compare, evaluate, gate, harden
+from ..jobs.scoring import compare, evaluate, gate, harden
 from ..keeping.artifact_card import Artifact
 from ..keeping.card_parts import CascadeFound
 from ..keeping.contenders import Contender
@@ -218,15 +218,18 @@ def cascade_command(options: CascadeOptions) -> Result:
         else:
             loaded.append(judge_of(name, options, terminal.store, OFFLINE_MODEL))
     models = [Model.of(options, name=name) for name in options.models]
-    cascaded = cascade(
-        with_models(loaded, models, Model.of(options, api_base=None)),
+    judges = with_models(loaded, models, Model.of(options, api_base=None))
+    contenders, gold = terminal.held_against(judges, options.gold)
+    work = Cascading(
+        contenders=contenders,
+        gold=gold,
+        budget=Budget.of(options),
+        store=terminal.store,
         agree=options.agree,
         risk=options.risk,
-        gold=options.gold,
-        budget=Budget.of(options),
-        surface=terminal,
         seed=options.seed,
     )
+    cascaded: Cascade = terminal.measured(work, "asking")
     data = terminal.data
     decision = cascaded.words
     if cascaded.artifact is not None:

@@ -24,7 +24,7 @@ from .cascading import with_models
 from .compiling import Compiled
 from .surface import Loading, MappingLike, ModelLike, count_rows, make_mapping, make_model, open_store, warn
 
-JudgeLike: TypeAlias = str | Judge | LoadedJudge | LogReference | Compiled
+JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
 returned, with its own model."""
 
@@ -134,7 +134,7 @@ def load_contenders(
     answering_models = list(map(make_model, _as_items(models) or [OFFLINE]))
     contenders: list[LoadedJudge | LogReference] = []
     for item in items:
-        if isinstance(item, LoadedJudge | LogReference):
+        if isinstance(item, LoadedJudge):
             contenders.append(item)
         elif is_log(item):
             contenders.append(LogReference.of(item, options.get("threshold")))
@@ -146,7 +146,7 @@ def load_contenders(
 
 def _check_nothing_to_change(items: Sequence[object], models: object, options: Mapping[str, object]) -> None:
     """Refuse settings beside a judge that was loaded before, and models where all judges were."""
-    ready = [item for item in items if isinstance(item, LoadedJudge | LogReference)]
+    ready = [item for item in items if isinstance(item, LoadedJudge)]
     settings = [name for name, value in options.items() if value is not None]
     if models is not None and len(ready) == len(items):
         settings.append("model")
@@ -180,7 +180,7 @@ def load_cascade(
 
 def _as_items(values: Any) -> list[Any]:
     """Return several judges or models as a list; a name alone, which Python takes for letters, is one of them."""
-    if isinstance(values, str | Judge | LoadedJudge | LogReference | Compiled | Model | dspy.LM):
+    if isinstance(values, str | Judge | LoadedJudge | Compiled | Model | dspy.LM):
         return [values]
     return list(values or ())
 
