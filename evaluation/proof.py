@@ -194,7 +194,7 @@ class Proof:
         }
 
 
-def prove(
+def prove_improvement(
     basic: Sequence[Row],
     compiled: Sequence[Row],
     metric: MetricLike,

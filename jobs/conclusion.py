@@ -11,7 +11,7 @@ from ..engines.models import held_by
 from ..evaluation.contrasts import Contrast, NotWorse, contrast, not_worse, usual_margin
 from ..evaluation.measured import calibrate, lopsided
 from ..evaluation.plain import plain
-from ..evaluation.proof import Proof, prove
+from ..evaluation.proof import Proof, prove_improvement
 from ..evaluation.rows import Row
 from ..evaluation.scale import resolve
 from ..evaluation.votes import Stopping
@@ -267,7 +267,7 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
     for system, system_verdicts in verdicts.items():
         rows[system] = list(map(row_of, test, system_verdicts))
     references = _references_beside(contest, rows["compiled"])
-    proof = prove(
+    proof = prove_improvement(
         rows["basic"],
         rows["compiled"],
         judge.metric,

@@ -6,7 +6,7 @@ from measures import difference, noisy, permutation, rows_of
 
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import measure, objective_score, score_constant
-from jurist.evaluation.proof import prove
+from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.scale import choosable
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
@@ -20,12 +20,12 @@ FIVE, UNIT = Scores(1, 5, whole=True), Scores(0.0, 1.0)
 @pytest.mark.parametrize("name", choosable(FIVE))
 def test_a_closer_judge_is_better_by_the_permutation_test_whichever_way_the_metric_points(name: str) -> None:
     far, near = noisy(1, 3.0), noisy(2, 0.3)
-    found = prove(far, near, name, FIVE).decision
+    found = prove_improvement(far, near, name, FIVE).decision
     assert (found.verdict, found.mcnemar) == ("better", None)
     assert found.p == found.test.better < 0.025
     assert (found.to_card()["b"], found.to_card()["right"]) == (None, "")
-    assert prove(near, far, name, FIVE).decision.verdict == "worse"
-    assert prove(near, near, name, FIVE).decision.verdict == "not shown to be better"
+    assert prove_improvement(near, far, name, FIVE).decision.verdict == "worse"
+    assert prove_improvement(near, near, name, FIVE).decision.verdict == "not shown to be better"
     shown = contrast(("near", [near]), ("far", [far]), name, FIVE)
     assert shown.verdict == "better"
     assert objective_score(near, name, FIVE) > objective_score(far, name, FIVE)

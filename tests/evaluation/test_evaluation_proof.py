@@ -11,7 +11,7 @@ from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.clustered_t import ClusteredT
 from jurist.evaluation.paired import Verdict
-from jurist.evaluation.proof import Proof, level_of, prove
+from jurist.evaluation.proof import Proof, level_of, prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 
@@ -33,7 +33,7 @@ def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
 
 
 def verdict(basic: Sequence[str], compiled: Sequence[str], metric: str = "f1") -> Verdict:
-    return prove(rows_of(basic), rows_of(compiled), metric, SIDED).decision.verdict
+    return prove_improvement(rows_of(basic), rows_of(compiled), metric, SIDED).decision.verdict
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,9 @@ def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: Verdi
 )
 def test_the_judges_own_metric_decides_alone(basic: str, compiled: str, metric: str, expected: str) -> None:
     gold = "abbbbbbbbb"
-    found = prove(rows_of([basic] * 20, gold=gold), rows_of([compiled] * 20, gold=gold), metric, SIDED)
+    found = prove_improvement(
+        rows_of([basic] * 20, gold=gold), rows_of([compiled] * 20, gold=gold), metric, SIDED
+    )
     assert found.decision.verdict == expected
 
 
@@ -101,7 +103,7 @@ def test_a_constant_answer_must_be_beaten_too(compiled: str, verdict: str, words
     gold = "abbbb"
     basic, other = rows_of(["xxxxx"] * 20, gold=gold), rows_of([compiled] * 20, gold=gold)
     always = constant("b", 20, gold, 5)
-    found = prove(basic, other, "accuracy", SIDED, constant=always).decision
+    found = prove_improvement(basic, other, "accuracy", SIDED, constant=always).decision
     assert (found.verdict, found.constant is not None) == (verdict, True)
     assert words in found.words
     card = found.to_card()["constant"]
@@ -110,7 +112,9 @@ def test_a_constant_answer_must_be_beaten_too(compiled: str, verdict: str, words
 
 @pytest.fixture
 def proof() -> Proof:
-    return prove(rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5), "f1", SIDED, seed=3)
+    return prove_improvement(
+        rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5), "f1", SIDED, seed=3
+    )
 
 
 def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
@@ -139,17 +143,22 @@ def test_the_levels_of_all_openings_add_up_to_alpha() -> None:
     assert min(levels) > 0.0
     assert sum(levels) == pytest.approx(0.05)
     basic, compiled = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
-    verdicts = [prove(basic, compiled, "accuracy", SIDED, openings=k).decision.verdict for k in (1, 3)]
+    verdicts = [
+        prove_improvement(basic, compiled, "accuracy", SIDED, openings=k).decision.verdict for k in (1, 3)
+    ]
     assert verdicts == ["better", "not shown to be better"]
-    assert prove(basic, compiled, "accuracy", SIDED, alpha=0.01).decision.verdict == "not shown to be better"
+    assert (
+        prove_improvement(basic, compiled, "accuracy", SIDED, alpha=0.01).decision.verdict
+        == "not shown to be better"
+    )
     for alpha in (0.0, 1.0, -1.0, float("nan")):
         with pytest.raises(UsageError, match="alpha"):
-            prove(basic, compiled, "accuracy", SIDED, alpha=alpha)
+            prove_improvement(basic, compiled, "accuracy", SIDED, alpha=alpha)
 
 
 def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
     basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
-    again = prove(basic[::-1], compiled, "f1", SIDED, seed=3)
+    again = prove_improvement(basic[::-1], compiled, "f1", SIDED, seed=3)
     assert json.dumps(again.to_card()) == json.dumps(proof.to_card())
 
 
@@ -159,15 +168,15 @@ def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
 )
 def test_few_groups_are_warned_about(groups: int, warned: str) -> None:
     rows = rows_of(["++x"] * groups)
-    found = prove(rows, rows, "f1", SIDED).decision.warnings
+    found = prove_improvement(rows, rows, "f1", SIDED).decision.warnings
     assert (warned in found[0]) if warned else not found
 
 
 def test_unlabelled_units_count_nowhere() -> None:
     basic, compiled = rows_of(["+x"] * 12), rows_of(["++"] * 12)
     extra = [Row(id="u", group="u", gold=(None, None), predicted=("a", None))]
-    plain = prove(basic, compiled, "f1", SIDED).to_card()
-    found = prove([*basic, *extra], [*compiled, *extra], "f1", SIDED).to_card()
+    plain = prove_improvement(basic, compiled, "f1", SIDED).to_card()
+    found = prove_improvement([*basic, *extra], [*compiled, *extra], "f1", SIDED).to_card()
     assert found["scores"] == plain["scores"]
     assert found["decision"] == plain["decision"]
     assert found["counts"]["basic"]["cases"]["unlabelled"] == 1
@@ -177,10 +186,10 @@ def test_without_a_positive_side_right_means_the_exact_label() -> None:
     gold = tuple("abc")
     basic = [Row(id=str(n), group=str(n), gold=gold, predicted=("b", "a", "c")) for n in range(12)]
     compiled = [Row(id=str(n), group=str(n), gold=gold, predicted=gold) for n in range(12)]
-    exact = prove(basic, compiled, "macro_f1", ClosedLabels("abc")).to_card()
+    exact = prove_improvement(basic, compiled, "macro_f1", ClosedLabels("abc")).to_card()
     assert (exact["decision"]["c"], exact["decision"]["verdict"]) == (24, "better")
     assert "exact label" in exact["decision"]["right"]
     assert "f1" not in exact["scores"]["basic"]
-    sided = prove(basic, compiled, "f1", ClosedLabels("abc", {"a", "b"})).to_card()["decision"]
+    sided = prove_improvement(basic, compiled, "f1", ClosedLabels("abc", {"a", "b"})).to_card()["decision"]
     assert (sided["c"], sided["verdict"]) == (0, "not shown to be better")
     assert "right side" in sided["right"]

@@ -18,7 +18,7 @@ from jurist.evaluation.clustered_t import ClusteredT
 from jurist.evaluation.contrasts import consistency, contrast, corrected, spread
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.permutation import permute
-from jurist.evaluation.proof import prove
+from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 
@@ -73,7 +73,7 @@ def test_a_metric_of_repeats_is_the_mean_over_them(marks: list[str]) -> None:
 def test_one_repeat_is_the_proof() -> None:
     first, second = draw(1, GOLD * 4, 0.9, 1, 2), draw(2, GOLD * 4, 0.6, 1, 2)
     found = contrast(("a", first), ("b", second), "f1", KIND)
-    expected = prove(second[0], first[0], "f1", KIND).decision
+    expected = prove_improvement(second[0], first[0], "f1", KIND).decision
     assert found.difference == pytest.approx(expected.difference)
     assert found.values == (pytest.approx(expected.value_after), pytest.approx(expected.value_before))
     assert (found.interval.low, found.interval.high) == (expected.interval.low, expected.interval.high)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judges import FLAG, changed
 from small import cli
 
-from jurist.evaluation.proof import prove
+from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card, CardContent
@@ -52,7 +52,7 @@ def proven_rows(right: int) -> list[Row]:
 
 def whole_card() -> dict[str, Any]:
     """Return a card with every part that a compilation, a cascade or a version made of a version writes."""
-    proof = prove(
+    proof = prove_improvement(
         proven_rows(8),
         proven_rows(18),
         FLAG.metric,

@@ -10,7 +10,7 @@ import pytest
 
 from jurist.evaluation.checked_items import Check, CheckedItem
 from jurist.evaluation.measured import score
-from jurist.evaluation.proof import prove
+from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
@@ -135,7 +135,7 @@ def reported(situation: Situation) -> Document:
     """Return the report of a version that was proven on the answers of a situation."""
     basic, compiled = rows(situation.basic), rows(situation.compiled)
     constant = ('always "non_factual"', rows(situation.constant))
-    proof = prove(basic, compiled, FECT.metric, FECT.comparison, constant=constant)
+    proof = prove_improvement(basic, compiled, FECT.metric, FECT.comparison, constant=constant)
     metric = resolve(FECT.metric, FECT.comparison)
     answers = {"words": LEARNERS["words"]["label"], "constant": constant[0]}
     found = {
@@ -208,7 +208,7 @@ def test_the_report_of_a_generator_counts_documents_and_names_no_label() -> None
         Row(id=f"c{number}", group=f"g{number}", gold=(scale.expected,), predicted=(value,))
         for number, value in enumerate(values)
     ]
-    proof = prove(answers, answers, judge.metric, judge.comparison)
+    proof = prove_improvement(answers, answers, judge.metric, judge.comparison)
     lines = []
     for row in answers:
         told = {
