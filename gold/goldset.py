@@ -82,7 +82,9 @@ class Gold(GoldData):
         rejected = Rejects() if rejects is None else rejects
         rejected.check_apart(*sources)
         with rejected:
-            readings = [read_for(judge, path, rejected.add) for path in sources]
+            readings: list[Reading[All]] = []
+            for path in sources:
+                readings.append(read_for(judge, path, rejected.add))
             builder = _Builder(judge, mapping, rejected, labelled=labelled, strict=rejects is None)
             return builder.build(readings, source=" ".join(map(str, sources)))
 
@@ -392,7 +394,8 @@ def _rows_of_readings(readings: Sequence[Reading[All]]) -> list[Row]:
     """Return all rows of some readings."""
     rows: list[Row] = []
     for reading in readings:
-        rows.extend(row for _, row in reading.rows)
+        for _, row in reading.rows:
+            rows.append(row)
     return rows
 
 

@@ -2,7 +2,7 @@
 
 import io
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
@@ -33,8 +33,9 @@ def scan(stream: BinaryIO, path: str, sheet: str = "", notes: list[str] | None =
     if head == b"PAR1":
         return iterate_parquet(source, path)
     if suffix in BOOKS:
-        sheet_records = iterate_sheet_records(source, path, sheet, [] if notes is None else notes)
-        return iterate_table_rows(sheet_records, path, title_width=1)
+        if notes is None:
+            notes = []
+        return iterate_table_rows(iterate_sheet_records(source, path, sheet, notes), path, title_width=1)
     if head.startswith((b"\x1f\x8b", b"PK\x03\x04")):
         hint = "unpack it; rows of jurist run may come packed: zcat F | jurist run ... --input -"
         raise GoldError("the file is packed", path=path, hint=hint)
@@ -84,9 +85,12 @@ def _iterate_items(lines: NumberedLines, path: str) -> Rows:
     value = parse_json(text, place)
     if not value:
         raise GoldError("the array is empty", path=path, hint=ROW_HINT)
-    items = value if isinstance(value, list) else _rows_of_table(value) or [value]
+    items = value
+    if not isinstance(value, list):
+        items = _rows_of_table(value) or [value]
     for number, item in enumerate(items, 1):
-        yield Place(path, number), _as_row(item, Place(path, number))
+        item_place = Place(path, number)
+        yield item_place, _as_row(item, item_place)
 
 
 def _iterate_json_lines(lines: NumberedLines, path: str) -> Rows:
@@ -135,20 +139,27 @@ def _rows_of_table(value: Row) -> list[Row] | None:
     if {"columns", "data"} <= value.keys() <= {"columns", "index", "data"} and isinstance(names, list):
         return _join_named_cells(names, data)
     if value.keys() == {"schema", "data"} and isinstance(data, list):
-        return data if all(isinstance(row, dict) for row in data) else None
+        if not _are_all(dict, data):
+            return None
+        return data
     parts = list(value.values())
     if len(parts) < 2:
         return None
     # one row of a judge of sentences has two lists: the sentences, and their labels
-    if len(parts) > 2 and all(isinstance(column, list) for column in parts):
+    if len(parts) > 2 and _are_all(list, parts):
         return _rows_of_columns(value)
-    if not all(isinstance(part, dict) and part for part in parts):
+    if not _are_all(dict, parts) or not all(parts):
         return None
     if _are_numbers(value):  # index -> column -> cell
         return parts
     if all(map(_are_numbers, parts)):  # column -> index -> cell
         return _rows_of_columns(value)
     return None
+
+
+def _are_all(kind: type, values: Sequence[object]) -> bool:
+    """Whether all values are of a type."""
+    return all(isinstance(value, kind) for value in values)
 
 
 def _are_numbers(names: Mapping[str, Any]) -> bool:
@@ -176,7 +187,10 @@ def _rows_of_columns(columns: Mapping[str, Any]) -> list[Row] | None:
     """
     indices: list[list[Any]] = []
     for cells in columns.values():
-        indices.append(list(range(len(cells)) if isinstance(cells, list) else cells))
+        if isinstance(cells, list):
+            indices.append(list(range(len(cells))))
+        else:
+            indices.append(list(cells))
     index = indices[0]
     if len(index) < 2 or indices.count(index) < len(indices):
         return None
