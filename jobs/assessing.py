@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -34,6 +34,22 @@ Replies: TypeAlias = Sequence[tuple[str, bool]]
 
 View: TypeAlias = tuple[dict[str, Any], Iterable[Mapping[str, object]], Sequence[Table | str]]
 """The results of all models: JSON values, a line for each answer, and the tables and lines that people read."""
+
+
+class ModelResult(Protocol):
+    """One model's result."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    @property
+    def failed(self) -> int:
+        """The number of questions on which the machinery failed."""
+
+    @property
+    def unusable(self) -> float:
+        """The share of questions without a usable answer, 0 to 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +89,12 @@ class Assessment(ABC):
         judge: LoadedJudge,
         calibrated: Calibrated,
         on_step: Callable[[], None],
-    ) -> Any:
-        """Return one model's result: at least its ``model``, ``failed`` questions, and the ``unusable`` share."""
+    ) -> ModelResult:
+        """Return one model's result, from its replies and the verdicts on the calibration."""
 
     @abstractmethod
     def view(self, results: list[Any]) -> View:
-        """Return the results of all models as tables and JSON."""
+        """Return the results of all models, as :meth:`judged` gave them, as tables and JSON."""
 
     @property
     def to_judge(self) -> int:
@@ -167,14 +183,14 @@ def judge_cases(
     return [next(verdicts) if case else None for case in cases]
 
 
-def assess(work: Assessment, surface: Surface) -> tuple[list[Any], dict[str, Any]]:
+def assess(work: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[str, Any]]:
     """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
     doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
     with surface.asking(work, doing) as (job, on_step):
         judge = replace(work.judge, context=job.contexts["judge"])
         verdicts = judge.verdicts(work.held_out, on_verdict=lambda index, verdict: on_step())
         calibrated = list(zip(work.held_out, verdicts, strict=True))
-        results = list[Any]()
+        results = list[ModelResult]()
         for role, model in zip(work.roles[1:], work.targets, strict=True):
             replies = _ask_model(work, model, job.contexts[role], work.asked, on_step)
             results.append(work.judged(model.name, replies, judge, calibrated, on_step))
