@@ -13,40 +13,53 @@ from jurist.evaluation.measured import UNANSWERED, class_scores, confused
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
 
-FIVE, LABELS = Scores(1, 5, whole=True), LabelSets("abcd")
-some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))
+CLOSED = ClosedLabels("abc")
+FIVE = Scores(1, 5, whole=True)
+LABELS = LabelSets("abcd")
+closed_labels = st.sampled_from("abc")
+label_sets = st.sets(st.sampled_from("abcd")).map(lambda labels: tuple(sorted(labels)))
 
 
-def pairs(values: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[Any]:
-    return st.lists(st.tuples(values, values), min_size=1, max_size=most)
+def pairs(values: st.SearchStrategy[Any], max_size: int) -> st.SearchStrategy[Any]:
+    return st.lists(st.tuples(values, values), min_size=1, max_size=max_size)
 
 
-@pytest.mark.parametrize("kind", [ClosedLabels("abc"), LABELS])
+@pytest.mark.parametrize(("kind", "values"), [(CLOSED, closed_labels), (LABELS, label_sets)])
 @given(data=st.data())
 @settings(max_examples=15)
-def test_scores_of_classes_are_scikit_learns(kind: Any, data: st.DataObject) -> None:
-    closed = isinstance(kind, ClosedLabels)
-    drawn = data.draw(pairs(st.sampled_from("abc") if closed else some_labels, most=10))
-    found = class_scores(rows_of(drawn), kind)
-    assert [one.label for one in found] == list(kind.labels)
-    for one in found:
-        gold, said = ([one.label in value for value in side] for side in zip(*drawn, strict=True))
-        expected = sk.precision_recall_fscore_support(gold, said, average="binary", zero_division=0)[:3]
-        counted = {"precision": sum(said), "recall": sum(gold), "f1": sum(said) + sum(gold)}
-        for (name, units), value in zip(counted.items(), expected, strict=True):
-            score = getattr(one, name)
+def test_scores_of_classes_are_scikit_learns(
+    kind: Any, values: st.SearchStrategy[Any], data: st.DataObject
+) -> None:
+    drawn_pairs = data.draw(pairs(values, max_size=10))
+    scores_of_classes = class_scores(rows_of(drawn_pairs), kind)
+    assert [scores.label for scores in scores_of_classes] == list(kind.labels)
+    for scores in scores_of_classes:
+        gold = [scores.label in gold_value for gold_value, _ in drawn_pairs]
+        answers = [scores.label in answer for _, answer in drawn_pairs]
+        expected = sk.precision_recall_fscore_support(gold, answers, average="binary", zero_division=0)
+        divisors = {"precision": sum(answers), "recall": sum(gold), "f1": sum(answers) + sum(gold)}
+        for (name, units), value in zip(divisors.items(), expected[:3], strict=True):
+            score = getattr(scores, name)
             # a precision of what was never given, and a recall of what gold has not, are not 0 but nothing
             assert (score is None) == (units == 0)
             assert score is None or score.value == pytest.approx(value, abs=1e-9)
-        assert one.gold == sum(gold)
+        assert scores.gold == sum(gold)
+
+
+def test_scores_have_no_classes() -> None:
     assert class_scores(rows_of([(1, 2)]), FIVE) == ()
 
 
-@given(data=pairs(st.sampled_from("abc"), most=12))
+@given(drawn_pairs=pairs(closed_labels, max_size=12))
 @settings(max_examples=15)
-def test_the_confusion_matrix_is_scikit_learns(data: list[tuple[str, str]]) -> None:
-    found = confused(ClosedLabels("abc"), rows_of([*data, ("a", None)]))
-    expected = sk.confusion_matrix(*zip(*data, strict=True), labels=list("abc"))
-    counted = [[found.get(gold, {}).get(said, 0) for said in "abc"] for gold in "abc"]
-    assert counted == expected.tolist()
-    assert {gold: said[UNANSWERED] for gold, said in found.items() if said[UNANSWERED]} == {"a": 1}
+def test_the_confusion_matrix_is_scikit_learns(drawn_pairs: list[tuple[str, str]]) -> None:
+    table = confused(CLOSED, rows_of(drawn_pairs + [("a", None)]))
+    golds = [gold for gold, _ in drawn_pairs]
+    answers = [answer for _, answer in drawn_pairs]
+    expected = sk.confusion_matrix(golds, answers, labels=list("abc"))
+    matrix = []
+    for gold in "abc":
+        row = table.get(gold, {})
+        matrix.append([row.get(answer, 0) for answer in "abc"])
+        assert row.get(UNANSWERED, 0) == (1 if gold == "a" else 0)
+    assert matrix == expected.tolist()

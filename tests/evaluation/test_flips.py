@@ -1,65 +1,73 @@
 """Flips: what counts as a changed answer, and what does not count at all."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jurist.cases import Values
 from jurist.errors import JuristError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.disagreements import flips
 from jurist.evaluation.rows import Row
+from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
 
 LABELS = ClosedLabels(("yes", "no"), frozenset({"no"}))
+SCORES = Scores(low=0, high=10)
+LABEL_SETS = LabelSets(("a", "b", "c"))
+FAILED = Row(id="f", group="g", gold=("yes",), predicted=(None,), failed=True)
+labels = st.sampled_from(["yes", "no"])
 
 
-def rows(*pairs: tuple[Any, Any]) -> list[Row]:
-    return [
-        Row(id=str(n), group=f"g{n // 2}", gold=tuple(a), predicted=tuple(b))
-        for n, (a, b) in enumerate(pairs)
-    ]
+def row(number: int, before: Values, after: Values) -> Row:
+    """Return a case that was answered as it is, and with its text changed; two cases are of one group."""
+    return Row(id=str(number), group=f"g{number // 2}", gold=before, predicted=after)
 
 
 @pytest.mark.parametrize(
-    ("comparison", "before", "after", "flipped", "shift"),
+    ("comparison", "before", "after", "flipped", "silenced", "shift"),
     [
-        (LABELS, ["yes"], ["yes"], 0, 0.0),
-        (LABELS, ["yes"], ["no"], 1, 1.0),
-        (LABELS, ["yes"], [None], 1, 1.0),
-        (LABELS, ["yes", None, "no"], ["yes", "no", "no"], 0, 0.0),
-        (LABELS, ["yes", "no"], ["yes", "yes"], 1, 0.5),
-        (Scores(low=0, high=10), [5.0], [5.0], 0, 0.0),
-        (Scores(low=0, high=10), [5.0], [7.5], 1, 0.25),
-        (LabelSets(("a", "b", "c")), [("a", "b")], [("a", "b")], 0, 0.0),
-        (LabelSets(("a", "b", "c")), [("a", "b")], [("c",)], 1, 1.0),
+        (LABELS, ("yes",), ("yes",), 0, 0, 0.0),
+        (LABELS, ("yes",), ("no",), 1, 0, 1.0),
+        (LABELS, ("yes",), (None,), 1, 1, 1.0),
+        (LABELS, ("yes", None, "no"), ("yes", "no", "no"), 0, 0, 0.0),
+        (LABELS, ("yes", "no"), ("yes", "yes"), 1, 0, 0.5),
+        (SCORES, (5.0,), (5.0,), 0, 0, 0.0),
+        (SCORES, (5.0,), (7.5,), 1, 0, 0.25),
+        (LABEL_SETS, (("a", "b"),), (("a", "b"),), 0, 0, 0.0),
+        (LABEL_SETS, (("a", "b"),), (("c",),), 1, 0, 1.0),
     ],
 )
 def test_a_flip_is_a_changed_answer_of_any_kind(
-    comparison: Any, before: Any, after: Any, flipped: int, shift: float
+    comparison: Scale, before: Values, after: Values, flipped: int, silenced: int, shift: float
 ) -> None:
-    found = flips(rows((before, after)), comparison)
-    assert (found.cases, found.flipped) == (1, flipped)
-    assert found.rate.value == flipped
-    assert found.shift == pytest.approx(shift)
-    assert found.silenced == (None in after and before[after.index(None)] is not None)
+    result = flips([row(0, before, after)], comparison)
+    assert (result.cases, result.flipped, result.silenced) == (1, flipped, silenced)
+    assert result.rate.value == flipped
+    assert result.shift == pytest.approx(shift)
 
 
 def test_what_was_not_answered_before_or_failed_after_does_not_count() -> None:
-    failed = Row(id="f", group="g", gold=("yes",), predicted=(None,), failed=True)
-    found = flips([*rows((["yes"], ["no"]), ([None], ["no"])), failed], LABELS)
-    assert (found.cases, found.flipped, found.silenced, found.failed) == (1, 1, 0, 1)
-    assert found.answers == {"yes": (1, 1)}
+    result = flips([row(0, ("yes",), ("no",)), row(1, (None,), ("no",)), FAILED], LABELS)
+    assert (result.cases, result.flipped, result.silenced, result.failed) == (1, 1, 0, 1)
+    assert result.answers == {"yes": (1, 1)}
+
+
+def test_flips_need_an_answer() -> None:
     with pytest.raises(JuristError, match="none of 1 cases"):
-        flips([failed], LABELS)
+        flips([FAILED], LABELS)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["yes", "no"]), st.sampled_from(["yes", "no"])), min_size=1))
+@given(st.lists(st.tuples(labels, labels), min_size=1))
 def test_counts_and_rate_are_of_the_same_cases(pairs: list[tuple[str, str]]) -> None:
-    found = flips(rows(*(([a], [b]) for a, b in pairs)), LABELS)
-    assert found.flipped == sum(a != b for a, b in pairs)
-    assert found.rate.value == pytest.approx(found.flipped / len(pairs)) == pytest.approx(found.shift)
-    assert 0 <= found.rate.interval.low <= found.rate.value <= found.rate.interval.high <= 1
-    assert sum(flipped for flipped, _ in found.answers.values()) == found.flipped
+    rows = []
+    changed = 0
+    for number, (before, after) in enumerate(pairs):
+        rows.append(row(number, (before,), (after,)))
+        changed += before != after
+    result = flips(rows, LABELS)
+    assert result.flipped == changed
+    assert result.rate.value == pytest.approx(changed / len(pairs)) == pytest.approx(result.shift)
+    assert 0 <= result.rate.interval.low <= result.rate.value <= result.rate.interval.high <= 1
+    assert sum(flipped for flipped, _ in result.answers.values()) == changed
