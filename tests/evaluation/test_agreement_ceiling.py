@@ -10,59 +10,70 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Row
 
-LABELS = ("yes", "no")
-KIND = ClosedLabels(LABELS, {"yes"})
-Given = dict[str, list[str | None]]
+KIND = ClosedLabels(("yes", "no"), {"yes"})
+LABEL_OF_MARK = {"y": "yes", "n": "no", ".": None}
+Ratings = dict[str, list[str | None]]
+ratings_of_a_unit = st.sampled_from(["yes", "no", None])
 
 
-def columns(texts: dict[str, str]) -> Given:
-    names = {"y": "yes", "n": "no", ".": None}
-    return {rater: [names[mark] for mark in text] for rater, text in texts.items()}
+def labels_of(marks: str) -> list[str | None]:
+    """Return a rater's label of each unit, from one mark for each."""
+    return [LABEL_OF_MARK[mark] for mark in marks]
 
 
-def ceiling(data: Given, metric: str, kind: ClosedLabels = KIND) -> Ceiling:
-    units = len(next(iter(data.values())))
-    return human_ceiling(data, metric, kind, groups=list(map(str, range(units))))
+def ceiling(ratings: Ratings, metric: str, kind: ClosedLabels = KIND) -> Ceiling:
+    """Return the ceiling of raters, each unit a group of its own."""
+    units = len(next(iter(ratings.values())))
+    return human_ceiling(ratings, metric, kind, groups=list(map(str, range(units))))
 
 
 def test_each_rater_is_measured_like_a_judge_against_the_others() -> None:
-    data = columns({"ann": "yynnyn", "bob": "ynnnyy", "cem": "yynyyn", "dan": "nynyy."})
+    ratings = {
+        "ann": labels_of("yynnyn"),
+        "bob": labels_of("ynnnyy"),
+        "cem": labels_of("yynyyn"),
+        "dan": labels_of("nynyy."),
+    }
+    result = ceiling(ratings, "f1")
+    units_of_raters = [(score.rater, score.units, score.left_out) for score in result.raters]
+    assert units_of_raters == [("ann", 6, 0), ("bob", 6, 0), ("cem", 6, 0), ("dan", 5, 0)]
     # of bob, cem, dan: yes (2 of 3), yes (2 of 3), no, yes (2 of 3), yes, and, without dan, yes and no
-    rest = [["yes"] * 3, ["yes"] * 3, ["no"] * 3, ["yes"] * 3, ["yes"] * 3, ["yes", "no"]]
-    found = ceiling(data, "f1")
-    raters = [(one.rater, one.units, one.left_out) for one in found.raters]
-    assert raters == [("ann", 6, 0), ("bob", 6, 0), ("cem", 6, 0), ("dan", 5, 0)]
-    rows = [
-        Row(id=f"{place}/{number}", group=str(place), gold=(gold,), predicted=(label,))
-        for place, (golds, label) in enumerate(zip(rest, data["ann"], strict=True))
-        for number, gold in enumerate(golds)
-    ]
-    assert found.raters[0].measured.scores == measure(rows, "f1", KIND).scores
-    values = [one.measured["f1"].value for one in found.raters]
-    assert found.mean["f1"].value == pytest.approx(sum(values) / 4)
-    assert found.mean["f1"].interval.low < found.mean["f1"].value < found.mean["f1"].interval.high
-    assert found.metric == "f1"
+    golds_of_units = [["yes"] * 3, ["yes"] * 3, ["no"] * 3, ["yes"] * 3, ["yes"] * 3, ["yes", "no"]]
+    rows_of_ann = []
+    for unit, (golds, label) in enumerate(zip(golds_of_units, ratings["ann"], strict=True)):
+        for number, gold in enumerate(golds):
+            row = Row(id=f"{unit}/{number}", group=str(unit), gold=(gold,), predicted=(label,))
+            rows_of_ann.append(row)
+    assert result.raters[0].measured.scores == measure(rows_of_ann, "f1", KIND).scores
+    values = [score.measured["f1"].value for score in result.raters]
+    mean = result.mean["f1"]
+    assert mean.value == pytest.approx(sum(values) / 4)
+    assert mean.interval.low < mean.value < mean.interval.high
+    assert result.metric == "f1"
 
 
 @settings(max_examples=40)
-@given(units=st.lists(st.tuples(*[st.sampled_from([*LABELS, None])] * 2), min_size=2, max_size=20))
+@given(units=st.lists(st.tuples(ratings_of_a_unit, ratings_of_a_unit), min_size=2, max_size=20))
 def test_two_raters_are_each_the_other_s_gold(units: list[tuple[str | None, str | None]]) -> None:
-    both = [(one, two) for one, two in units if one is not None and two is not None]
-    assume(both)
-    found = ceiling({"r": [one for one, _ in units], "s": [two for _, two in units]}, "f1")
-    first, second = found.raters
-    assert first.units == second.units == len(both)
-    left, right = [one for one, _ in both], [two for _, two in both]
-    wanted = sk.precision_score(right, left, pos_label="yes", zero_division=0.0)
+    pairs = [pair for pair in units if None not in pair]
+    assume(pairs)
+    result = ceiling({"r": [label for label, _ in units], "s": [label for _, label in units]}, "f1")
+    first, second = result.raters
+    assert first.units == second.units == len(pairs)
+    first_labels = [label for label, _ in pairs]
+    second_labels = [label for _, label in pairs]
+    expected = sk.precision_score(second_labels, first_labels, pos_label="yes", zero_division=0.0)
     assert first.measured["precision"].value == second.measured["recall"].value
-    assert first.measured["precision"].value == pytest.approx(wanted)
-    assert found.mean["f1"].value == pytest.approx(first.measured["f1"].value)
+    assert first.measured["precision"].value == pytest.approx(expected)
+    assert result.mean["f1"].value == pytest.approx(first.measured["f1"].value)
 
 
 def test_a_rater_without_a_unit_to_compare_is_left_out() -> None:
-    data = columns({"ann": "yn.", "bob": "yn.", "cem": "..n"})
-    found = ceiling(data, "accuracy", ClosedLabels(LABELS))
-    assert [one.rater for one in found.raters] == ["ann", "bob"]
-    three: Given = {"r": ["a"], "s": ["b"], "t": ["c"]}
-    nobody_agrees = ceiling(three, "accuracy", ClosedLabels("abc"))
-    assert nobody_agrees.mean["accuracy"].value == 0.0
+    ratings = {"ann": labels_of("yn."), "bob": labels_of("yn."), "cem": labels_of("..n")}
+    result = ceiling(ratings, "accuracy", ClosedLabels(("yes", "no")))
+    assert [score.rater for score in result.raters] == ["ann", "bob"]
+
+
+def test_where_nobody_agrees_each_of_the_others_is_gold() -> None:
+    result = ceiling({"r": ["a"], "s": ["b"], "t": ["c"]}, "accuracy", ClosedLabels("abc"))
+    assert result.mean["accuracy"].value == 0.0

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import JudgeError
-from jurist.evaluation.checked_items import Check, CheckedItem, CheckedItems
+from jurist.evaluation.checked_items import Check, CheckedItem, CheckedItems, CheckWord
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 from jurist.evaluation.votes import Sampling
+from jurist.programs.answers.base import Reading
 from jurist.programs.answers.whole import Checked
 
 ONE = Checked(field="written", unit="document", checks=("true", "short"))
@@ -20,17 +21,18 @@ TWO = Checked(field="written", unit="document", checks=("true", "short"), items=
 WORDS = st.sampled_from(["yes", "no", "uncertain", "unusable"])
 
 
-def read(answer: Checked, *items: tuple[Any, Any, Any]) -> Any:
+def read(answer: Checked, *items: tuple[object, object, object]) -> Reading:
     """Read a reply with (item, true, short) for each item."""
-    reply = {
-        "written": [item for item, _, _ in items],
-        "checks": [{"true": true, "short": short} for _, true, short in items],
-    }
-    return answer.read(reply, {})
+    contents = []
+    checks = []
+    for content, true, short in items:
+        contents.append(content)
+        checks.append({"true": true, "short": short})
+    return answer.read({"written": contents, "checks": checks}, {})
 
 
 @pytest.mark.parametrize(
-    ("given", "verdict", "reason"),
+    ("outcome", "verdict", "reason"),
     [
         (True, "yes", ""),
         (False, "no", ""),
@@ -44,8 +46,8 @@ def read(answer: Checked, *items: tuple[Any, Any, Any]) -> Any:
         (1, "unusable", "the verdict was 1"),
     ],
 )
-def test_what_a_check_may_say(given: Any, verdict: str, reason: str) -> None:
-    check = Check.of(given)
+def test_what_a_check_may_say(outcome: object, verdict: str, reason: str) -> None:
+    check = Check.of(outcome)
     assert (check.verdict, check.reason) == (verdict, reason)
 
 
@@ -64,7 +66,7 @@ def test_a_reply_is_read_and_written_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
         ({"written": ["a"]}, "gave 1 items and checks=None"),
         ({"written": ["a"], "checks": [{}, {}]}, "gave 1 items"),
@@ -72,23 +74,23 @@ def test_a_reply_is_read_and_written_back() -> None:
         ({"written": ["a"], "checks": ["yes"]}, "came with the checks yes"),
     ],
 )
-def test_a_program_that_gives_other_checks_is_refused(reply: dict[str, Any], said: str) -> None:
-    with pytest.raises(JudgeError, match=said):
+def test_a_program_that_gives_other_checks_is_refused(reply: dict[str, object], message: str) -> None:
+    with pytest.raises(JudgeError, match=message):
         ONE.read(reply, {})
 
 
 @pytest.mark.parametrize("items", [None, [], "text", {"a": 1}])
-def test_no_item_is_no_usable_answer(items: Any) -> None:
+def test_no_item_is_no_usable_answer(items: object) -> None:
     reading = ONE.read({"written": items, "checks": []}, {})
     assert (reading.values, reading.problem) == ((None,), "no item was written")
 
 
 def test_of_several_samples_the_first_that_passes_counts_and_ends_them() -> None:
-    bad, good, other = (
-        read(ONE, row).values[0] for row in (("a", 0 == 1, True), ("b", True, True), ("c", True, True))
-    )
+    (bad,) = read(ONE, ("a", False, True)).values
+    (good,) = read(ONE, ("b", True, True)).values
+    (as_good,) = read(ONE, ("c", True, True)).values
     three = Sampling(samples=3)
-    assert ONE.scale.combine({bad: 1, good: 1, other: 1}, three) == good
+    assert ONE.scale.combine({bad: 1, good: 1, as_good: 1}, three) == good
     assert ONE.scale.combine({bad: 1}, three) == bad
     assert ONE.scale.combine({}, three) is None
     assert not ONE.scale.is_decided({bad: 1}, 1, three)
@@ -104,36 +106,35 @@ def test_settings_that_cannot_work_are_refused(changes: dict[str, Any]) -> None:
         Checked(**settings).check("quiz", ("document",))
 
 
-def items_of(rows: list[tuple[str, str]]) -> tuple[CheckedItem, ...]:
-    return tuple(
-        CheckedItem(content=str(n), checks=(Check(verdict=true), Check(verdict=short)))
-        for n, (true, short) in enumerate(rows)
-    )
+def items_of(verdicts: list[tuple[CheckWord, CheckWord]]) -> tuple[CheckedItem, ...]:
+    """Return an item for each pair of verdicts."""
+    items = []
+    for number, (true, short) in enumerate(verdicts):
+        checks = (Check(verdict=true), Check(verdict=short))
+        items.append(CheckedItem(content=str(number), checks=checks))
+    return tuple(items)
 
 
-@given(
-    st.lists(st.none() | st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3), min_size=1, max_size=8)
-)
-def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[str, str]] | None]) -> None:
+DOCUMENTS = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3), min_size=1, max_size=8)
+"""The verdicts of the items of each document; without any there is no answer."""
+
+
+@given(DOCUMENTS)
+def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[CheckWord, CheckWord]]]) -> None:
     """Counted here by hand; a document without an answer has none of its items."""
     kind = CheckedItems(TWO.checks)
-    rows = [
-        Row(
-            id=str(n),
-            group=str(n),
-            gold=(TWO.scale.expected,),
-            predicted=(None if found is None else items_of(found),),
-        )
-        for n, found in enumerate(documents)
-    ]
-    units = encode(kind, rows)
-    metrics = kind.metrics
-    written = [found or [] for found in documents]
-    wanted = sum(max(2, len(found)) for found in written)
-    passed = sum(one == ("yes", "yes") for found in written for one in found)
-    short = sum(one[1] == "yes" for found in written for one in found)
-    worst = units.worst
-    assert metrics["validation_rate"].of(worst) == pytest.approx(passed / wanted)
-    assert metrics["short_rate"].of(worst) == pytest.approx(short / wanted)
-    right = [kind.right(TWO.scale.expected, items_of(found)) for found in written]
-    assert right == [len(found) >= 2 and all(one == ("yes", "yes") for one in found) for found in written]
+    rows = []
+    wanted_items = passed = short_items = 0
+    for number, verdicts in enumerate(documents):
+        answer = items_of(verdicts) or None
+        id_ = str(number)
+        rows.append(Row(id=id_, group=id_, gold=(TWO.scale.expected,), predicted=(answer,)))
+        wanted_items += max(2, len(verdicts))
+        passed_here = verdicts.count(("yes", "yes"))
+        passed += passed_here
+        short_items += sum(short == "yes" for _, short in verdicts)
+        is_right = kind.right(TWO.scale.expected, items_of(verdicts))
+        assert is_right == (len(verdicts) >= 2 and passed_here == len(verdicts))
+    worst = encode(kind, rows).worst
+    assert kind.metrics["validation_rate"].of(worst) == pytest.approx(passed / wanted_items)
+    assert kind.metrics["short_rate"].of(worst) == pytest.approx(short_items / wanted_items)

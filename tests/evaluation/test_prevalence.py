@@ -1,11 +1,13 @@
 """Corrected shares, by known errors: known cases, laws, coverage."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.evaluation.prevalence import prevalence, tallies
+from jurist.evaluation.prevalence import Tallies, prevalence, tallies
 
 COUNTS = st.dictionaries(
     st.sampled_from("abcdefgh"),
@@ -14,12 +16,13 @@ COUNTS = st.dictionaries(
 )
 
 
-def swapped(counts: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def opposite(counts: Tallies) -> Tallies:
+    """Return the units that are no hits."""
     return {group: (of - hits, of) for group, (hits, of) in counts.items()}
 
 
-def both(hits: int, of: int, groups: int = 2) -> dict[str, tuple[int, int]]:
-    """The same counts in each group."""
+def both(hits: int, of: int, groups: int = 2) -> Tallies:
+    """Return the same counts for each group."""
     return {str(group): (hits, of) for group in range(groups)}
 
 
@@ -39,80 +42,107 @@ def both(hits: int, of: int, groups: int = 2) -> dict[str, tuple[int, int]]:
         (({}, both(1, 2), both(1, 2)), {"raw": None, "value": None, "problem": "there is no unit"}),
     ],
 )
-def test_known_cases(counts: tuple[dict, dict, dict], expected: dict[str, object]) -> None:
-    found = prevalence(*counts)
+def test_known_cases(counts: tuple[Tallies, Tallies, Tallies], expected: dict[str, object]) -> None:
+    apparent, sensitivity, specificity = counts
+    result = prevalence(apparent, sensitivity, specificity)
     for name, value in expected.items():
         if name == "problem":
-            assert str(value) in found.problem
+            assert str(value) in result.problem
+        elif isinstance(value, float):
+            assert getattr(result, name) == pytest.approx(value)
         else:
-            assert getattr(found, name) == (pytest.approx(value) if isinstance(value, float) else value)
+            assert getattr(result, name) == value
 
 
 @given(COUNTS, COUNTS, COUNTS)
 @settings(max_examples=100)
 def test_it_is_a_share_with_its_interval_or_says_why_not(
-    apparent: dict[str, tuple[int, int]], se: dict[str, tuple[int, int]], sp: dict[str, tuple[int, int]]
+    apparent: Tallies, sensitivity: Tallies, specificity: Tallies
 ) -> None:
-    found = prevalence(apparent, se, sp)
-    if found.value is None:
-        assert found.problem
-        assert found.low is None
-        assert found.high is None
+    result = prevalence(apparent, sensitivity, specificity)
+    if result.value is None:
+        assert result.problem
+        assert result.low is None
+        assert result.high is None
     else:
-        assert found.low is not None
-        assert found.high is not None
-        assert 0 <= found.low <= found.value <= found.high <= 1
-        assert not found.problem
-        assert found.sensitivity is not None
-        assert found.specificity is not None
-        assert found.sensitivity + found.specificity > 1
+        assert result.low is not None
+        assert result.high is not None
+        assert 0 <= result.low <= result.value <= result.high <= 1
+        assert not result.problem
+        assert result.sensitivity is not None
+        assert result.specificity is not None
+        assert result.sensitivity + result.specificity > 1
 
 
 @given(COUNTS, COUNTS, COUNTS)
 @settings(max_examples=60)
 def test_the_opposite_question_has_the_opposite_answer(
-    apparent: dict[str, tuple[int, int]], se: dict[str, tuple[int, int]], sp: dict[str, tuple[int, int]]
+    apparent: Tallies, sensitivity: Tallies, specificity: Tallies
 ) -> None:
-    one, two = prevalence(apparent, se, sp), prevalence(swapped(apparent), sp, se)
-    assert (one.value is None) == (two.value is None)
-    if one.value is not None and two.value is not None:
-        assert one.value == pytest.approx(1 - two.value, abs=1e-9)
-        assert one.low == pytest.approx(1 - two.high, abs=2e-3)
-        assert one.high == pytest.approx(1 - two.low, abs=2e-3)
+    positive = prevalence(apparent, sensitivity, specificity)
+    negative = prevalence(opposite(apparent), specificity, sensitivity)
+    assert (positive.value is None) == (negative.value is None)
+    if positive.value is not None and negative.value is not None:
+        assert positive.value == pytest.approx(1 - negative.value, abs=1e-9)
+        assert positive.low == pytest.approx(1 - negative.high, abs=2e-3)
+        assert positive.high == pytest.approx(1 - negative.low, abs=2e-3)
 
 
-Triples = list[tuple[str, bool, bool]]
+@dataclass(frozen=True)
+class DrawnUnit:
+    """A unit of a simulation."""
+
+    group: str
+    is_positive: bool
+    is_found: bool
 
 
-def drawn(rng: np.random.Generator, groups: int, share: float, se: float, sp: float, most: int) -> Triples:
-    """Units of groups that differ in all three rates."""
-    found = []
+def draw_units(
+    rng: np.random.Generator, groups: int, share: float, sensitivity: float, specificity: float
+) -> list[DrawnUnit]:
+    """Draw units of groups that differ in all three rates, up to twelve of each group."""
+    units = []
     for group in range(groups):
-        p, hit, spare = (float(rng.beta(mean * 12, (1 - mean) * 12)) for mean in (share, se, sp))
-        for _ in range(int(rng.integers(1, most + 1))):
-            truth = rng.random() < p
-            found.append((str(group), bool(truth), bool(rng.random() < (hit if truth else 1 - spare))))
-    return found
+        group_share = rng.beta(share * 12, (1 - share) * 12)
+        group_sensitivity = rng.beta(sensitivity * 12, (1 - sensitivity) * 12)
+        group_specificity = rng.beta(specificity * 12, (1 - specificity) * 12)
+        for _ in range(int(rng.integers(1, 13))):
+            is_positive = bool(rng.random() < group_share)
+            find_rate = 1 - group_specificity
+            if is_positive:
+                find_rate = group_sensitivity
+            units.append(DrawnUnit(str(group), is_positive, bool(rng.random() < find_rate)))
+    return units
 
 
 @pytest.mark.parametrize(
-    ("share", "se", "sp", "groups", "calibrated"),
+    ("share", "sensitivity", "specificity", "groups", "calibration_groups"),
     [(0.3, 0.8, 0.85, 30, 28), (0.1, 0.9, 0.8, 40, 20)],
 )
-def test_coverage_by_simulation(share: float, se: float, sp: float, groups: int, calibrated: int) -> None:
+def test_coverage_by_simulation(
+    share: float, sensitivity: float, specificity: float, groups: int, calibration_groups: int
+) -> None:
     """95 % intervals hold the truth about 95 times in 100, clusters that differ in all three rates included."""
-    rng, held, wide, runs = np.random.default_rng(7), 0, 0, 120
+    rng = np.random.default_rng(7)
+    runs = 120
+    covered = wide = 0
     for _ in range(runs):
-        apparent, known = (drawn(rng, count, share, se, sp, 12) for count in (groups, calibrated))
-        result = prevalence(
-            tallies((group, said) for group, _, said in apparent),
-            tallies((group, said) for group, truth, said in known if truth),
-            tallies((group, not said) for group, truth, said in known if not truth),
-        )
+        new_units = draw_units(rng, groups, share, sensitivity, specificity)
+        positives = []
+        negatives = []
+        for unit in draw_units(rng, calibration_groups, share, sensitivity, specificity):
+            if unit.is_positive:
+                positives.append((unit.group, unit.is_found))
+            else:
+                negatives.append((unit.group, not unit.is_found))
+        apparent = tallies((unit.group, unit.is_found) for unit in new_units)
+        result = prevalence(apparent, tallies(positives), tallies(negatives))
         if result.value is None:
-            held += "another kind" not in result.problem  # no statement, no error
+            covered += "another kind" not in result.problem  # no statement, no error
             continue
-        held += result.low <= share <= result.high
+        assert result.low is not None
+        assert result.high is not None
+        covered += result.low <= share <= result.high
         wide += result.low == 0.0 and result.high == 1.0
-    assert held / runs >= 0.92
+    assert covered / runs >= 0.92
     assert wide / runs < 0.07
