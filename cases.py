@@ -26,9 +26,8 @@ def text_hash(text: str) -> str:
 
 def case_id(inputs: Mapping[str, Any]) -> str:
     """Return the id of a case: 16 hex digits of the hash of its inputs, whatever their order."""
-    if all(
-        type(value) is str and value.isascii() for value in inputs.values()
-    ):  # the same bytes, much faster
+    if all(type(value) is str and value.isascii() for value in inputs.values()):
+        # orjson writes the same bytes, much faster.
         digest = hashlib.sha256(orjson.dumps(inputs, option=orjson.OPT_SORT_KEYS)).hexdigest()
     else:
         digest = text_hash(json.dumps(inputs, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
@@ -62,7 +61,10 @@ class Case:
     @cached_property
     def id(self) -> str:
         """The hash of the inputs: equal inputs are the same case, wherever they were read from."""
-        return case_id({**self.inputs, "draw": self.draw} if self.draw else self.inputs)
+        inputs = self.inputs
+        if self.draw:
+            inputs = {**inputs, "draw": self.draw}
+        return case_id(inputs)
 
     @property
     def known(self) -> tuple[Value, ...]:

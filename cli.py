@@ -16,7 +16,7 @@ from functools import partial
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
-from .arguments.command import Parser, add_commands, load, say
+from .arguments.command import Parser, add_commands, load_command, say
 from .arguments.commands import COMMANDS, GROUPS, SECTIONS
 from .arguments.completion import SHELLS, completion_script
 from .errors import JuristError, StoppedError, why
@@ -60,9 +60,12 @@ def _main(argv: Sequence[str] | None) -> int:
         if not hasattr(arguments, "command"):
             parser.print_help(sys.stderr)
             return 2
-        return load(arguments.command)(arguments)
+        return load_command(arguments.command)(arguments)
     except StoppedError as stop:
-        say(str(stop) if stop.signal else f"error: {stop}")
+        if stop.signal:
+            say(str(stop))
+        else:
+            say(f"error: {stop}")
         return stop.exit_code
     except JuristError as error:
         say(f"error: {error}")

@@ -37,8 +37,12 @@ class JuristError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.message = printable(" ".join(message.split()))
         self.hint = printable(" ".join(hint.split()))
-        end = "" if self.message.endswith("..") else "."
-        super().__init__(f"{self.message.removesuffix(end)}; {self.hint}" if self.hint else self.message)
+        text = self.message
+        if self.hint:
+            if not text.endswith(".."):
+                text = text.removesuffix(".")
+            text += f"; {self.hint}"
+        super().__init__(text)
 
     def _render_traceback_(self) -> list[str]:
         """Return what a notebook shows of it: one line."""
@@ -61,12 +65,21 @@ class GoldError(JuristError):
     def __init__(
         self, message: str, *, path: str = "", line: int | None = None, field: str = "", hint: str = ""
     ) -> None:
-        self.path, self.line, self.field = path, line, field
-        where = path + (f":{line}" if line is not None else "")
-        self.source, self.reason = where, " ".join(message.split())
+        self.path = path
+        self.line = line
+        self.field = field
+        self.source = path
+        if line is not None:
+            self.source += f":{line}"
+        self.reason = " ".join(message.split())
         self.also: tuple[GoldError, ...] = ()
-        place = ", ".join(part for part in (where, f"field {field!r}" if field else "") if part)
-        super().__init__(f"{place}: {message}" if place else message, hint=hint)
+        place = self.source
+        if field:
+            separator = ", " if place else ""
+            place += f"{separator}field {field!r}"
+        if place:
+            message = f"{place}: {message}"
+        super().__init__(message, hint=hint)
 
 
 class EmptyInputError(GoldError):
@@ -127,13 +140,13 @@ def unknown_price(*models: str) -> UsageError:
 class BudgetExhausted(BaseException):
     """A hard limit on calls, tokens, cost or seconds was reached before the next call was made."""
 
-    def __init__(self, limit: str, allowed: float, *, kept: int = 0) -> None:
+    def __init__(self, limit: str, allowed: float, *, remaining: int = 0) -> None:
         self.limit, self.allowed = limit, allowed
         message = f"the budget of {allowed:g} {limit} is spent"
-        if kept:
+        if remaining:
             message = (
-                f"of the budget of {allowed:g} {limit} only {kept} are left, which are reserved for the steps that "
-                "must still follow, such as the proof"
+                f"of the budget of {allowed:g} {limit} only {remaining} are left, which are reserved for the steps "
+                "that must still follow, such as the proof"
             )
         super().__init__(message)
 
@@ -149,7 +162,9 @@ class StopRequested(BudgetExhausted):
 
 def signal_name(number: int) -> str:
     """Return what people call a signal: ``Ctrl-C``, ``SIGTERM``."""
-    return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+    if number == signal.SIGINT:
+        return "Ctrl-C"
+    return signal.Signals(number).name
 
 
 def why(error: Exception) -> str:
@@ -167,67 +182,78 @@ def extra(name: str) -> Iterator[None]:
         raise JuristError(f"{error.name} is not installed", hint=hint) from error
 
 
-_TAKEN: Mapping[Any, Any] = {
+_ACCEPTED_TYPES: Mapping[object, Any] = {
     int: Integral,
     float: Real,
     bool: object,
     Sequence: Iterable,
     tuple: list | tuple,
 }
-"""Annotated type -> what is taken for it, if not its instances."""
+"""Annotated type -> the types whose instances are accepted for it, where these are not its own."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Let a public function refuse, in one line, a name that it does not have and what is not of the type it names."""
-    names = list(inspect.signature(function).parameters)
+    parameters = list(inspect.signature(function).parameters)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        known = [name for name in _annotated(function) if name != "return"]
-        for name in kwargs.keys() - known:
-            raise UsageError(f"no argument is called {name!r} here", hint=choices(name, known))
-        check_types(function, {**dict(zip(names, args, strict=False)), **kwargs})
+        arguments = [name for name in _types_by_name(function) if name != "return"]
+        for name in kwargs.keys() - arguments:
+            raise UsageError(f"no argument is called {name!r} here", hint=choices(name, arguments))
+        values: dict[str, object] = dict(zip(parameters, args, strict=False))
+        values.update(kwargs)
+        check_types(function, values)
         return function(*args, **kwargs)
 
     return call
 
 
-def check_types(of: Any, values: Mapping[str, Any]) -> None:
+def check_types(definition: Callable[..., object], values: Mapping[str, object]) -> None:
     """Refuse values that are not of the types that a function or a class names."""
     for name, value in values.items():
-        kind = _annotated(of).get(name, Any)
+        kind = _types_by_name(definition).get(name, Any)
         if not _fits(value, kind):
             hint = f"give {re.sub(r'[a-z_]+[.]', '', inspect.formatannotation(kind))}"
             raise UsageError(f"{name}={value!r:.80} is not possible", hint=hint)
 
 
 @cache
-def _annotated(of: Any) -> dict[str, Any]:
+def _types_by_name(definition: Callable[..., object]) -> dict[str, Any]:
     """Return the types of arguments or fields, by name, with those of keywords that a dictionary names."""
-    kinds = get_type_hints(of)
-    for name in [name for name, kind in kinds.items() if get_origin(kind) is Unpack]:
-        kinds |= get_type_hints(*get_args(kinds.pop(name)))
-    return kinds
+    kinds: dict[str, Any] = {}
+    keyword_kinds: dict[str, Any] = {}
+    for name, kind in get_type_hints(definition).items():
+        if get_origin(kind) is Unpack:
+            keyword_kinds |= get_type_hints(*get_args(kind))
+        else:
+            kinds[name] = kind
+    return kinds | keyword_kinds
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _fits(value: object, kind: Any) -> bool:
     """Whether a value, and what a list or a dictionary holds, is of an annotated type."""
-    origin, parts = get_origin(kind) or kind, get_args(kind)
+    origin = get_origin(kind) or kind
+    parts = get_args(kind)
     if origin in (Union, UnionType):
         return any(_fits(value, part) for part in parts)
     if origin is Literal:
         return value in parts
     if origin is Any or getattr(origin, "_is_protocol", False):
         return True
-    held = value.values() if isinstance(value, Mapping) else value
-    inside = origin in (Mapping, Sequence) and isinstance(held, Collection)
-    whole = isinstance(value, _TAKEN.get(origin, origin))
-    return whole and not (inside and not all(_fits(one, parts[-1]) for one in held))
+    if not isinstance(value, _ACCEPTED_TYPES.get(origin, origin)):
+        return False
+    members = value.values() if isinstance(value, Mapping) else value
+    if origin in (Mapping, Sequence) and isinstance(members, Collection):
+        return all(_fits(member, parts[-1]) for member in members)
+    return True
 
 
 def plural(count: int, name: str, several: str = "") -> str:
     """Return a number of things: ``1 row``, ``2 rows``, ``2 replies`` where ``several`` is no name with an s."""
-    return f"{count} {name}" if count == 1 else f"{count} {several or f'{name}s'}"
+    if count == 1:
+        return f"{count} {name}"
+    return f"{count} {several or f'{name}s'}"
 
 
 _MANY = 12
@@ -236,29 +262,39 @@ _MANY = 12
 
 def choices(name: str, names: Iterable[str], other: str = "") -> str:
     """Return the hint for a name that does not exist: what it may have meant, and what there is, ``other`` at last."""
-    known = list(names)
-    if not known:
+    possible_names = list(names)
+    if not possible_names:
         return f"use {other}" if other else "there is none"
-    close = difflib.get_close_matches(name, known, n=1)
-    if close and len(known) > _MANY:
-        return f"did you mean {close[0]}?"
-    meant = f"did you mean {close[0]}? " if close else ""
-    return f"{meant}use one of {', '.join(filter(None, (*known, other)))}"
+    hint = ""
+    close_names = difflib.get_close_matches(name, possible_names, n=1)
+    if close_names:
+        hint = f"did you mean {close_names[0]}?"
+        if len(possible_names) > _MANY:
+            return hint
+        hint += " "
+    listed_names = [listed for listed in possible_names + [other] if listed]
+    return f"{hint}use one of {', '.join(listed_names)}"
 
 
 def near_file(path: Path, pattern: str) -> str:
     """Return ``did you mean F?`` for a file that is not there, if one beside it is called nearly so; else nothing."""
-    close = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob(pattern)], n=1)
-    return f"did you mean {path.with_name(close[0])}?" if close else ""
+    file_names = [file.name for file in path.parent.glob(pattern)]
+    close_names = difflib.get_close_matches(path.name, file_names, n=1)
+    if not close_names:
+        return ""
+    return f"did you mean {path.with_name(close_names[0])}?"
 
 
 def printable(text: str) -> str:
     """Return ``text`` fit for a terminal: controls and marks of direction are shown as ``\\x1b``; lines stay."""
     if text.isprintable():
         return text
-    return "".join(mark.encode("unicode_escape").decode("ascii") if _moves(mark) else mark for mark in text)
+    for mark in set(text):
+        if _steers_terminal(mark):
+            text = text.replace(mark, mark.encode("unicode_escape").decode("ascii"))
+    return text
 
 
-def _moves(mark: str) -> bool:
+def _steers_terminal(mark: str) -> bool:
     """Whether a terminal does something else with a character than to show it, or to join others (Persian, emoji)."""
     return mark not in "\n\t\u200c\u200d" and unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp")

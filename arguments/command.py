@@ -20,12 +20,14 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from ..errors import UsageError, choices, why
 from .groups import ModelOptions, ModelsOptions
 from .options import Options, is_rare
 
+Settings: TypeAlias = Mapping[str, Any]
+"""Option, without dashes -> its value in a file of settings."""
 _MANY = 24
 """Options from which on help lists those that are used every day."""
 
@@ -34,14 +36,14 @@ class Parser(argparse.ArgumentParser):
     """A parser that says what is wrong on one line, and what may have been meant."""
 
     actions: frozenset[str] = frozenset()  # the names of a group's actions
-    any_other: str = ""  # the action that any other name is given to; empty if there is none
-    whole: bool = False  # whether the group is a command itself, and takes options before a name too
+    default_action: str = ""  # the action that any other name is given to; empty if there is none
+    is_command: bool = False  # whether the group is a command itself, and takes options before a name too
     listed: Sequence[tuple[str, list[argparse.Action]]] = ()  # heading -> commands, where help has sections
     rare: Mapping[argparse.Action, str | None] = {}  # what only --help-all lists, with its texts
     command: type[Options] | None = None  # what it parses
-    declared: bool = False  # whether the options of that are there
-    kept: Mapping[str, Any] = {}  # what a file of settings says
-    given: Sequence[str] = ()  # the words that were parsed last
+    is_declared: bool = False  # whether the options of that are there
+    file_settings: Mapping[str, Any] = {}  # what a file of settings says
+    parsed_words: Sequence[str] = ()  # the words that were parsed last
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         self.general_actions: list[
@@ -58,14 +60,14 @@ class Parser(argparse.ArgumentParser):
 
     def declare(self) -> None:
         """Declare the options of the command when they are needed: those of all commands take longer than most."""
-        if self.command is None or self.declared:
+        if self.command is None or self.is_declared:
             return
-        self.declared = True
+        self.is_declared = True
         self.option_actions = self.command.add(self)
         if len(self.option_actions) < _MANY:
             return
         rare = {}
-        needed = []
+        required = []
         positional = []
         for action in self.option_actions:
             if is_rare(self.command, action):
@@ -74,9 +76,9 @@ class Parser(argparse.ArgumentParser):
             if not action.option_strings:
                 positional.append(str(action.metavar))
             elif action.required:
-                needed.append(f"{action.option_strings[-1]} {action.metavar}")
+                required.append(f"{action.option_strings[-1]} {action.metavar}")
         self.rare = rare
-        self.usage = " ".join([self.prog.replace("%", "%%"), *positional, *needed, "[OPTIONS]"])
+        self.usage = " ".join([self.prog.replace("%", "%%")] + positional + required + ["[OPTIONS]"])
         help_all = f"list {len(rare)} more options, used now and then"
         self.add_argument("--help-all", action=_HelpAll, nargs=0, help=help_all)
 
@@ -84,26 +86,35 @@ class Parser(argparse.ArgumentParser):
         """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
         self.declare()
         argv = list(args or ())
-        named = bool(argv) and not argv[0].startswith("-")
-        if self.any_other and (self.whole or named) and not (named and argv[0] in self.actions):
-            argv = [self.any_other, *argv]
-        if self.kept and self.command:
-            argv = in_front(self.kept, self.command, self, argv)
-        self.given = argv
+        if self.default_action and self._is_for_default_action(argv):
+            argv.insert(0, self.default_action)
+        if self.file_settings and self.command:
+            argv = with_file_settings(self.file_settings, self.command, self, argv)
+        self.parsed_words = argv
         parsed, unknown = super().parse_known_args(argv if args is not None else None, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown[0])}")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._near_option(unknown[0])}")
         return parsed, unknown
 
-    def _meant(self, word: str) -> str:
+    def _is_for_default_action(self, argv: Sequence[str]) -> bool:
+        """Whether words name no action of the group, and are for the action that takes any other name."""
+        begins_with_name = bool(argv) and not argv[0].startswith("-")
+        if begins_with_name:
+            return argv[0] not in self.actions
+        return self.is_command
+
+    def _near_option(self, word: str) -> str:
+        """Return the question whether an option was meant that is called nearly so; empty if there is none."""
         options: list[str] = []
-        for action in (*self.option_actions, *self.general_actions):
+        for action in self.option_actions + self.general_actions:
             options += action.option_strings
         name = word.partition("=")[0]
         if not name.startswith("--") or any(option.startswith(name) for option in options):
             return ""
-        close = difflib.get_close_matches(name, options, n=1, cutoff=0.7)
-        return f"; did you mean {close[0]}?" if close else ""
+        close_options = difflib.get_close_matches(name, options, n=1, cutoff=0.7)
+        if not close_options:
+            return ""
+        return f"; did you mean {close_options[0]}?"
 
     def list_all(self) -> None:
         """Let help list all options from now on."""
@@ -127,8 +138,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and exit with 2."""
         if message.startswith("the following arguments are required"):  # and one of them may be misspelt
-            message += next(filter(None, map(self._meant, self.given)), "")
-        say(f"error: {message}{'' if message.endswith('?') else ';'} see {self.prog} --help")
+            for word in self.parsed_words:
+                near_option = self._near_option(word)
+                if near_option:
+                    message += near_option
+                    break
+        separator = "" if message.endswith("?") else ";"
+        say(f"error: {message}{separator} see {self.prog} --help")
         self.exit(2)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -155,51 +171,79 @@ def add_commands(
     sections: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Add commands, the groups that some of them belong to, and the sections in which help lists them."""
-    top = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
-    within: dict[str, tuple[Parser, Any]] = {}
-    kept = settings()
+    top_level = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    group_parsers: dict[str, _GroupParser] = {}
+    file_settings = settings()
     summaries: dict[str, str] = {}  # command or group -> its line in the help
     for command in commands:
-        help, *examples = re.split(
-            r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
-        )
+        help_text, epilog = _help_and_epilog(command)
+        summary = _first_sentence(help_text)
         group, _, name = command.command.rpartition(" ")
-        listed = top
-        if group:
-            if group not in within:
-                about = groups.get(group, "") or _first_sentence(help)
-                summaries[group] = about
-                made = top.add_parser(group, help=about, description=f"{about[0].upper()}{about[1:]}.")
-                made.whole = group not in groups
-                within[group] = made, made.add_subparsers(title="actions", metavar="ACTION", required=True)
-            actions, listed = within[group]
-            actions.actions |= {name}
-            actions.any_other = name if name.isupper() else actions.any_other
-        summary = _first_sentence(help)
+        siblings = top_level
         if not group:
             summaries[name] = summary
-        parsing = listed.add_parser(
+        else:
+            if group not in group_parsers:
+                summaries[group] = groups.get(group, "") or summary
+                group_parsers[group] = _add_group(top_level, group, summaries[group])
+                group_parsers[group].parser.is_command = group not in groups
+            group_parser, siblings = group_parsers[group]
+            group_parser.actions |= {name}
+            if name.isupper():
+                group_parser.default_action = name
+        command_parser = siblings.add_parser(
             name,
             help=summary,
-            description=help,
-            epilog="".join(examples),
+            description=help_text,
+            epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if group and name.isupper():
-            parsing.prog = f"{parser.prog} {group}"
-        parsing.command, parsing.kept = command, kept
-        parsing.set_defaults(command=command)
-    for group, (made, _) in within.items():
-        if made.whole:
-            others = ", ".join(
-                f"jurist {group} {name} --help" for name in sorted(made.actions - {made.any_other})
-            )
-            within[group][1].choices[made.any_other].epilog += f"\n\nSee also: {others}"
+            command_parser.prog = f"{parser.prog} {group}"
+        command_parser.command = command
+        command_parser.file_settings = file_settings
+        command_parser.set_defaults(command=command)
+    for group, (group_parser, siblings) in group_parsers.items():
+        if group_parser.is_command:
+            siblings.choices[group_parser.default_action].epilog += _see_also(group, group_parser)
+    listed = []
     for heading, names in sections.items():
         entries = []
         for name in names.split():
             entries.append(argparse.Action([], dest=name, metavar=name, help=summaries[name]))
-        parser.listed = [*parser.listed, (heading, entries)]
+        listed.append((heading, entries))
+    parser.listed = listed
+
+
+class _GroupParser(NamedTuple):
+    """The parser of a group, and what adds the parsers of its actions."""
+
+    parser: Parser
+    actions: Any
+
+
+def _add_group(top_level: Any, group: str, summary: str) -> _GroupParser:
+    """Add the parser of a group of commands."""
+    description = f"{summary[0].upper()}{summary[1:]}."
+    group_parser = top_level.add_parser(group, help=summary, description=description)
+    actions = group_parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    return _GroupParser(group_parser, actions)
+
+
+def _help_and_epilog(command: type[Options]) -> tuple[str, str]:
+    """Return the text of a command's help, and its exit codes and examples, which stand below the options."""
+    help_text, *epilogs = re.split(
+        r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
+    )
+    return help_text, "".join(epilogs)
+
+
+def _see_also(group: str, group_parser: Parser) -> str:
+    """Return the end of the help of a command that has actions, too: how to get the help of these."""
+    commands = []
+    for action in sorted(group_parser.actions - {group_parser.default_action}):
+        commands.append(f"jurist {group} {action} --help")
+    return f"\n\nSee also: {', '.join(commands)}"
 
 
 class _HelpAll(argparse.Action):
@@ -216,20 +260,23 @@ def _module(name: str) -> Any:
 
 def _first_sentence(text: str) -> str:
     """Return the first sentence of a help, up to a colon, as lists of commands have it: begun small, but for a name."""
-    first, _, rest = re.split(r":|\.\s", " ".join(text.split()) + " ")[0].partition(" ")
-    return f"{first.lower() if first.istitle() else first} {rest}"
+    first_word, _, rest = re.split(r":|\.\s", " ".join(text.split()) + " ")[0].partition(" ")
+    if first_word.istitle():
+        first_word = first_word.lower()
+    return f"{first_word} {rest}"
 
 
-def load(command: type[Options]) -> Callable[[argparse.Namespace], int]:
+def load_command(command: type[Options]) -> Callable[[argparse.Namespace], int]:
     """Import what does a command; return what does it for arguments, prints its result and returns the exit code."""
     module, _, function = command.does.rpartition(".")
     with _loading_line(), _no_garbage_collection():
-        does, printing = getattr(_module(f"console.{module}"), function), _module("console.printing")
+        do = getattr(_module(f"console.{module}"), function)
+        printing = _module("console.printing")
 
     def run(arguments: argparse.Namespace) -> int:
         options = command.of(arguments)
         with printing.results_alone():
-            result = does(options)
+            result = do(options)
         printing.print_result(result, options)
         return int(result.code)
 
@@ -267,55 +314,79 @@ _ERASE_LINE = "\r\x1b[K"
 _FILE = Path("jurist.toml")
 _TABLES = {"headers": "--header", "body": "--body"}
 """Tables of the file, and the option that takes each of their entries as NAME=VALUE."""
-_OF_MODEL = (
-    *("api-base", "api-key-env", "rpm", "temperature", "top-p", "max-tokens", "patience"),
-    *("reasoning-effort", "price-in", "price-out", "price-cached", *_TABLES),
-)
-_KEYS = (
-    *("model", *_OF_MODEL, "timeout", "concurrency", "adapter"),
-    *("prompt-model", "prompt-api-base", "prompt-api-key-env", "prompt-price-in", "prompt-price-out"),
-    *("judge-model", "judge-api-base"),
-)
+_MODEL_KEYS = [
+    "api-base",
+    "api-key-env",
+    "rpm",
+    "temperature",
+    "top-p",
+    "max-tokens",
+    "patience",
+    "reasoning-effort",
+    "price-in",
+    "price-out",
+    "price-cached",
+    "headers",
+    "body",
+]
+"""What the file says of the model that it names, and of no other."""
+_KEYS = [
+    "model",
+    *_MODEL_KEYS,
+    "timeout",
+    "concurrency",
+    "adapter",
+    "prompt-model",
+    "prompt-api-base",
+    "prompt-api-key-env",
+    "prompt-price-in",
+    "prompt-price-out",
+    "judge-model",
+    "judge-api-base",
+]
 
 
-def settings() -> Mapping[str, Any]:
+def settings() -> Settings:
     """Return option (without dashes) -> value in the file of the current folder; nothing without a file."""
     try:
-        kept = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
+        if not _FILE.is_file():
+            return {}
+        file_settings = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{_FILE} cannot be read: {why(error)}", hint="write it as TOML") from error
-    for key in kept:
+    for key in file_settings:
         if key not in _KEYS:
             raise UsageError(f"{_FILE} has no option {key!r}", hint=choices(key, _KEYS))
-    if kept and "model" not in kept:
+    if file_settings and "model" not in file_settings:
         raise UsageError(f"{_FILE} names no model", hint='add model = "provider/model"')
-    return kept
+    return file_settings
 
 
-def in_front(
-    kept: Mapping[str, Any], command: type[Options], parser: Parser, arguments: Sequence[str]
+def with_file_settings(
+    file_settings: Settings, command: type[Options], parser: Parser, arguments: Sequence[str]
 ) -> list[str]:
     """Return the arguments of a command that names its model behind what a file says, which they override."""
     if not issubclass(command, (ModelOptions, ModelsOptions)):
-        return [*arguments]
+        return list(arguments)
     # as the command's own parser takes it: shortened, too, or the address and the key of one model went to another
-    named = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    named.add_argument("--model", action="append", default=[])
-    models = named.parse_known_args([*arguments])[0].model
-    flags: dict[str, argparse.Action] = {}
+    model_parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    model_parser.add_argument("--model", action="append", default=[])
+    models = model_parser.parse_known_args(list(arguments))[0].model
+    is_other_model = bool(models) and models != [file_settings["model"]]
+    actions: dict[str, argparse.Action] = {}
     for action in parser.option_actions:
-        flags |= dict.fromkeys(action.option_strings, action)
-    first = []
-    for key, value in kept.items():
-        of_another = models and models != [kept["model"]] and key in _OF_MODEL
-        if of_another or (key == "model" and models):
+        for flag in action.option_strings:
+            actions[flag] = action
+    words = []
+    for key, value in file_settings.items():
+        if (key == "model" and models) or (key in _MODEL_KEYS and is_other_model):
             continue
         for flag, text in _options_of(key, value):
-            if flag not in flags:
-                continue
-            _check_value_of(flags[flag], text, key)
-            first.append(f"{flag}={text}")
-    return [*first, *arguments]
+            if flag in actions:
+                _check_value_of(actions[flag], text, key)
+                words.append(f"{flag}={text}")
+    words.extend(arguments)
+    return words
 
 
 def _check_value_of(action: argparse.Action, text: str, key: str) -> None:
@@ -334,7 +405,7 @@ def _check_value_of(action: argparse.Action, text: str, key: str) -> None:
         raise UsageError(f"{_FILE}: {key}: there is no {text!r}; {hint}")
 
 
-def _options_of(key: str, value: Any) -> list[tuple[str, str]]:
+def _options_of(key: str, value: object) -> list[tuple[str, str]]:
     """Return the options, each with its text, that one entry of the file stands for."""
     if key not in _TABLES:
         return [(f"--{key}", str(value))]
@@ -344,6 +415,8 @@ def _options_of(key: str, value: Any) -> list[tuple[str, str]]:
         )
     options = []
     for name, entry in value.items():
-        text = entry if key == "headers" and isinstance(entry, str) else json.dumps(entry, default=str)
+        text = json.dumps(entry, default=str)
+        if key == "headers" and isinstance(entry, str):
+            text = entry
         options.append((_TABLES[key], f"{name}={text}"))
     return options

@@ -65,31 +65,33 @@ class Options:
         return actions
 
     @classmethod
-    def of(cls, source: object, **others: Any) -> Self:
-        """Read what ``source`` (parsed arguments, other options) has under the names of the fields, and ``others``.
+    def of(cls, source: object, **overrides: Any) -> Self:
+        """Read what ``source`` (parsed arguments, other options) has under the names of the fields.
 
-        Where it has nothing, or ``None``, the default holds; options that may be repeated are tuples.
+        ``overrides`` take the place of what it has. Where it has nothing, or ``None``, the default holds; options that
+        may be repeated are tuples.
         """
-        values = {item.name: getattr(source, item.name, None) for item in fields(cls)} | others
-        return cls(
-            **{
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in values.items()
-                if value is not None
-            }
-        )
+        values = {item.name: getattr(source, item.name, None) for item in fields(cls)}
+        values |= overrides
+        settings = {}
+        for name, value in values.items():
+            if isinstance(value, list):
+                settings[name] = tuple(value)
+            elif value is not None:
+                settings[name] = value
+        return cls(**settings)
 
 
 def _flags(item: Field[Any]) -> list[str]:
     """Return the flags of an option, short ones first."""
-    spec: str = item.metadata[
-        "spec"
-    ]  # ``-o --output F``: flags, if there are others, and the name of the value
+    # ``-o --output F``: flags, if there are others, and the name of the value
+    spec: str = item.metadata["spec"]
     flags = spec.split(" ")[:-1]
     if flags:
         return flags
-    own_flag = f"--{item.name.replace('_', '-')}"
-    return ["-o", own_flag] if item.name == "output" else [own_flag]
+    if item.name == "output":
+        return ["-o", "--output"]
+    return [f"--{item.name.replace('_', '-')}"]
 
 
 def option_flags(command: type[Options]) -> list[str]:
@@ -117,30 +119,37 @@ def is_rare(command: type[Options], action: argparse.Action) -> bool:
     """Say whether an option of a command with many is one that is used now and then: no everyday one, nor its own."""
     if not action.option_strings or action.dest in _EVERYDAY:
         return False
-    item = next((item for item in fields(command) if item.name == action.dest), None)
-    return item is None or bool(item.metadata.get("rare")) or _depth(command, item.name) > 0
+    for item in fields(command):
+        if item.name == action.dest:
+            return bool(item.metadata.get("rare")) or _depth(command, item.name) > 0
+    return True
 
 
 def _depth(cls: type[Options], name: str) -> int:
     """Return how far up among the bases a field is declared: 0 if it is the class's own."""
-    return next(depth for depth, base in enumerate(cls.__mro__) if name in _annotated(base))
+    return next(depth for depth, base in enumerate(cls.__mro__) if name in _annotations(base))
 
 
 @cache
-def _annotated(cls: type) -> Mapping[str, Any]:
+def _annotations(cls: type) -> Mapping[str, Any]:
+    """Return the types of the fields that a class itself declares."""
     return inspect.get_annotations(cls, eval_str=True)
 
 
 def _typed(cls: type[Options], item: Field[Any]) -> dict[str, Any]:
     """Return the arguments of a field's type: choices of a ``Literal``, the reader of a number, and if it is needed."""
-    annotated = _annotated(cls.__mro__[_depth(cls, item.name)])[item.name]
-    needed = item.default is None and type(None) not in get_args(annotated)
-    settings: dict[str, Any] = {"required": True} if needed and not item.metadata.get("positional") else {}
-    for kind in (annotated, *get_args(annotated)):
+    annotation = _annotations(cls.__mro__[_depth(cls, item.name)])[item.name]
+    is_needed = item.default is None and type(None) not in get_args(annotation)
+    settings: dict[str, Any] = {}
+    if is_needed and not item.metadata.get("positional"):
+        settings["required"] = True
+    for kind in (annotation, *get_args(annotation)):
         if get_origin(kind) is Literal:
-            return {**settings, "choices": get_args(kind)}
+            settings["choices"] = get_args(kind)
+            break
         if kind in (int, float):
-            return {**settings, "type": kind}
+            settings["type"] = kind
+            break
     return settings
 
 
@@ -148,7 +157,8 @@ def option(spec: str, help: str, default: Any = None, **settings: Any) -> Any:
     """Return a field that is an option, by the name of its value, as ``DIR``; its help ends in its default."""
     # Its flag is its own name, but for one that stands before that of the value: ``-o --output F``.
     if default not in (None, "", ()) and default is not False and "default" not in help:
-        help = f"{help} (default: {f'{default:g}' if isinstance(default, float) else default})"
+        default_text = f"{default:g}" if isinstance(default, float) else default
+        help = f"{help} (default: {default_text})"
     return field(default=default, metadata={"spec": spec, "help": help, **settings})
 
 
@@ -164,12 +174,13 @@ def repeated(spec: str, help: str, **settings: Any) -> Any:
 
 def flag(help: str, flags: str = "", **settings: Any) -> Any:
     """Return a field that is true if the option is given."""
-    return option(f"{flags} " if flags else "", help, False, action="store_true", **settings)
+    spec = f"{flags} " if flags else ""
+    return option(spec, help, False, action="store_true", **settings)
 
 
 def positional(metavar: str, help: str | None = None, **settings: Any) -> Any:
     """Return a field that is an argument without a name."""
     metadata = {"spec": metavar, "help": help, "positional": True, **settings}
-    return (
-        field(default=None, metadata=metadata) if settings.get("nargs") == "?" else field(metadata=metadata)
-    )
+    if settings.get("nargs") == "?":
+        return field(default=None, metadata=metadata)
+    return field(metadata=metadata)

@@ -256,7 +256,7 @@ class Meter:
     def _check_limit(name: str, limit: float | None, amount: float, kept_back: int = 0) -> None:
         """Raise ``BudgetExhausted`` if an amount is over a limit of the budget."""
         if limit is not None and amount > limit * (1 + _ROUNDING):
-            raise BudgetExhausted(name, limit, kept=kept_back)
+            raise BudgetExhausted(name, limit, remaining=kept_back)
 
     def settle(
         self, *, tokens: int, cost: float | None, reservation: Amount | None = None, failed: bool = False
