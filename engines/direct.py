@@ -28,30 +28,39 @@ from .identity_cache import IdentityCache
 if TYPE_CHECKING:
     import aiohttp
 
-_OPENAI = "api.openai.com"
-_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+_OPENAI: Final = "api.openai.com"
+_ACCOUNT_VARIABLES: Final = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Header -> the environment variable that OpenAI's own client reads for it."""
 MOST_BYTES = 32 << 20
 """Bytes of a reply at most, unpacked: one of 10,000 tokens with twenty alternatives each has as many."""
-_PIECE = 1 << 16
-_CONNECTING = 10.0
+_PIECE: Final = 1 << 16
+"""Bytes of a reply that are unpacked at once."""
+_CONNECT_TIMEOUT: Final = 10.0
 """Seconds to connect in, as of DSPy's client."""
-
-
-_IDLE = 4.0
+_IDLE: Final = 4.0
 """Seconds for which a connection waits for its next request: servers such as uvicorn close theirs after five."""
 
 
-async def opened() -> AsyncGenerator[Transport, None]:
-    """Yield what carries requests; an event loop that ends closes its generators, and so the connections."""
+async def open_transport() -> AsyncGenerator[Transport, None]:
+    """Yield connections; an event loop that ends closes its generators, and so the connections."""
     import aiohttp  # takes a fifth of a second, which no other engine needs
 
-    limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING)
+    limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT)
     connections = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE)
     async with aiohttp.ClientSession(
         connector=connections, timeout=limits, cookie_jar=aiohttp.DummyCookieJar()
     ) as session:
         yield Transport(session)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WireRequest:
+    """An HTTP request as it is sent."""
+
+    method: str
+    url: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,75 +97,92 @@ class Reply:
             body = self.json()
         except (RecursionError, ValueError):
             return self
-        error = body.get("error") if isinstance(body, dict) else None
-        if isinstance(error, dict) and isinstance(error.get("details"), list):
-            return self._with_details(error)
-        if error:
-            return self
-        words = body.get("message", body) if isinstance(body, dict) else body
-        words = words if isinstance(words, str) else json.dumps(words)
+        words = body
+        if isinstance(body, dict):
+            error = body.get("error")
+            if isinstance(error, dict) and isinstance(error.get("details"), list):
+                return self._with_details(error)
+            if error:
+                return self
+            words = body.get("message", body)
+        if not isinstance(words, str):
+            words = json.dumps(words)
         return replace(self, body=json.dumps({"error": {"message": words}}).encode())
 
     def _with_details(self, error: dict[str, Any]) -> Reply:
         """Return a refusal of Gemini's with the wait and the quotas of its details in its head and its message."""
-        fields = dict(self.fields)
-        quotas = list[str]()
+        headers = dict(self.fields)
+        words = [str(error.get("message") or "")]
+        has_wait = any(name.lower() == "retry-after" for name in headers)
         for detail in error["details"]:
             if not isinstance(detail, dict):
                 continue
             seconds = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay")))
-            if seconds and not any(name.lower() == "retry-after" for name in fields):
-                fields["Retry-After"] = seconds[1]
-            violations = detail.get("violations")
-            for violation in violations if isinstance(violations, list) else []:
-                if isinstance(violation, dict) and violation.get("quotaId"):
-                    quotas.append(str(violation["quotaId"]))
-        message = " ".join([str(error.get("message") or ""), *quotas])
-        body = json.dumps({"error": {**error, "message": message}}).encode()
-        return replace(self, body=body, fields=fields)
+            if seconds and not has_wait:
+                headers["Retry-After"] = seconds[1]
+                has_wait = True
+            words += _quotas_in(detail.get("violations"))
+        body = json.dumps({"error": error | {"message": " ".join(words)}}).encode()
+        return replace(self, body=body, fields=headers)
 
     def without_numbers(self) -> Reply:
         """Return a paid reply without what it says of its tokens, in whatever way; itself if it says nothing."""
         try:
             body = self.json()
-            numbers = [body.pop("usage", None), *(choice.pop("logprobs", None) for choice in body["choices"])]
+            has_numbers = bool(body.pop("usage", None))
+            for choice in body["choices"]:
+                has_numbers = bool(choice.pop("logprobs", None)) or has_numbers
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             return self
-        return replace(self, body=json.dumps(body).encode()) if any(numbers) else self
+        if not has_numbers:
+            return self
+        return replace(self, body=json.dumps(body).encode())
+
+
+def _quotas_in(violations: object) -> list[str]:
+    """Return the names of the quotas that a detail of a refusal says were violated."""
+    quotas = list[str]()
+    if isinstance(violations, list):
+        for violation in violations:
+            if isinstance(violation, dict) and violation.get("quotaId"):
+                quotas.append(str(violation["quotaId"]))
+    return quotas
 
 
 class Transport:
     """Connections of one event loop."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session, self._proxies = session, dict[str, str | None]()
+        self._session = session
+        self._proxies = dict[str, str | None]()
+        """Address -> the proxy of the environment for it."""
 
-    async def answered(self, sent: Any, body: bytes | None = None) -> Reply:
-        """Send what DSPy has written, or another body; return the reply when all of it is there."""
+    async def send(self, request: WireRequest, body: bytes | None = None) -> Reply:
+        """Send a request, or one with another body; return the reply when all of it is there."""
         import aiohttp
 
         try:
             async with self._session.request(
-                sent.method,
-                sent.url,
-                headers=sent.headers,
-                data=sent.body if body is None else body,
+                request.method,
+                request.url,
+                headers=request.headers,
+                data=request.body if body is None else body,
                 allow_redirects=False,
-                proxy=self._proxy(sent.url),
+                proxy=self._proxy(request.url),
             ) as answer:
                 return Reply(
                     status=answer.status,
-                    body=await _body_of(answer),
+                    body=await _read_body(answer),
                     reason=answer.reason or "",
                     fields=answer.headers,
                 )
         except aiohttp.ConnectionTimeoutError:
-            problem = f"timed out connecting to {_host(sent.url)}"
+            problem = f"timed out connecting to {_host(request.url)}"
         except aiohttp.ClientConnectorError as error:
-            problem = f"failed to connect to {_host(sent.url)}: {error.os_error}"
-        except aiohttp.InvalidURL:  # which it shows, and there may be a key in it
-            problem = f"{_host(sent.url)}, or the proxy of the environment, is no address"
-        except aiohttp.ClientResponseError as error:  # the same
+            problem = f"failed to connect to {_host(request.url)}: {error.os_error}"
+        except aiohttp.InvalidURL:  # its words show the address, in which there may be a key
+            problem = f"{_host(request.url)}, or the proxy of the environment, is no address"
+        except aiohttp.ClientResponseError as error:  # its words may show the address, too
             problem = error.message
         except aiohttp.ClientError as error:
             problem = str(error) or "server closed connection before sending response"
@@ -173,7 +199,7 @@ class Transport:
         return self._proxies[url]
 
 
-async def _body_of(answer: aiohttp.ClientResponse) -> bytes:
+async def _read_body(answer: aiohttp.ClientResponse) -> bytes:
     """Return the body of an answer, unpacked; an error where it is larger than any reply."""
     # It is unpacked piece by piece, so that a few kilobytes that unpack to gigabytes are never held.
     body = bytearray()
@@ -186,6 +212,7 @@ async def _body_of(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def _host(url: str) -> str:
+    """Return host and port of an address, without a user or a password in it."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
@@ -193,31 +220,38 @@ class Direct:
     """A client that answers like ``lm.acall(request)``, with one connection for each request in flight."""
 
     def __init__(
-        self, lm: dspy.LM, *, headers: Sequence[tuple[str, str]] = (), fields: Mapping[str, Any] | None = None
+        self,
+        lm: dspy.LM,
+        *,
+        headers: Sequence[tuple[str, str]] = (),
+        fields: Mapping[str, object] | None = None,
     ) -> None:
         self._headers, self._fields = headers, fields or {}
-        chosen = select_backend(lm)
-        self.fits = chosen.native and not chosen.resolution.declared
+        backend = select_backend(lm)
+        self.fits = backend.native and not backend.resolution.declared
         self._model = lm.model
         # Connections are closed with the generator that has opened them.
-        self._lines: dict[asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]] = {}
-        self._wire, self._lock = _Wire(), threading.Lock()
-        self._forms: Final[IdentityCache[_Form | None]] = IdentityCache(self._form)
+        self._transports: dict[
+            asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]
+        ] = {}
+        self._reply_in_hand, self._lock = _ReplyInHand(), threading.Lock()
+        self._templates: Final[IdentityCache[_RequestTemplate | None]] = IdentityCache(self._template_of)
         if self.fits:
-            self.provider, self.name = chosen.resolution.provider, chosen.resolution.model
+            self.provider, self.name = backend.resolution.provider, backend.resolution.model
             self._options = {
-                "api_keys": _of(self.provider, chosen.clients.get("api_key")),
-                "base_urls": _of(self.provider, chosen.clients.get("api_base")),
+                "api_keys": _by_provider(self.provider, backend.clients.get("api_key")),
+                "base_urls": _by_provider(self.provider, backend.clients.get("api_base")),
             }
 
     @cached_property
     def _client(self) -> Any:
         """The DSPy client that writes requests and reads responses; it sends nothing itself."""
-        config, name = RouterConfig(transport=self._wire, **self._options), f"{self.provider}:{self.name}"
+        config = RouterConfig(transport=self._reply_in_hand, **self._options)
+        name = f"{self.provider}:{self.name}"
         client = LMRouter(config).lm(name)
         key = client.api_key
         if isinstance(key, str) and key != key.strip():  # a variable read from a file ends with a line, say
-            client = LMRouter(replace(config, api_keys=_of(self.provider, key.strip()))).lm(name)
+            client = LMRouter(replace(config, api_keys=_by_provider(self.provider, key.strip()))).lm(name)
         return client
 
     @property
@@ -237,49 +271,50 @@ class Direct:
 
     async def complete(self, request: Request) -> Response:
         """Send a request and return the response."""
-        form, text = None, _last_text(request)
+        text, template = _last_text(request), None
         with self._errors():
             if text:
-                form = self._forms(request.config, request.system, *request.messages[:-1])
-            line = await self._line()
-            if form is None or text is None:
-                reply = await line.answered(self.written(request))
+                template = self._templates(request.config, request.system, *request.messages[:-1])
+            transport = await self._transport()
+            if template is None or text is None:
+                reply = await transport.send(self.wire_request(request))
             else:
-                reply = await line.answered(form.sent, form.body(text))
-            if form and reply.status == 200:
-                with suppress(LMError), self._errors():  # read again below, which says what is wrong
-                    response: Response = self._client.parse_response(form.request, reply)
+                reply = await transport.send(template.wire_request, template.body(text))
+            if template and reply.status == 200:
+                with suppress(LMError), self._errors():  # it is read again below, which says what is wrong
+                    response: Response = self._client.parse_response(template.request, reply)
                     return response
         return self.read(request, reply)
 
-    async def embedded(self, texts: Sequence[str]) -> Any:
+    async def embed(self, texts: Sequence[str]) -> Any:
         """Return the response of OpenAI's ``/embeddings``, the address beside that of chat, for some texts."""
         request = Request(model=self.name, messages=(Message.user("-"),))
-        to = replace(self.written(request), url=f"{self.base}/embeddings")
+        to_embeddings = replace(self.wire_request(request), url=f"{self.base}/embeddings")
         with self._errors():
-            line = await self._line()
-            reply = await line.answered(to, orjson.dumps({"model": self.name, "input": texts}))
+            transport = await self._transport()
+            reply = await transport.send(to_embeddings, orjson.dumps({"model": self.name, "input": texts}))
             if reply.status >= 400:
                 self.read(request, reply)  # says what is wrong
             return reply.json()
 
-    def written(self, request: Request) -> Any:
-        """Return a request as it is sent: its ``method``, ``url``, ``headers`` and ``body``."""
+    def wire_request(self, request: Request) -> WireRequest:
+        """Return a request as it is sent."""
         with self._errors():
-            if callable(self._client.api_key):  # which may ask for a new key
+            if callable(self._client.api_key):  # it may ask for a new key
                 raise LMUnsupportedFeatureError("more than one request", model=self._model)
-            sent = self._client.build_request(self._named(request), stream=False)
-        headers = [*self._headers, *self._account_headers]
-        if headers:
-            names = {name.lower() for name, _ in headers}
-            others = [(name, value) for name, value in sent.headers if name.lower() not in names]
-            sent = replace(sent, headers=[*others, *headers])
+            built = self._client.build_request(self._with_name(request), stream=False)
+        headers, body = list(built.headers), built.body
         if self._fields:
-            sent = replace(sent, body=orjson.dumps(merged(orjson.loads(sent.body), self._fields)))
-        return sent
+            body = orjson.dumps(merge_fields(orjson.loads(body), self._fields))
+        further_headers = list(self._headers) + list(self._account_headers)
+        if further_headers:
+            replaced_names = {name.lower() for name, _ in further_headers}
+            headers = [header for header in headers if header[0].lower() not in replaced_names]
+            headers += further_headers
+        return WireRequest(method=built.method, url=built.url, headers=headers, body=body)
 
     @property
-    def changes(self) -> bool:
+    def changes_requests(self) -> bool:
         """Whether requests have headers or fields that DSPy's own client would not send."""
         return self.fits and bool(self._headers or self._fields or self._account_headers)
 
@@ -288,100 +323,115 @@ class Direct:
         """The headers by which OpenAI tells the organizations and projects of an account apart."""
         if not (self.fits and self.provider.startswith("openai") and urlsplit(self.base).netloc == _OPENAI):
             return ()
-        found = ((name, os.environ.get(variable, "").strip()) for name, variable in _ACCOUNT.items())
-        return [(name, value) for name, value in found if value]
+        headers = list[tuple[str, str]]()
+        for name, variable in _ACCOUNT_VARIABLES.items():
+            value = os.environ.get(variable, "").strip()
+            if value:
+                headers.append((name, value))
+        return headers
 
     def read(self, request: Request, reply: Reply) -> Response:
         """Return the response to a request whose reply is here."""
         try:
             with self._errors(), self._lock:
-                self._wire.reply = reply.with_words()
-                response: Response = self._client.complete(self._named(request))
+                self._reply_in_hand.reply = reply.with_words()
+                response: Response = self._client.complete(self._with_name(request))
                 return response
         except LMUnsupportedFeatureError as error:
             if error.status is not None:
                 raise
             raise LMProviderError(error.message, model=self._model, status=reply.status) from error
         except LMUnexpectedError:
-            if request.config.response_format:  # what was held to a schema and cannot be its data is text
+            if (
+                request.config.response_format
+            ):  # a reply that was held to a schema and cannot be its data is text
                 config = replace(request.config, response_format=None)
                 return self.read(replace(request, config=config), reply)
-            bare = reply.without_numbers()
-            if bare == reply:
+            reply_without_numbers = reply.without_numbers()
+            if reply_without_numbers == reply:
                 raise
-            return self.read(request, bare)
+            return self.read(request, reply_without_numbers)
 
-    def _form(self, config: Config, system: Any, *before: Message) -> _Form | None:
+    def _template_of(self, config: Config, system: Any, *opening: Message) -> _RequestTemplate | None:
         """Let DSPy write a request with a mark for its last text; ``None`` where that text would change more."""
-        marks = [uuid.uuid4().hex.encode() for _ in range(2)]
-        first, second = (
-            Request(
-                model=self.name, system=system, messages=(*before, Message.user(mark.decode())), config=config
-            )
-            for mark in marks
-        )
-        sent = self.written(first)
-        parts = sent.body.split(b'"%s"' % marks[0])
-        if len(parts) != 2 or replace(sent, body=sent.body.replace(*marks)) != self.written(second):
-            return None
-        return _Form(request=first, sent=sent, around=(parts[0], parts[1]))
 
-    def _named(self, request: Request) -> Request:
+        def request_with(text: str) -> Request:
+            messages = opening + (Message.user(text),)
+            return Request(model=self.name, system=system, messages=messages, config=config)
+
+        mark, other_mark = uuid.uuid4().hex, uuid.uuid4().hex
+        request = request_with(mark)
+        written = self.wire_request(request)
+        parts = written.body.split(b'"%s"' % mark.encode())
+        if len(parts) != 2:
+            return None
+        expected_body = written.body.replace(mark.encode(), other_mark.encode())
+        if self.wire_request(request_with(other_mark)) != replace(written, body=expected_body):
+            return None
+        return _RequestTemplate(request=request, wire_request=written, around=(parts[0], parts[1]))
+
+    def _with_name(self, request: Request) -> Request:
+        """Return a request for the model by the provider's own name."""
         return replace(request, model=self.name)
 
-    def _errors(self) -> AbstractContextManager[Any]:
-        boundary: AbstractContextManager[Any] = error_boundary(
+    def _errors(self) -> AbstractContextManager[None]:
+        """Turn errors of the block into those of DSPy."""
+        boundary: AbstractContextManager[None] = error_boundary(
             self._model, provider=self.provider, unexpected=True
         )
         return boundary
 
-    async def _line(self) -> Transport:
+    async def _transport(self) -> Transport:
         """Return the connections of this event loop: they end with it."""
         loop = asyncio.get_running_loop()
-        if loop not in self._lines:
-            for ended in [other for other in self._lines if other.is_closed()]:
-                del self._lines[ended]
-            opening = opened()
-            self._lines[loop] = await anext(opening), opening
-        return self._lines[loop][0]
+        if loop not in self._transports:
+            ended_loops = [known_loop for known_loop in self._transports if known_loop.is_closed()]
+            for ended_loop in ended_loops:
+                del self._transports[ended_loop]
+            opening = open_transport()
+            self._transports[loop] = await anext(opening), opening
+        return self._transports[loop][0]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Form:
+class _RequestTemplate:
     """A request without its last text, the only part that differs between cases."""
 
-    request: Request  # for some text
-    sent: Any  # what DSPy writes for it
-    around: tuple[bytes, bytes]  # its body before and after the text
+    request: Request
+    """The request for some text."""
+    wire_request: WireRequest
+    """The same as DSPy writes it."""
+    around: tuple[bytes, bytes]
+    """Its body before and after the text."""
 
     def body(self, text: str) -> bytes:
         """Return the body for a text."""
         return orjson.dumps(text).join(self.around)
 
 
-class _Wire:
+class _ReplyInHand:
     """A transport of DSPy's providers that carries nothing: it gives the reply in hand."""
 
     reply: Reply
 
     @contextmanager
-    def stream(self, request: Any) -> Iterator[Reply]:
+    def stream(self, request: object) -> Iterator[Reply]:
         yield self.reply
 
 
-def merged(written: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+def merge_fields(written: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
     """Return a JSON object with the fields of another, objects within both merged likewise."""
-    both = dict(written)
+    merged = dict(written)
     for name, value in fields.items():
-        before = both.get(name)
-        if isinstance(before, Mapping) and isinstance(value, Mapping):
-            both[name] = merged(before, value)
+        written_value = written.get(name)
+        if isinstance(written_value, Mapping) and isinstance(value, Mapping):
+            merged[name] = merge_fields(written_value, value)
         else:
-            both[name] = value
-    return both
+            merged[name] = value
+    return merged
 
 
-def finished(answer: Coroutine[Any, Any, Response]) -> Response:
+def wait_in_thread(answer: Coroutine[Any, Any, Response]) -> Response:
     """Wait for a response where nothing can be awaited: in an event loop and a thread of its own."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, answer).result()
@@ -389,10 +439,16 @@ def finished(answer: Coroutine[Any, Any, Response]) -> Response:
 
 def _last_text(request: Request) -> str | None:
     """Return the text of the last message, where that is a user's and nothing else."""
-    last, part = request.messages[-1], request.messages[-1].parts[0]
-    alone = last.role == "user" and len(last.parts) == 1 and type(part) is TextPart and not request.tools
-    return part.text if alone and not (part.continuation or last.continuation) else None
+    message = request.messages[-1]
+    part = message.parts[0]
+    if request.tools or message.role != "user" or len(message.parts) != 1 or type(part) is not TextPart:
+        return None
+    if part.continuation or message.continuation:
+        return None
+    text: str = part.text
+    return text
 
 
-def _of(provider: str, value: str | None) -> dict[str, str] | None:
+def _by_provider(provider: str, value: str | None) -> dict[str, str] | None:
+    """Return an option of DSPy's router for one provider; ``None`` without a value."""
     return {provider: value} if value else None

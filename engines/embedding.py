@@ -46,7 +46,7 @@ class EmbeddingEndpoint(Endpoint):
         texts = [message.text for message in request.messages]
         with self._in_time(request, request):
             async with asyncio.timeout(self._timeout):
-                reply = await self._direct.embedded(texts)
+                reply = await self._direct.embed(texts)
         try:
             packs = _packed_vectors(reply["data"], len(texts))
             tokens = int(reply["usage"]["prompt_tokens"]) if reply.get("usage") else 0

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import dspy
@@ -27,7 +27,7 @@ from ..arguments.groups import Prices
 from ..errors import UsageError, check_types
 from .channel import CallContext, Channel, Inner
 from .conversion import answer_of, as_ended, reply_text, without_key
-from .direct import Direct, finished
+from .direct import Direct, wait_in_thread
 from .extras import body_fields, check_fields, check_headers, headers_of, pairs_of, secrets_in
 from .failures import (
     MAY_TEACH,
@@ -55,12 +55,36 @@ _REASONS = re.compile(
     r"^gemini-(2\.5-(pro|flash(?!-lite))|3)|reason|thinking|(^|-)r1\b|^qwq|^magistral|^grok-4|gpt-oss"
 )
 """Names of models that reason unless they are told not to, besides OpenAI's; others may be found out by a reply."""
-_REASONING_TOKENS: dict[str | None, int] = {
-    **{"none": 0, "minimal": 50, "low": 200, "medium": 600, "high": 1500, "xhigh": 3000, "max": 6000},
-    **{None: 600},  # providers reason at a medium effort where none is named
+_REASONING_TOKENS: Final[Mapping[str | None, int]] = {
+    "none": 0,
+    "minimal": 50,
+    "low": 200,
+    "medium": 600,
+    "high": 1500,
+    "xhigh": 3000,
+    "max": 6000,
+    None: 600,  # providers reason at a medium effort where none is named
 }
 """Effort -> the tokens of hidden reasoning that a forecast expects of a reply to a short question."""
 _log = logging.getLogger("jurist")
+
+
+_SETTINGS_OF_LMS: Final = frozenset(
+    {"api_base", "temperature", "top_p", "max_tokens", "timeout", "reasoning_effort"}
+)
+"""Settings of a ``dspy.LM`` that a model has under the same name."""
+
+
+def _variable_of(key: str) -> str:
+    """Return the first environment variable that holds a key and may be named for it; an error without one."""
+    for variable, value in os.environ.items():
+        if value == key and variable.endswith(("_KEY", "_TOKEN")):
+            return variable
+    raise UsageError(
+        "the key of this dspy.LM is in no environment variable",
+        hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere, or leave out a key that "
+        "the server does not ask for",
+    )
 
 
 class Model(EndpointSettings):
@@ -118,9 +142,9 @@ class Model(EndpointSettings):
             raise UsageError("price_in and price_out go together", hint=hint)
         check_headers(self.headers)
         check_fields(self.body)
-        for name, value, most in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
-            if value is not None and not 0 <= value <= most:
-                raise UsageError(f"{name} {value} is out of range", hint=f"give a number from 0 to {most}")
+        for name, value, maximum in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
+            if value is not None and not 0 <= value <= maximum:
+                raise UsageError(f"{name} {value} is out of range", hint=f"give a number from 0 to {maximum}")
 
     @classmethod
     def of_lm(cls, lm: dspy.LM) -> "Model":
@@ -129,26 +153,21 @@ class Model(EndpointSettings):
         Raises:
             UsageError: it has settings that jurist does not send, or a key that no environment variable holds.
         """
-        settings = {name: value for name, value in lm.kwargs.items() if value is not None}
+        settings = dict[str, Any]()
+        for name, value in lm.kwargs.items():
+            if value is not None:
+                settings[name] = value
         key = settings.pop("api_key", None)
+        key_variable = _variable_of(key) if key else None
         if "max_completion_tokens" in settings:  # of reasoning models
             settings["max_tokens"] = settings.pop("max_completion_tokens")
         if getattr(lm, "engine", "auto") != "auto":
             settings["engine"] = "its own"
-        names = [
-            name for name, value in os.environ.items() if value == key and name.endswith(("_KEY", "_TOKEN"))
-        ]
-        if key and not names:
-            raise UsageError(
-                "the key of this dspy.LM is in no environment variable",
-                hint="set one, such as OPENAI_API_KEY, so that the key is written nowhere, or leave out a key that "
-                "the server does not ask for",
-            )
-        taken = {"api_base", "temperature", "top_p", "max_tokens", "timeout", "reasoning_effort"}
-        if other := sorted(settings.keys() - taken):
+        unknown_settings = sorted(settings.keys() - _SETTINGS_OF_LMS)
+        if unknown_settings:
             hint = f"jurist.Model({lm.model!r}, ...) has all that it sends"
-            raise UsageError(f"jurist does not send {', '.join(other)} of this dspy.LM", hint=hint)
-        return cls(name=lm.model, key_env=names[0] if key else None, **settings)
+            raise UsageError(f"jurist does not send {', '.join(unknown_settings)} of this dspy.LM", hint=hint)
+        return cls(name=lm.model, key_env=key_variable, **settings)
 
     def _check_address(self, address: str) -> None:
         server = address.partition("//")[2].partition("/")[0]
@@ -203,16 +222,21 @@ class Model(EndpointSettings):
         return self.name.startswith(RECORDED)
 
 
-def same_model(first: str, other: str) -> bool:
-    """Whether two model strings name one model: providers, through which it is reached, do not count."""
+def same_model(first: str, second: str) -> bool:
+    """Say whether two model strings name one model: providers, through which it is reached, do not count."""
     # ``openai/gpt-4.1-mini``, ``azure/gpt-4.1-mini`` and ``openrouter/openai/gpt-4.1-mini`` do; addresses are no part.
-    names = [name.lower().rpartition("/") for name in (first, other)]
-    return first == other or (all(name[1] for name in names) and names[0][2] == names[1][2])
+    if first == second:
+        return True
+    if "/" not in first or "/" not in second:
+        return False
+    return first.lower().rpartition("/")[2] == second.lower().rpartition("/")[2]
 
 
 def reached(model: Model) -> Inner:
     """Return the offline engine, or the endpoint, which answer at once."""
-    return _Offline(model.seed) if model.offline else Endpoint(model)
+    if model.offline:
+        return _Offline(model.seed)
+    return Endpoint(model)
 
 
 Reach = Callable[[Model], Inner]
@@ -228,12 +252,16 @@ def connect(
         inner.share(context)
     pace = context.paces.setdefault(_endpoint_of(model), Pace(model.rpm, model.patience))
     name = "jurist/offline" if model.offline else model.name
-    settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
+    settings = _without_none(temperature=model.temperature, top_p=model.top_p, max_tokens=model.max_tokens)
     try:
-        chosen = {key: value for key, value in settings.items() if value is not None}
-        return Channel(inner, context, purpose, pace).lm(name, **chosen)
+        return Channel(inner, context, purpose, pace).lm(name, **settings)
     except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
+
+
+def _without_none(**settings: object) -> dict[str, Any]:
+    """Return the settings that have a value."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def key_of(model: Model) -> str | None:
@@ -319,29 +347,28 @@ class Endpoint:
     def __init__(self, model: Model) -> None:
         shipped_prices()
         self.model = model
-        settings = {"timeout": model.timeout, "api_base": address_of(model), "api_key": key_of(model)}
-        options: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        options = _without_none(timeout=model.timeout, api_base=address_of(model), api_key=key_of(model))
         client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)
         self._lm = client(**options)
         self._terms = Terms(model.name, foreign=bool(model.api_base))
         sent_headers = headers_of(model)
         self._direct = Direct(self._lm, headers=sent_headers, fields=body_fields(model))
         self._config, self._with_cache = IdentityCache(self._with_effort), IdentityCache(_with_cache)
-        if not self._direct.fits:
+        if self._direct.fits:
+            key = self._direct.key
+            if not key.isprintable():
+                raise UsageError(
+                    f"the key for {model.name} holds a line break, or something else that no key has",
+                    hint="set its environment variable to the key alone",
+                )
+            if key and "api_key" not in options:  # the variable's own may end with a line
+                self._lm = client(api_key=key, **options)
+        else:
             _say_slower(model.name)
-        elif not self._direct.key.isprintable():
-            raise UsageError(
-                f"the key for {model.name} holds a line break, or something else that no key has",
-                hint="set its environment variable to the key alone",
-            )
-        elif self._direct.key and "api_key" not in options:  # the variable's own may end with a line
-            options["api_key"] = self._direct.key
-            self._lm = client(**options)
-        if not self._direct.fits and sent_headers:
-            options["extra_headers"] = dict(sent_headers)
-            self._lm = client(**options)
-        key = self._direct.key if self._direct.fits else options.get("api_key", "")
-        self._secrets = (key, *secrets_in(model, sent_headers))
+            key = options.get("api_key", "")
+            if sent_headers:
+                self._lm = client(extra_headers=dict(sent_headers), **options)
+        self._secrets = [key] + secrets_in(model, sent_headers)
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         # LiteLLM, which asks where no connection of ours fits, counts all models as OpenAI does.
         self._counts_as = self._direct.provider if self._direct.fits else ""
@@ -362,8 +389,9 @@ class Endpoint:
 
     def share(self, context: CallContext) -> None:
         """Know what others have found out about this endpoint, and let them know."""
-        if self._endpoint not in context.terms and (stored := context.stored_terms.get(self._endpoint)):
-            self._terms = self._terms.as_of(stored)
+        stored_terms = context.stored_terms.get(self._endpoint)
+        if stored_terms and self._endpoint not in context.terms:
+            self._terms = self._terms.as_of(stored_terms)
             _log.warning("%s %s", self._lm.model, self._terms.refusals)
         self._terms = context.terms.setdefault(self._endpoint, self._terms)
 
@@ -377,7 +405,11 @@ class Endpoint:
         sent = self._terms.apply(request)
         with self._in_time(request, sent):
             marked = self._marked(sent)
-            response = finished(self._direct.complete(marked)) if self._direct.changes else self._lm(marked)
+            response = (
+                wait_in_thread(self._direct.complete(marked))
+                if self._direct.changes_requests
+                else self._lm(marked)
+            )
         return self._priced(request, sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
@@ -409,7 +441,7 @@ class Endpoint:
             config = replace(config, reasoning=Reasoning(effort="off" if effort == "none" else effort))
         fields = body_fields(self.model)
         if fields and not self._direct.fits:  # LiteLLM takes what it does not know as fields of the request
-            config = replace(config, extensions={**(config.extensions or {}), **fields})
+            config = replace(config, extensions=dict(config.extensions or {}) | fields)
         return config
 
     async def _answered(self, sent: Request) -> Response:
@@ -418,7 +450,7 @@ class Endpoint:
                 return await self._direct.complete(sent)
             except LMUnsupportedFeatureError as error:
                 # It was sent, and the endpoint has said so; or the other client would send less than it has to.
-                if error.status is not None or self._direct.changes:
+                if error.status is not None or self._direct.changes_requests:
                     raise
         response: Response = await self._lm.acall(sent)
         return response
@@ -432,9 +464,8 @@ class Endpoint:
             failure = failure_of(error)
             if failure.kind in MAY_TEACH:
                 self._terms.learn(request, sent, failure, error.status)
-                if (
-                    self._terms.apply(request) != sent
-                ):  # whoever has learnt it: the request would be another now
+                # Whoever has learnt it, this call or another: the request would be another one now.
+                if self._terms.apply(request) != sent:
                     raise RefusedParameterError(error) from error
             raise
         except (LMTransportError, TimeoutError) as error:
@@ -451,7 +482,8 @@ class Endpoint:
         if self._terms.note_reply(request, sent, response):
             problem = "its thoughts took all that a reply may have"
             raise UnusableReplyError(answer_of(response, cost, {}), problem)
-        if problem := self._cut_prompt(sent, response):
+        problem = self._cut_prompt(sent, response)
+        if problem:
             _say_once(
                 self._lm.model, "reads only a part of a long prompt, and does not say so: those rows fail"
             )

@@ -84,7 +84,7 @@ class BatchEndpoint(Endpoint):
 
     def written(self, request: Request) -> Written:
         """Return a request as it is sent."""
-        sent, base = self._direct.written(self._terms.apply(self._as_set(request))), self._direct.base
+        sent, base = self._direct.wire_request(self._terms.apply(self._as_set(request))), self._direct.base
         return Written(
             base=base,
             path=sent.url.removeprefix(base),

@@ -106,9 +106,9 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
 def test_only_the_text_is_written_anew_whoever_is_asked(model: str, text: str, config: Config) -> None:
     direct = Direct(dspy.LM(model, api_key="k"))
     request = replace(simple(), messages=(Message.user(text),), config=config)
-    form = direct._forms(config, request.system)
+    form = direct._templates(config, request.system)
     assert form is not None
-    assert replace(form.sent, body=form.body(text)) == direct.written(request)
+    assert replace(form.wire_request, body=form.body(text)) == direct.wire_request(request)
 
 
 @pytest.mark.parametrize("fault", [None, *FAULTS])

@@ -110,7 +110,7 @@ def test_organization_and_project_go_to_openai_alone(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
     request = Request(model="gpt-5-mini", messages=(Message.user("Is it so?"),))
-    to_openai = dict(Direct(dspy.LM("openai/gpt-5-mini")).written(request).headers)
+    to_openai = dict(Direct(dspy.LM("openai/gpt-5-mini")).wire_request(request).headers)
     assert (to_openai["OpenAI-Organization"], to_openai["OpenAI-Project"]) == ("org-1", "proj-1")
     with Wire(OPENAI) as wire:
         ask(wire, "openai/gpt-5-mini")
