@@ -201,7 +201,7 @@ def _write_files(job: Generation, asker: Asker, output: Path, on_document: Calla
             part.open("w", encoding="utf-8") as passing,
             rejects_part.open("w", encoding="utf-8") as rejected,
         ):
-            generated = _write_items(job, asker, passing, rejected, on_document)
+            generated = _write_rows_of_documents(job, asker, passing, rejected, on_document)
         part.replace(output)
         if rejects_part.stat().st_size:
             rejects_part.replace(rejects)
@@ -213,7 +213,7 @@ def _write_files(job: Generation, asker: Asker, output: Path, on_document: Calla
     return generated
 
 
-def _write_items(
+def _write_rows_of_documents(
     job: Generation, asker: Asker, passing: TextIO, rejected: TextIO, on_document: Callable[[], None]
 ) -> Generated:
     """Write the rows of all documents into two open files, and return the counts."""
