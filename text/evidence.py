@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from .lexicons import AGENT_WORDS, CUSTOMER_WORDS
 from .terms import number_words, numbers, sentences, terms
@@ -25,9 +25,12 @@ def side_of(name: str) -> Side:
     """Return which side a speaker's name or a claim's subject belongs to, or ``""``."""
     lowered = name.lower()
     words = set(re.findall(r"[a-z]+", lowered))
-    for side, known in _SIDES.items():
-        if words & known or any(w in lowered for w in known if not w.isascii()):
+    for side, side_words in _SIDES.items():
+        if words & side_words:
             return side
+        for word in side_words:
+            if not word.isascii() and word in lowered:
+                return side
     return ""
 
 
@@ -51,35 +54,41 @@ class Evidence:
         """Return the idf of a term among the sentences; a missing term weighs as the rarest one."""
         return math.log(1.0 + (len(self.lines) + 1.0) / (len(self.places.get(term, ())) + 0.5))
 
-    def coverage(self, wanted: Collection[str]) -> float:
-        """Return the idf-weighted share of ``wanted`` that the text holds, in [0, 1]."""
+    def coverage(self, claim_terms: Collection[str]) -> float:
+        """Return the idf-weighted share of a claim's terms that the text holds, in [0, 1]."""
         total = covered = 0.0
-        for term in sorted(wanted):
+        for term in sorted(claim_terms):
             weight = self.weight(term)
             total += weight
-            covered += weight if term in self.places else 0.0
+            if term in self.places:
+                covered += weight
         return covered / total if total else 0.0
 
-    def best(self, wanted: Collection[str]) -> tuple[float, int]:
+    def best(self, claim_terms: Collection[str]) -> tuple[float, int]:
         """Return (coverage by the best single sentence, its index); (0, -1) when none shares a term."""
         scores: dict[int, float] = defaultdict(float)
         total = 0.0
-        for term in sorted(wanted):
+        for term in sorted(claim_terms):
             weight = self.weight(term)
             total += weight
             for place in self.places.get(term, ()):
                 scores[place] += weight
         if not scores:
             return 0.0, -1
-        place = min(scores, key=lambda i: (-scores[i], i))
-        return scores[place] / total, place
+        best_place = min(scores, key=lambda place: (-scores[place], place))
+        return scores[best_place] / total, best_place
 
 
-_Spoken = tuple[Side, str, list[str]]
-"""Who says a sentence, the sentence, and its terms."""
+class _Line(NamedTuple):
+    """A sentence, or a part of a long one."""
+
+    side: Side  # who says it
+    sentence: str
+    terms: list[str]
 
 
-def _speakers(text: str) -> Iterable[_Spoken]:
+def _read_lines(text: str) -> Iterable[_Line]:
+    """Yield the sentences of a text, each said by the speaker who was named last."""
     side: Side = ""
     for line in text.splitlines():
         match = _SPEAKER.match(line[:40])
@@ -89,31 +98,34 @@ def _speakers(text: str) -> Iterable[_Spoken]:
         for sentence in sentences(line):
             for start in range(0, len(sentence), _MAX_SENTENCE):
                 piece = sentence[start : start + _MAX_SENTENCE]
-                yield side, piece, terms(piece)
+                yield _Line(side, piece, terms(piece))
 
 
 @lru_cache(maxsize=128)
 def index_evidence(text: str) -> Evidence:
     """Index a text (cached)."""
-    spoken = list(_speakers(text))
-    whole = _index(spoken)
+    lines = list(_read_lines(text))
+    evidence = _index_lines(lines)
     for side in _SIDES:
-        own = [line for line in spoken if line[0] == side]
-        if own and len(own) < len(spoken):
-            whole.parts[side] = _index(own)
-    return whole
+        lines_of_side = [line for line in lines if line.side == side]
+        if lines_of_side and len(lines_of_side) < len(lines):
+            evidence.parts[side] = _index_lines(lines_of_side)
+    return evidence
 
 
-def _index(spoken: list[_Spoken]) -> Evidence:
+def _index_lines(lines: list[_Line]) -> Evidence:
+    """Return the index of some sentences, without its parts."""
     places: dict[str, list[int]] = defaultdict(list)
     pairs: set[tuple[str, str]] = set()
-    for number, (_, _, held) in enumerate(spoken):
-        for term in set(held):
+    sentences_in_order: list[str] = []
+    for number, line in enumerate(lines):
+        sentences_in_order.append(line.sentence)
+        for term in set(line.terms):
             places[term].append(number)
-        pairs.update(pairwise(held))
-    text = "\n".join(sentence for _, sentence, _ in spoken)
+        pairs.update(pairwise(line.terms))
+    text = "\n".join(sentences_in_order)
     return Evidence(
-        lines=[sentence for _, sentence, _ in spoken],
+        lines=sentences_in_order,
         places=dict(places),
         pairs=pairs,
         digits=numbers(text) | number_words(text),

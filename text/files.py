@@ -33,7 +33,9 @@ def read_regular_file(path: Path, *, limit: int, follow_links: bool = False) -> 
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableFileError(path, "it is not a regular file")
-        data = file.read(limit + 1) if status.st_size <= limit else b""
+        data = b""
+        if status.st_size <= limit:
+            data = file.read(limit + 1)
     if status.st_size > limit or len(data) > limit:
         raise UnreadableFileError(path, f"it has more than {limit // 1024**2} MiB, which is the limit")
     return data

@@ -31,32 +31,34 @@ class _Entries:
 
     words: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     prefixes: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    phrases: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # (phrase, lexicon), with a space on both sides
-    substrings: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # (entry, lexicon): signs and other scripts
+    # (phrase, lexicon), with a space on both sides
+    phrases: list[tuple[str, str]] = field(default_factory=list)
+    # (entry, lexicon): signs and other scripts
+    substrings: list[tuple[str, str]] = field(default_factory=list)
 
 
 @lru_cache(maxsize=1)
 def _entries() -> _Entries:
     """Return the entries of all lexicons."""
-    result = _Entries()
-    for name, entries in LEXICONS.items():
-        for spaced_entry in entries.split("|"):
+    entries = _Entries()
+    for name, listing in LEXICONS.items():
+        for spaced_entry in listing.split("|"):
             entry = " ".join(spaced_entry.split())
-            if not entry:
-                continue
-            if not entry.isascii() or not entry[0].isalpha():
-                result.substrings.append((entry, name))
-            elif " " in entry:
-                result.phrases.append((f" {entry} ", name))
-            elif entry.endswith("*"):
-                result.prefixes[entry[:-1]].add(name)
-            else:
-                result.words[entry].add(name)
-    return result
+            if entry:
+                _add_entry(entries, entry, name)
+    return entries
+
+
+def _add_entry(entries: _Entries, entry: str, name: str) -> None:
+    """Add an entry of a lexicon where it is looked for by its form."""
+    if not entry.isascii() or not entry[0].isalpha():
+        entries.substrings.append((entry, name))
+    elif " " in entry:
+        entries.phrases.append((f" {entry} ", name))
+    elif entry.endswith("*"):
+        entries.prefixes[entry[:-1]].add(name)
+    else:
+        entries.words[entry].add(name)
 
 
 @lru_cache(maxsize=65536)

@@ -148,9 +148,13 @@ class Ranking:
     @cached_property
     def _index(self) -> dict[str, list[tuple[int, int, float]]]:
         """Word -> the place of each row that has it, how often, and the row's length over the mean length."""
-        counts_of_rows = [Counter(words(self.text_of(row))) for row in self.rows]
-        words_of_rows = sum(counts.total() for counts in counts_of_rows)
-        mean = words_of_rows / max(1, len(counts_of_rows)) or 1.0
+        counts_of_rows: list[Counter[str]] = []
+        word_total = 0
+        for row in self.rows:
+            counts = Counter(words(self.text_of(row)))
+            counts_of_rows.append(counts)
+            word_total += counts.total()
+        mean = word_total / max(1, len(self.rows)) or 1.0
         index: dict[str, list[tuple[int, int, float]]] = {}
         for place, counts in enumerate(counts_of_rows):
             length = counts.total() / mean

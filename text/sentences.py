@@ -65,14 +65,17 @@ def split(text: str) -> tuple[Sentence, ...]:
     # The sentences and the white space between them are the whole text. A text of white space alone has none.
     tokenizer = _tokenizer()
     cuts = {0, len(text)}
-    for line_start, line_end in _lines(text):
+    for line_start, line_end in _line_spans(text):
         cuts.update(_line_cuts(text, line_start, line_end, tokenizer))
-    pieces = []
+    pieces: list[tuple[int, int]] = []
     for start, end in itertools.pairwise(sorted(cuts)):
-        piece = _stripped(text, start, end)
+        piece = _strip_span(text, start, end)
         if piece is not None:
             pieces.append(piece)
-    return tuple(Sentence(text=text[start:end], start=start, end=end) for start, end in _joined(text, pieces))
+    sentences: list[Sentence] = []
+    for start, end in _join_pieces(text, pieces):
+        sentences.append(Sentence(text=text[start:end], start=start, end=end))
+    return tuple(sentences)
 
 
 def without_repeats(text: str) -> str:
@@ -97,7 +100,8 @@ def without_repeats(text: str) -> str:
 
 def locate(text: str, sentences: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """Return the (start, end) of sentences in the text they are from; nothing if they are not in it in this order."""
-    spans, end = [], 0
+    spans: list[tuple[int, int]] = []
+    end = 0
     for sentence in sentences:
         start = text.find(sentence, end)
         if start < 0:
@@ -127,17 +131,20 @@ class _Abbreviations(set[str]):
     """Abbreviations, and every run of single letters with stops between them: ``u.s``, ``j.r.r``."""
 
     def __contains__(self, word: object) -> bool:
-        return super().__contains__(word) or (isinstance(word, str) and bool(_INITIALS.fullmatch(word)))
+        if super().__contains__(word):
+            return True
+        return isinstance(word, str) and bool(_INITIALS.fullmatch(word))
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
+def _line_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of the lines that are not blank; a line of a list marker alone goes with the next one."""
     start: int | None = None
     for match in re.finditer(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", text):
         line = match[0].strip()
         if not line:
             continue
-        start = match.start() if start is None else start
+        if start is None:
+            start = match.start()
         if _ONLY_MARKER.fullmatch(line):
             continue
         yield start, match.end()
@@ -148,7 +155,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _line_cuts(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
     """Yield the start and the end of a line without the white space around it, and where sentences end between."""
-    line = _stripped(text, start, end)
+    line = _strip_span(text, start, end)
     if line is None:
         return
     start, end = line
@@ -156,25 +163,32 @@ def _line_cuts(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]
     yield end
     marker = _MARKER.match(text, start, end)
     body = marker.end() if marker else start
-    protected = _protected_spans(text, body, end)
-    edges = [body, *_chinese(text, body, end), end]
-    for left, right in itertools.pairwise(edges):
-        for cut in itertools.chain([right], _spaced(text, left, right, tokenizer)):
-            is_protected = any(low < cut < high for low, high in protected)
-            if body < cut and not is_protected:
-                yield cut
+    protected_spans = _protected_spans(text, body, end)
+    cuts = _chinese_ends(text, body, end)
+    segment_start = body
+    for segment_end in cuts + [end]:
+        cuts += _spaced_ends(text, segment_start, segment_end, tokenizer)
+        segment_start = segment_end
+    for cut in cuts:
+        if cut > body and not _is_inside(cut, protected_spans):
+            yield cut
+
+
+def _is_inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a place lies within one of the spans, not at its edge."""
+    return any(start < place < end for start, end in spans)
 
 
 def _protected_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return (start, end) of the URLs and e-mail addresses, without the punctuation behind them."""
-    spans = []
+    spans: list[tuple[int, int]] = []
     for match in _PROTECTED.finditer(text, start, end):
         address = match[0].rstrip(_TRAILING)
         spans.append((match.start(), match.start() + len(address)))
     return spans
 
 
-def _chinese(text: str, start: int, end: int) -> list[int]:
+def _chinese_ends(text: str, start: int, end: int) -> list[int]:
     """Return where Chinese sentences end: behind their stop and closing marks, unless the sentence goes on."""
     cuts: list[int] = []
     for match in _CHINESE_END.finditer(text, start, end):
@@ -189,11 +203,10 @@ def _chinese(text: str, start: int, end: int) -> list[int]:
     return cuts
 
 
-def _spaced(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
+def _spaced_ends(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
     """Yield where sentences with spaces between words end: Punkt's ends, corrected."""
     segment = text[start:end]
-    ends = {stop for _, stop in tokenizer.span_tokenize(segment, realign_boundaries=False)}
-    for stop in sorted(ends):
+    for _, stop in tokenizer.span_tokenize(segment, realign_boundaries=False):
         closers = _CLOSERS.match(segment, stop)
         place = closers.end() if closers else stop
         space = _SPACE.match(segment, place)
@@ -205,23 +218,21 @@ def _spaced(text: str, start: int, end: int, tokenizer: Any) -> Iterator[int]:
             if closers[0][-1] in ")]":
                 continue  # Look (it is there.) and see.
         marker = _INNER_MARKER.search(segment, max(0, place - _NEAR), place)
-        yield start + (marker.start("marker") if marker else place)
+        if marker:
+            place = marker.start("marker")
+        yield start + place
     for match in _ELLIPSIS.finditer(segment):
         if match["word"][0].isupper() and match["word"].lower() in _WORDS["starters"]:
             yield start + match.end()
 
 
-def _joined(text: str, pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _join_pieces(text: str, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of sentences: list markers go with the next piece, pieces without words with the last."""
     current: tuple[int, int] | None = None
     for start, end in pieces:
         if current is None:
             current = start, end
-        elif (
-            not _WORD.search(text, start, end)
-            or not _WORD.search(text, *current)
-            or _ONLY_MARKER.fullmatch(text, *current)
-        ):  # the second piece is no sentence of its own, or the first is none yet
+        elif _is_opening(text, current) or not _WORD.search(text, start, end):
             current = current[0], end
         else:
             yield current
@@ -230,10 +241,18 @@ def _joined(text: str, pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int
         yield current
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the span without white space around it; None for white space alone."""
+def _is_opening(text: str, span: tuple[int, int]) -> bool:
+    """Return whether a piece only opens the next one: it has no word, or is a list marker."""
+    start, end = span
+    return not _WORD.search(text, start, end) or bool(_ONLY_MARKER.fullmatch(text, start, end))
+
+
+def _strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return (start, end) without the white space around it; ``None`` for white space alone."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    return (start, end) if start < end else None
+    if start == end:
+        return None
+    return start, end

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from .escaping import well_formed
 
@@ -43,22 +43,12 @@ class Template:
     messages: tuple[TemplateMessage, ...]
 
     @classmethod
-    def of(cls, prompt: Any) -> "Template":
+    def of(cls, prompt: object) -> "Template":
         """Return the template of a text (one user message), or of a list of messages with role and content.
 
         Raises ``ValueError`` for anything else, and for a prompt that has more than variables in it.
         """
-        listed = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-        if not isinstance(listed, Sequence) or not listed:
-            raise ValueError("it is neither text nor messages with role and content")
-        messages = []
-        for message in listed:
-            fields = message if isinstance(message, Mapping) else {}
-            role, content = fields.get("role"), fields.get("content")
-            if not isinstance(role, str) or not isinstance(content, str):
-                raise ValueError("it is neither text nor messages with role and content")
-            messages.append(TemplateMessage(role, content))
-        template = cls(messages=tuple(messages))
+        template = cls(messages=tuple(_messages_of_prompt(prompt)))
         template._check_logic()
         return template
 
@@ -91,12 +81,14 @@ class Template:
     @cached_property
     def instruction(self) -> str:
         """The prompt in one text, each variable as ``{{name}}``: what an optimizer rewrites."""
-        parts = []
+        parts: list[str] = []
         for role, text in self.messages:
-            body = self._pattern.sub(lambda variable: _spelled(variable[1]), text).strip()
-            has_title = len(self.messages) > 1 and role != _UNTITLED
-            parts.append(f"{role}:\n{body}" if has_title else body)
-        return normalise_instruction("\n\n".join(part for part in parts if part))
+            part = self._pattern.sub(lambda variable: _spelling_of(variable[1]), text).strip()
+            if len(self.messages) > 1 and role != _UNTITLED:
+                part = f"{role}:\n{part}"
+            if part:
+                parts.append(part)
+        return normalise_instruction("\n\n".join(parts))
 
     def revised(self, instruction: str) -> "Template":
         """Return the prompt that a rewritten instruction stands for: this one, if nothing was rewritten.
@@ -105,38 +97,46 @@ class Template:
         """
         if instruction == self.instruction:
             return self
-        messages = self._messages_of(instruction)
-        lacking = [name for name in self.variables if name not in _named(instruction)]
-        for name in lacking:
-            role, text = messages[-1]
-            messages[-1] = TemplateMessage(role, f"{text}\n\n{name}:\n{_spelled(name)}")
 
         def respell(variable: re.Match[str]) -> str:
             return self._spellings.get(variable[1], variable[0])
 
-        return Template(
-            messages=tuple(TemplateMessage(role, _DOUBLE.sub(respell, text)) for role, text in messages)
-        )
+        messages: list[TemplateMessage] = []
+        for role, text in self._split_by_roles(instruction):
+            messages.append(TemplateMessage(role, _DOUBLE.sub(respell, text)))
+        role, text = messages[-1]
+        for name in self._variables_missing_in(instruction):
+            text += f"\n\n{name}:\n{self._spellings[name]}"
+        messages[-1] = TemplateMessage(role, text)
+        return Template(messages=tuple(messages))
 
-    def _messages_of(self, instruction: str) -> list[TemplateMessage]:
+    def _variables_missing_in(self, instruction: str) -> list[str]:
+        variables = {variable[1] for variable in _DOUBLE.finditer(instruction)}
+        return [name for name in self.variables if name not in variables]
+
+    def _split_by_roles(self, instruction: str) -> list[TemplateMessage]:
         """Return the messages of a rewritten instruction; one of the user, if it does not name this prompt's roles."""
         roles = [message.role for message in self.messages]
         if len(roles) == 1:
             return [TemplateMessage(roles[0], instruction)]
-        titled = [role for role in roles if role != _UNTITLED]
-        title = re.compile(f"^({'|'.join(map(re.escape, dict.fromkeys(titled)))}):$", re.MULTILINE)
-        if not titled or title.findall(instruction) != titled:
+        titled_roles = [role for role in roles if role != _UNTITLED]
+        titles = "|".join(re.escape(role) for role in dict.fromkeys(titled_roles))
+        title = re.compile(f"^({titles}):$", re.MULTILINE)
+        if not titled_roles or title.findall(instruction) != titled_roles:
             return [TemplateMessage("user", instruction)]
-        before, *parts = title.split(instruction)
-        messages = [TemplateMessage(_UNTITLED, before.strip())] if before.strip() else []
-        for role, text in zip(parts[::2], parts[1::2], strict=True):
+        parts = title.split(instruction)
+        untitled = parts[0].strip()
+        messages: list[TemplateMessage] = []
+        if untitled:
+            messages.append(TemplateMessage(_UNTITLED, untitled))
+        for role, text in zip(parts[1::2], parts[2::2], strict=True):
             messages.append(TemplateMessage(role, text.strip()))
         return messages
 
     @property
     def opening(self) -> tuple[TemplateMessage, ...]:
         """The messages before the first one that has a variable, without the last."""
-        opening = []
+        opening: list[TemplateMessage] = []
         for message in self.messages[:-1]:
             if self._pattern.search(message.text):
                 break
@@ -149,8 +149,10 @@ class Template:
         def value_of(variable: re.Match[str]) -> str:
             return values.get(variable[1], variable[0])
 
-        turn = self.messages[len(self.opening) :]
-        return [{"role": role, "content": self._pattern.sub(value_of, text)} for role, text in turn]
+        turn: list[dict[str, str]] = []
+        for role, text in self.messages[len(self.opening) :]:
+            turn.append({"role": role, "content": self._pattern.sub(value_of, text)})
+        return turn
 
     def as_prompt(self) -> str | list[dict[str, str]]:
         """Return what :meth:`of` takes: the text of a single user message, else the list of messages."""
@@ -159,11 +161,29 @@ class Template:
         return [{"role": role, "content": text} for role, text in self.messages]
 
 
+def _messages_of_prompt(prompt: object) -> list[TemplateMessage]:
+    """Return a text as one user message, a list of mappings as messages; raise ``ValueError`` for anything else."""
+    if isinstance(prompt, str):
+        return [TemplateMessage("user", prompt)]
+    if not isinstance(prompt, Sequence) or not prompt:
+        raise ValueError("it is neither text nor messages with role and content")
+    messages: list[TemplateMessage] = []
+    for message in prompt:
+        fields = message if isinstance(message, Mapping) else {}
+        role, content = fields.get("role"), fields.get("content")
+        if not isinstance(role, str) or not isinstance(content, str):
+            raise ValueError("it is neither text nor messages with role and content")
+        messages.append(TemplateMessage(role, content))
+    return messages
+
+
 def with_named_inputs(instruction: str, inputs: Collection[str]) -> str:
     """Return an instruction for a prompt whose values stand under headers: ``{{reply}}`` becomes the name `reply`."""
 
     def name_of(variable: re.Match[str]) -> str:
-        return f"`{variable[1]}`" if variable[1] in inputs else variable[0]
+        if variable[1] in inputs:
+            return f"`{variable[1]}`"
+        return variable[0]
 
     return _DOUBLE.sub(name_of, instruction)
 
@@ -175,9 +195,6 @@ def normalise_instruction(instructions: str) -> str:
     return inspect.cleandoc(inspect.cleandoc(well_formed(instructions)))
 
 
-def _spelled(name: str) -> str:
+def _spelling_of(name: str) -> str:
+    """Return a variable as an instruction writes it: ``{{name}}``."""
     return f"{{{{{name}}}}}"
-
-
-def _named(instruction: str) -> set[str]:
-    return {variable[1] for variable in _DOUBLE.finditer(instruction)}

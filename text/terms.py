@@ -33,7 +33,9 @@ def is_cjk(text: str) -> bool:
 
 def count_tokens(text: str) -> int:
     """Estimate tokens: one per CJK character, one per four other characters, rounded up."""
-    wide = 0 if text.isascii() else len(_CJK_CHAR.findall(text))
+    wide = 0
+    if not text.isascii():
+        wide = len(_CJK_CHAR.findall(text))
     return wide + math.ceil((len(text) - wide) / 4)
 
 
@@ -47,8 +49,9 @@ def _strip_inflection(word: str) -> str:
     for suffix in ("ing", "ed"):
         base = word[: -len(suffix)]
         if word.endswith(suffix) and len(base) > 2 and _VOWEL.search(base):
-            doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz"
-            return base[:-1] if doubled else base
+            # "stopped" comes from "stop"; l, s and z may be doubled in the word itself.
+            is_doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz"
+            return base[:-1] if is_doubled else base
     return word
 
 
@@ -58,8 +61,8 @@ def stem(word: str) -> str:
     if len(word) < 4 or not word.isascii():
         return word
     word = _strip_inflection(word)
-    for suffix, least in (("ment", 5), ("ness", 4), ("ly", 4)):
-        if word.endswith(suffix) and len(word) - len(suffix) >= least:
+    for suffix, shortest_base in (("ment", 5), ("ness", 4), ("ly", 4)):
+        if word.endswith(suffix) and len(word) - len(suffix) >= shortest_base:
             word = word[: -len(suffix)]
     if word.endswith(("tion", "sion")) and len(word) > 6:
         word = word[:-3]
@@ -67,29 +70,41 @@ def stem(word: str) -> str:
         word = word[:-2]
     if word.endswith("e") and len(word) > 3:
         word = word[:-1]
-    return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
+    if word.endswith("y") and len(word) > 3:
+        word = word[:-1] + "i"
+    return word
 
 
 @lru_cache(maxsize=65536)
-def _term(token: str) -> tuple[str, ...]:
+def _terms_of_token(token: str) -> tuple[str, ...]:
+    """Return the terms of one token: none for a word that says nothing, several for a run of characters."""
     if token[0].isdigit():
         return (_plain_number(token),)
     if _CJK_ONLY.match(token):
-        if len(token) == 1:
-            return () if token in CJK_STOP else (token,)
-        pairs = [token[start : start + 2] for start in range(len(token) - 1)]
-        return tuple(pair for pair in pairs if CJK_STOP.isdisjoint(pair))
+        return _cjk_terms(token)
     word = token.lower().replace("’", "'").removesuffix("'s").split("'")[0]
     if word in STOP_WORDS or len(word) < 2:
         return ()
     return (stem(word),)
 
 
+def _cjk_terms(token: str) -> tuple[str, ...]:
+    """Return the pairs of adjacent characters in a run, without those that hold a word that says nothing."""
+    if len(token) == 1:
+        return () if token in CJK_STOP else (token,)
+    pairs: list[str] = []
+    for start in range(len(token) - 1):
+        pair = token[start : start + 2]
+        if CJK_STOP.isdisjoint(pair):
+            pairs.append(pair)
+    return tuple(pairs)
+
+
 def terms(text: str) -> list[str]:
     """Return the content terms of a text in order: stems, character pairs and plain numbers."""
     result: list[str] = []
     for token in _TOKEN.findall(text):
-        result.extend(_term(token))
+        result.extend(_terms_of_token(token))
     return result
 
 
@@ -109,7 +124,8 @@ def numbers(text: str) -> set[str]:
 def number_words(text: str) -> set[str]:
     """Return the numbers written in words (one to twelve, Chinese digits) as digits."""
     lowered = text.lower()
-    words = {*re.findall(r"[a-z]+", lowered), *lowered}
+    words = set(re.findall(r"[a-z]+", lowered))
+    words.update(lowered)  # each character, for Chinese digits
     return {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
 
 
@@ -117,7 +133,7 @@ def latin_names(text: str) -> set[str]:
     """Return capitalised words that do not open a sentence, lower-cased."""
     # In Chinese text every Latin word counts, because it is nearly always a name there.
     if is_cjk(text):
-        return {m.group().lower() for m in re.finditer(r"[A-Za-z][\w-]+", text)}
+        return {word.lower() for word in re.findall(r"[A-Za-z][\w-]+", text)}
     names = set()
     for match in _NAME.finditer(text):
         if _opens_sentence(text, match.start()) and not match.group().isupper():
@@ -144,10 +160,12 @@ def sentences(text: str) -> list[str]:
 def neutralise(text: str) -> str:
     """Break what an adapter could read as its own field marker; drop what XML forbids."""
     text = _FORBIDDEN.sub(" ", text).replace("]]>", "]]＞")
-    return _MARKER.sub(lambda m: m.group().replace("#", "＃"), text)
+    return _MARKER.sub(lambda marker: marker[0].replace("#", "＃"), text)
 
 
 def shorten(text: str, limit: int) -> str:
     """Put a text on one line of at most ``limit`` characters, ending in an ellipsis if cut."""
     flat = " ".join(text[: limit * 4].split())
-    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+    if len(flat) <= limit:
+        return flat
+    return flat[: limit - 1].rstrip() + "…"

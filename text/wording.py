@@ -7,7 +7,7 @@ character counts as one word, because there are no spaces to count by. It knows 
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from .ranking import CJK
 from .sentences import split
@@ -49,8 +49,10 @@ def passages(text: str, words: int = WORDS) -> Iterator[str]:
         size = count_words(sentence.text)
         if length and length + size > words:
             yield text[start:end]
-            start, length = sentence.start, 0
-        length, end = length + size, sentence.end
+            start = sentence.start
+            length = 0
+        length += size
+        end = sentence.end
     if length:
         yield text[start:end]
 
@@ -70,7 +72,7 @@ def plain_spelling(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
-def strings(value: Any) -> Iterator[str]:
+def strings(value: object) -> Iterator[str]:
     """Yield the texts in a JSON value, in their order; numbers as text."""
     if isinstance(value, Mapping):
         for part in value.values():

@@ -18,7 +18,7 @@ from jurist.programs.definition import read_definition, write_definition
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
-from jurist.text.templates import normalise_instruction
+from jurist.text.templates import Template, normalise_instruction
 
 Serve = Callable[..., Loopback]
 
@@ -151,6 +151,12 @@ def test_what_nobody_rewrote_is_the_prompt_again(text: str) -> None:
     assert normalise_instruction(template.instruction) == template.instruction
     again = read_definition(json.loads(json.dumps(write_definition(judge))))
     assert (again.prompt, again.template) == (judge.prompt, template)
+
+
+def test_a_lost_variable_that_is_named_as_a_role_begins_no_message() -> None:
+    template = Template.of([system("S"), user("{{user}}")])
+    revised = template.revised("New.\n\nuser:\nGo on.")
+    assert revised.messages == (("system", "New."), ("user", "Go on.\n\nuser:\n{{user}}"))
 
 
 REWRITTEN: dict[str, tuple[Any, str, list[dict[str, str]]]] = {
