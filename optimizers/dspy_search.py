@@ -8,7 +8,7 @@ import io
 import logging
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
@@ -174,8 +174,7 @@ class DspyOptimizer(Optimizer):
         """Return the optimizer of a class with the usual settings of those that it has."""
         optimizer = cls(kind=kind, name=name)
         parameters = optimizer.parameters()
-        usual = {setting: value for setting, value in _USUAL.items() if setting in parameters}
-        return optimizer.changed(usual)
+        return optimizer.changed(_select(_USUAL, parameters))
 
     @property
     def most_demonstrations(self) -> int:
@@ -270,11 +269,9 @@ class DspyOptimizer(Optimizer):
         drawn = change_draw(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
         try:
             with dspy.context(**context):
-                optimizer = self.kind(
-                    **{name: value for name, value in values.items() if name in constructor}
-                )
-                of_run = {name: value for name, value in values.items() if name in compile_}
-                recorder.candidate(optimizer.compile(recorder.program(), **of_run))
+                optimizer = self.kind(**_select(values, constructor))
+                student = optimizer.compile(recorder.program(), **_select(values, compile_))
+                recorder.candidate(student)
         finally:
             current_draw.reset(drawn)
 
@@ -322,6 +319,11 @@ class DspyOptimizer(Optimizer):
         # DSPy's demonstration optimizers have no seed: the order of their training set stands in for it.
         order = stratified(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
         return order[: size or None]
+
+
+def _select(values: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    """Return the values whose names are among some names."""
+    return {name: value for name, value in values.items() if name in names}
 
 
 def _offered_classes() -> dict[str, type[Teleprompter]]:

@@ -52,7 +52,7 @@ class FewShot(Raced):
                 with_cases(job.judge, leader.state, cases),
                 parent=leader,
                 source=f"{self.name}, {len(cases)} demonstrations",
-                demo_ids=tuple(sorted({case.id for case in cases})),
+                demo_ids=ids_of(cases),
                 params={"demonstrations": len(cases)},
             )
         return candidates
@@ -156,6 +156,11 @@ def with_cases(judge: Judge, state: PromptState, cases: Sequence[Case]) -> Promp
     for name in state.predictors:
         state = state.with_demos(name, demos.get(name, ()))
     return state
+
+
+def ids_of(cases: Iterable[Case]) -> tuple[str, ...]:
+    """Return the ids of cases, each once, sorted."""
+    return tuple(sorted({case.id for case in cases}))
 
 
 def demos_of(judge: Judge, names: Iterable[str], cases: Sequence[Case]) -> dict[str, tuple[Demo, ...]]:

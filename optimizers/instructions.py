@@ -10,7 +10,7 @@ import dspy
 
 from .base import Job
 from .board import Candidate
-from .proposing import Writing, exemplar, portions, propose, scored, task
+from .proposing import Writing, exemplars, portions, propose, scored, task
 from .raced import Raced, Track
 
 
@@ -64,7 +64,7 @@ class Opro(Writing, Raced):
         leader = track.text
         names = tuple(leader.state.predictors)
         name = names[(turn - 1) % len(names)]
-        errors = [exemplar(case, feedback) for case, feedback in track.feedback(leader)]
+        errors = exemplars(track.feedback(leader))
         values = {"task": task(track.job, name), "scored_instructions": scored(name, track.best(self.shown))}
         requests: list[dict[str, str]] = []
         for portion in portions(errors, self.exemplars, turn, self.candidates):
@@ -93,7 +93,7 @@ class CFaith(Writing, Raced):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Rewrite the leader's instructions, those of all predictors together, from its errors."""
         leader = track.leader
-        errors = [exemplar(case, feedback) for case, feedback in track.feedback(leader)]
+        errors = exemplars(track.feedback(leader))
         if not errors:
             return []
         error_portions = portions(errors, self.errors, turn, self.rewrites)

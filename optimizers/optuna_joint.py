@@ -19,7 +19,7 @@ from ..programs.answers.base import Answer
 from .base import Job, Optimizer
 from .board import Board, Candidate
 from .drawing import blocks, draw_demos, stratified
-from .fewshot import pool_of, with_cases
+from .fewshot import ids_of, pool_of, with_cases
 from .instructions import Opro
 
 _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space counts as searched
@@ -148,7 +148,7 @@ class Optuna(Optimizer):
                     parent=start,
                     source=f"optuna: instruction of {board.name(instruction)}, {len(demonstrations)} demonstrations",
                     step=trial.number + 1,
-                    demo_ids=tuple(sorted({case.id for case in demonstrations})),
+                    demo_ids=ids_of(demonstrations),
                     params={"instruction": instruction.id, "demonstrations": number},
                 )
                 repetitions = repetitions + 1 if candidate.id in trial_ids else 0

@@ -140,6 +140,14 @@ def scored(name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
     return "\n\n".join(entries)
 
 
+def exemplars(lessons: Iterable[tuple[Case, str]]) -> list[str]:
+    """Return the :func:`exemplar` of each case with a text about it."""
+    texts: list[str] = []
+    for case, words in lessons:
+        texts.append(exemplar(case, words))
+    return texts
+
+
 def exemplar(case: Case, words: str) -> str:
     """Return a case's texts, shortened, a text about it, and the reason of its label."""
     lines: list[str] = []
