@@ -174,7 +174,7 @@ class DspyOptimizer(Optimizer):
         """Return the optimizer of a class with the usual settings of those that it has."""
         optimizer = cls(kind=kind, name=name)
         parameters = optimizer.parameters()
-        return optimizer.changed(_select(_USUAL, parameters))
+        return optimizer.changed(_select_arguments(_USUAL, parameters))
 
     @property
     def most_demonstrations(self) -> int:
@@ -269,8 +269,8 @@ class DspyOptimizer(Optimizer):
         drawn = change_draw(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
         try:
             with dspy.context(**context):
-                optimizer = self.kind(**_select(values, constructor))
-                student = optimizer.compile(recorder.program(), **_select(values, compile_))
+                optimizer = self.kind(**_select_arguments(values, constructor))
+                student = optimizer.compile(recorder.program(), **_select_arguments(values, compile_))
                 recorder.candidate(student)
         finally:
             current_draw.reset(drawn)
@@ -321,7 +321,7 @@ class DspyOptimizer(Optimizer):
         return order[: size or None]
 
 
-def _select(values: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+def _select_arguments(values: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
     """Return the values whose names are among some names."""
     return {name: value for name, value in values.items() if name in names}
 

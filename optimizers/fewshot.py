@@ -165,10 +165,9 @@ def ids_of(cases: Iterable[Case]) -> tuple[str, ...]:
 
 def demos_of(judge: Judge, names: Iterable[str], cases: Sequence[Case]) -> dict[str, tuple[Demo, ...]]:
     """Return predictor -> demonstrations from the gold of ``cases``, in their order; only predictors that get any."""
-    demos_by_case = [judge.demos(case) for case in cases]
-    demos_by_name: dict[str, tuple[Demo, ...]] = {}
-    for name in names:
-        demos = tuple(case_demos[name] for case_demos in demos_by_case if name in case_demos)
-        if demos:
-            demos_by_name[name] = demos
-    return demos_by_name
+    demos_by_name: dict[str, list[Demo]] = {name: [] for name in names}
+    for case in cases:
+        for name, demo in judge.demos(case).items():
+            if name in demos_by_name:
+                demos_by_name[name].append(demo)
+    return {name: tuple(demos) for name, demos in demos_by_name.items() if demos}

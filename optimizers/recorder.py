@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import dspy
 
@@ -21,7 +21,7 @@ from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
 
-Step: TypeAlias = tuple[str, Mapping[str, Any], Mapping[str, Any]]
+Step: TypeAlias = tuple[str, Mapping[str, object], Mapping[str, object]]
 """Predictor, inputs and outputs of a step of a run, as JSON types: what is none, DSPy shows as non-serializable."""
 Steps: TypeAlias = Sequence[Step]
 
@@ -58,7 +58,7 @@ class Judging(dspy.Module):
         self.recorder = recorder
         self.teacher = teacher
 
-    def forward(self, **case: Any) -> dspy.Prediction:
+    def forward(self, **case: object) -> dspy.Prediction:
         """Ask the judge."""
         return self.recorder.ask(self, case)
 
@@ -66,7 +66,7 @@ class Judging(dspy.Module):
 class _Judged(dspy.Prediction):
     """A prediction that knows its outcome, without showing it to anyone who prints its fields."""
 
-    def __init__(self, values: Mapping[str, Any], outcome: Outcome) -> None:
+    def __init__(self, values: Mapping[str, object], outcome: Outcome) -> None:
         super().__init__(**values)
         self._outcome = outcome
 
@@ -76,7 +76,7 @@ class _Run:
     """The result of asking about one case; without an outcome it failed."""
 
     outcome: Outcome | None
-    answer: Mapping[str, Any]  # its fields, as they came
+    answer: Mapping[str, object]  # its fields, as they came
     steps: Steps = ()  # of a sample that says what was voted; none if no sample does
     error: str = ""
 
@@ -87,21 +87,21 @@ class _Traced(dspy.Module):
     def __init__(self, program: dspy.Module) -> None:
         super().__init__()
         self.inner = program
-        self.runs = defaultdict[str, list[tuple[Mapping[str, Any], Steps]]](list)
+        self.runs = defaultdict[str, list[tuple[Mapping[str, object], Steps]]](list)
         self._names = {id(predictor): name for name, predictor in program.named_predictors()}
         if hasattr(program, "aforward"):  # which tells the asker how to run it
             self.aforward = self._aforward
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, **inputs: object) -> dspy.Prediction:
         """Run the program and keep what it gave."""
         with dspy.context(trace=[]):
             return self._keep(inputs, self.inner(**inputs))
 
-    async def _aforward(self, **inputs: Any) -> dspy.Prediction:
+    async def _aforward(self, **inputs: object) -> dspy.Prediction:
         with dspy.context(trace=[]):
             return self._keep(inputs, await self.inner.acall(**inputs))
 
-    def _keep(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
+    def _keep(self, inputs: Mapping[str, object], prediction: dspy.Prediction) -> dspy.Prediction:
         steps: list[Step] = []
         for predictor, inputs_of_step, answer in dspy.settings.trace:
             name = self._names.get(id(predictor))
@@ -118,7 +118,7 @@ class Recorder:
         self.job, self.board, self.start, self.source = job, board, start, source
         self._reasons = {case.id: case.reason for case in job.train}
         self._cases_by_id = dict[str, Case]()
-        self._gold = dict[str, Mapping[str, Any]]()  # labelled example -> demonstration by predictor
+        self._gold = dict[str, Mapping[str, object]]()  # labelled example -> demonstration by predictor
         self._runs = dict[tuple[str, str, bool], _Run]()  # by prompt, case, and whether a teacher was asked
         self._rollouts = Counter[tuple[str, str]]()
         self._cases = dict[str, Case]()  # by inputs of the program, and of any predictor met
@@ -126,7 +126,7 @@ class Recorder:
             self._cases_by_id[case.id] = case
             self._cases.setdefault(_input_key(job.judge.prompt_values(case.inputs)), case)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Recorder:
+    def __deepcopy__(self, memo: dict[int, object]) -> Recorder:
         """Return itself: all copies of a student report to one recorder."""
         return self
 
@@ -145,14 +145,19 @@ class Recorder:
             examples.append(dspy.Example(**demo).with_inputs(*judge.input_fields))
         return examples
 
-    def metric(self, example: dspy.Example, prediction: Any, *more: Any) -> float:
+    def metric(self, example: dspy.Example, prediction: object, *unused: object) -> float:
         """Return the share of labelled units judged right, in [0, 1]; 0 where there was no answer."""
         if isinstance(prediction, _Judged):
             return prediction._outcome.score
         return 0.0
 
     def feedback(
-        self, gold: dspy.Example, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
+        self,
+        gold: dspy.Example,
+        pred: object,
+        trace: object = None,
+        pred_name: object = None,
+        pred_trace: object = None,
     ) -> dspy.Prediction:
         """Return the score with what was wrong, in words (GEPA's five-argument metric)."""
         text = "There was no answer."
@@ -166,7 +171,7 @@ class Recorder:
                 text += f"\nwhy people say so: {reason}"
         return dspy.Prediction(score=self.metric(gold, pred), feedback=text)
 
-    def ask(self, program: Judging, inputs: Mapping[str, Any]) -> dspy.Prediction:
+    def ask(self, program: Judging, inputs: Mapping[str, object]) -> dspy.Prediction:
         """Answer one run of a copy of the student, or of the teacher."""
         with unswallowed():
             run = self._answer(program, self._cases[_input_key(inputs)])
@@ -262,7 +267,7 @@ class Recorder:
         self,
         case: Case,
         verdict: Verdict,
-        samples: Sequence[tuple[Mapping[str, Any], Steps]],
+        samples: Sequence[tuple[Mapping[str, object], Steps]],
         candidate: Candidate | None,
     ) -> _Run:
         """Record a verdict; return it with the steps of a sample that says the same, which may be demonstrated."""

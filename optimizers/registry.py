@@ -120,10 +120,10 @@ def make(optimizer: object, options: Mapping[str, object] | None = None) -> Opti
     """
     if not isinstance(optimizer, str):
         return _from_object(optimizer, options)
-    found = _by_name(optimizer)
+    named_optimizer = _by_name(optimizer)
     if options:
-        return found.with_settings(options)
-    return found
+        return named_optimizer.with_settings(options)
+    return named_optimizer
 
 
 def _by_name(name: str) -> Optimizer:
