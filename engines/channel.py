@@ -96,7 +96,7 @@ class CallContext:
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
-        for phase, prior in self.journal.taken():
+        for phase, prior in self.journal.earlier_amounts():
             self.meter.add_prior(phase, prior)
 
     @property
@@ -299,9 +299,9 @@ class Channel:
                 if meter.reserve(reservation, may_wait=way.may_wait, replays_first=replays_first):
                     return reservation
             except BudgetExhausted as stop:
-                if not call.past.over or stop.limit == "seconds":
+                if not call.past.failed_attempts or stop.limit == "seconds":
                     raise
-                self._book_earlier_failures(call.past, call.past.over)
+                self._book_earlier_failures(call.past, call.past.failed_attempts)
                 raise LMError(call.past.error) from stop
             await way.sleep(_POLL)
 
@@ -309,7 +309,7 @@ class Channel:
         """Write down that an attempt is sent, before it is."""
         request, phase = call.request, self.context.meter.phase
         try:
-            number = self.context.journal.send(
+            number = self.context.journal.note_sending(
                 call.key, call.past.occurrence, phase=phase, asker=self._asker(request), size=size_of(request)
             )
         except CheckpointError:
@@ -326,9 +326,9 @@ class Channel:
         content = content_of(request)
         content.update(self._further_settings)
         key = request_key(content)
-        past = self.context.journal.ask(key)
+        past = self.context.journal.look_up(key)
         if not self._has_earlier_estimate:  # a new call may come before all that it could be measured by
-            self._estimate.raise_to(self.context.journal.most(self._asker(request)))
+            self._estimate.raise_to(self.context.journal.largest_ratios(self._asker(request)))
             self._has_earlier_estimate = True
         if past.answer:
             self._replay(request, past.answer, past)
@@ -370,10 +370,10 @@ class Channel:
         try:
             self._count(spend)
             if isinstance(end, Answer):
-                self.context.journal.keep(attempt.number, end)
+                self.context.journal.note_answer(attempt.number, end)
                 note_answer(end)
             else:
-                self.context.journal.fail(attempt.number, end, error)
+                self.context.journal.note_failure(attempt.number, end, error)
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
             self.context.meter.settle(
                 tokens=spend.input_tokens + spend.output_tokens,

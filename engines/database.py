@@ -1,4 +1,4 @@
-"""An SQLite database: what of a job has to outlive its process, or does not fit into memory."""
+"""An SQLite database, for the data of a job that outlives its process, or does not fit into memory."""
 
 import sqlite3
 import threading
@@ -14,7 +14,7 @@ _ROOM = "make room on the disk and start again with --resume"
 
 
 class Database:
-    """An SQLite database, as a context manager. Thread-safe, but for what is written :meth:`together`."""
+    """An SQLite database, as a context manager. Thread-safe, except for statements written :meth:`together`."""
 
     def __init__(self, path: Path | None, script: str, *, page: int = 4096) -> None:
         self._path, self._lock = path, threading.RLock()
@@ -32,7 +32,7 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Let it go."""
+        """Close the connection."""
         self._data.close()
 
     @contextmanager
@@ -45,13 +45,15 @@ class Database:
             raise self._unusable(error) from error
 
     def _unusable(self, error: sqlite3.Error) -> CheckpointError:
-        damaged = type(error) is sqlite3.DatabaseError
-        hint = "it is damaged: start again with --fresh" if damaged else _ROOM
+        """Return the error for a database that cannot be used, with the next step."""
+        hint = _ROOM
+        if type(error) is sqlite3.DatabaseError:
+            hint = "it is damaged: start again with --fresh"
         return CheckpointError(f"{self._path or 'a temporary file'}: cannot be used: {error}", hint=hint)
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Make one transaction of what is written in the block; what ends it early leaves all as it was."""
+        """Make one transaction of the block's statements; an error within it leaves all as it was."""
         self.all("BEGIN IMMEDIATE")
         try:
             yield
@@ -61,7 +63,7 @@ class Database:
             raise
         self.all("COMMIT")
 
-    def all(self, statement: str, *values: Any) -> list[Any]:
+    def all(self, statement: str, *values: object) -> list[Any]:
         """Execute a statement, and return all rows that it gives."""
         try:  # as self.used(), but a call of a model waits for this
             with self._lock:
@@ -69,17 +71,19 @@ class Database:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
-    def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Execute a statement for each row, in one transaction."""
         with self.used(), self.together():
             self._data.executemany(statement, rows)
 
-    def each(self, query: str, *values: Any) -> Iterator[Any]:
-        """Return the rows of a query one after the other."""
+    def each(self, query: str, *values: object) -> Iterator[Any]:
+        """Yield the rows of a query one after the other."""
         with self.used():
             yield from self._data.execute(query, values)
 
-    def first(self, query: str, *values: Any) -> Any:
+    def first(self, query: str, *values: object) -> Any:
         """Return the first value of the first row; ``None`` without a row."""
         rows = self.all(query, *values)
-        return rows[0][0] if rows else None
+        if not rows:
+            return None
+        return rows[0][0]

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -37,12 +37,12 @@ class Answer:
     reasoning_tokens: int = 0
     cost: float | None = None
     model: str = ""
-    # output field -> label -> probability, of each label that it gives
     probabilities: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
+    """Output field -> label -> probability, of each label that it gives."""
 
     @property
     def tokens(self) -> int:
-        """Read and written."""
+        """Tokens that were read and written."""
         return self.input_tokens + self.output_tokens
 
 
@@ -50,35 +50,39 @@ class Answer:
 class Past:
     """The outcome of one call in earlier processes."""
 
-    occurrence: int  # how often this process has come to ask it
+    occurrence: int
+    """How often this process has come to ask it."""
     answer: Answer | None = None
-    phase: int = 0  # of the meter, at the latest attempt
-    retried: int = 0  # failed attempts after which another one followed, or would have
-    over: int = 0  # attempts of the latest series that ended without an answer, if nothing came after it
-    error: str = ""  # the last words of that series
-    refusal: str = (
-        ""  # the kind of failure, if the endpoint refused the row for what it is; ``error`` has its words
-    )
+    phase: int = 0
+    """The phase of the meter at the latest attempt."""
+    retried: int = 0
+    """Failed attempts after which another one followed, or would have."""
+    failed_attempts: int = 0
+    """Attempts of the latest series that ended without an answer, if nothing came after it."""
+    error: str = ""
+    """The last words of that series."""
+    refusal: str = ""
+    """The kind of failure, if the endpoint refused the row for what it is; ``error`` has its words."""
 
 
-_ANSWER: Final = tuple(item.name for item in fields(Answer))
+_ANSWER_COLUMNS: Final = tuple(item.name for item in fields(Answer))
 _TABLE: Final = f"""
 PRAGMA locking_mode=EXCLUSIVE;
 PRAGMA synchronous=NORMAL;  -- a killed process loses nothing, a machine that loses its power seconds
 PRAGMA wal_autocheckpoint=16384;
 CREATE TABLE IF NOT EXISTS attempts (
     id INTEGER PRIMARY KEY, key TEXT, n INTEGER, phase INTEGER, asker TEXT, size INTEGER, state TEXT, error TEXT,
-    {", ".join(_ANSWER)}
+    {", ".join(_ANSWER_COLUMNS)}
 );
 """
-# of what is gone on with; else it only costs
 _INDEX: Final = "CREATE INDEX IF NOT EXISTS calls ON attempts (key, n)"
+"""For a journal that is gone on with alone: others never look anything up."""
 _SEEN: Final = """
 PRAGMA journal_mode=OFF;
 CREATE TABLE seen (key TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
 BEGIN;
 """
-_TAKEN: Final = """
+_AMOUNTS_BY_PHASE: Final = """
 SELECT phase, sum(calls), sum(tokens), sum(cost) FROM (
     SELECT phase, max(id), count(*) AS calls, total(input_tokens + output_tokens) AS tokens, total(cost) AS cost
     FROM attempts GROUP BY key, n
@@ -87,10 +91,10 @@ SELECT phase, sum(calls), sum(tokens), sum(cost) FROM (
 _SEND: Final = """
 INSERT INTO attempts (id, key, n, phase, asker, size, state) VALUES (?, ?, ?, ?, ?, ?, 'sent')
 """
-_KEEP: Final = (
-    f"UPDATE attempts SET state = 'answered', {', '.join(f'{name} = ?' for name in _ANSWER)} WHERE id = ?"
-)
-_MOST: Final = """
+_KEEP: Final = f"UPDATE attempts SET state = 'answered', {', '.join(f'{name} = ?' for name in _ANSWER_COLUMNS)} WHERE id = ?"
+_FAIL: Final = "UPDATE attempts SET state = ?, error = ? WHERE id = ?"
+_ATTEMPTS_OF_CALL: Final = "SELECT * FROM attempts WHERE key = ? AND n = ? ORDER BY id"
+_LARGEST_RATIOS: Final = """
 SELECT max(1.0 * input_tokens / max(1, size)), max(output_tokens),
     max(coalesce(cost, 0.0) / max(1, input_tokens + output_tokens))
 FROM attempts WHERE asker = ? AND text IS NOT NULL
@@ -100,12 +104,36 @@ FROM attempts WHERE asker = ? AND text IS NOT NULL
 def _add_missing_columns(data: Database) -> None:
     """Give a journal of an earlier release the columns that it lacks; they are empty in its rows."""
     columns = {row["name"] for row in data.all("PRAGMA table_info(attempts)")}
-    for name in _ANSWER:
+    for name in _ANSWER_COLUMNS:
         if name not in columns:
             data.all(f"ALTER TABLE attempts ADD COLUMN {name}")
 
 
-def request_key(request: Mapping[str, Any]) -> str:
+def _after_attempt(past: Past, attempt: Mapping[str, Any]) -> Past:
+    """Return the outcome of a call after one more of its attempts, as a row of the table."""
+    past = replace(past, phase=attempt["phase"])
+    state = attempt["state"]
+    if state == "again":
+        return replace(past, retried=past.retried + 1, failed_attempts=0)
+    if state == "over":
+        return replace(past, retried=0, failed_attempts=past.retried + 1, error=attempt["error"])
+    if state == "refused":
+        refusal, _, words = str(attempt["error"]).partition(": ")
+        return replace(past, refusal=refusal, error=words)
+    if state == "answered":
+        return replace(past, answer=_answer_in(attempt), failed_attempts=0)
+    return past
+
+
+def _answer_in(attempt: Mapping[str, Any]) -> Answer:
+    """Return the answer in a row of the table."""
+    values = {name: attempt[name] for name in _ANSWER_COLUMNS}
+    values["probabilities"] = json.loads(attempt["probabilities"])
+    values["reasoning_tokens"] = values["reasoning_tokens"] or 0  # earlier releases did not count them
+    return Answer(**values)
+
+
+def request_key(request: Mapping[str, object]) -> str:
     """Return the sha256 of a request's content."""
     return hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
@@ -115,18 +143,21 @@ class Journal:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self._seen = Database(None, _SEEN)  # one transaction for good: nobody else reads it
+        self._seen = Database(None, _SEEN)
+        """How often each key was asked: one transaction for good, as nobody else reads it."""
         self._data: Database | None = None
-        self._before = self._answers = 0
+        self._earlier_attempts = self._answers = 0
         self._numbers = itertools.count(1)
-        self._sent = False
+        self._has_sent = False
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._data = Database(path, _TABLE, page=1024)
             _add_missing_columns(self._data)
-            self._before, self._answers = self._data.all("SELECT count(*), count(text) FROM attempts")[0]
-            self._numbers = itertools.count(1 + (self._data.first("SELECT max(id) FROM attempts") or 0))
-            if self._before:
+            counts = self._data.all("SELECT count(*), count(text) FROM attempts")[0]
+            self._earlier_attempts, self._answers = counts
+            last_number = self._data.first("SELECT max(id) FROM attempts") or 0
+            self._numbers = itertools.count(1 + last_number)
+            if self._earlier_attempts:
                 self._data.all(_INDEX)
 
     def __len__(self) -> int:
@@ -136,67 +167,60 @@ class Journal:
     @property
     def begun(self) -> bool:
         """Whether it holds any attempt, answered or not."""
-        return self._sent or self._before > 0
+        return self._has_sent or self._earlier_attempts > 0
 
-    def ask(self, key: str) -> Past:
-        """Count one more occurrence of ``key`` and return what earlier processes made of it."""
+    def look_up(self, key: str) -> Past:
+        """Count one more occurrence of ``key`` and return its outcome in earlier processes."""
         counted = "INSERT INTO seen VALUES (?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n"
         occurrence: int = self._seen.first(counted, key)
-        if not (self._before and self._data):
-            return Past(occurrence=occurrence)
-        kept: dict[str, Any] = {"retried": 0, "over": 0, "error": ""}
-        for row in self._data.all(
-            "SELECT * FROM attempts WHERE key = ? AND n = ? ORDER BY id", key, occurrence
-        ):
-            kept["phase"] = row["phase"]
-            if row["state"] == "again":
-                kept |= {"retried": kept["retried"] + 1, "over": 0}
-            elif row["state"] == "over":
-                kept |= {"retried": 0, "over": kept["retried"] + 1, "error": row["error"]}
-            elif row["state"] == "refused":
-                refusal, _, words = str(row["error"]).partition(": ")
-                kept |= {"refusal": refusal, "error": words}
-            elif row["state"] == "answered":
-                shares = json.loads(row["probabilities"])
-                values = {name: row[name] for name in _ANSWER}
-                values["reasoning_tokens"] = (
-                    values["reasoning_tokens"] or 0
-                )  # not counted by earlier releases
-                kept |= {"answer": Answer(**{**values, "probabilities": shares}), "over": 0}
-        return Past(occurrence=occurrence, **kept)
+        past = Past(occurrence=occurrence)
+        if self._earlier_attempts and self._data:
+            attempts = self._data.all(_ATTEMPTS_OF_CALL, key, occurrence)
+            for attempt in attempts:
+                past = _after_attempt(past, attempt)
+        return past
 
-    def taken(self) -> Iterator[tuple[int, Amount]]:
+    def earlier_amounts(self) -> Iterator[tuple[int, Amount]]:
         """Yield the amounts that earlier processes took of the budget, by the phase of each call's latest attempt."""
-        for phase, calls, tokens, cost in self._data.all(_TAKEN) if self._data else ():
+        if self._data is None:
+            return
+        for phase, calls, tokens, cost in self._data.all(_AMOUNTS_BY_PHASE):
             yield phase, Amount(calls=calls, tokens=tokens, cost=cost)
 
-    def most(self, asker: str) -> tuple[float, int, float] | None:
-        """Return the most that an asker's answers took: tokens a byte, tokens of a reply, and US dollars a token."""
-        row = self._data.all(_MOST, asker)[0] if self._data else None
-        return tuple(row) if row and row[0] is not None else None
+    def largest_ratios(self, asker: str) -> tuple[float, int, float] | None:
+        """Return the largest of an asker's answers: tokens a byte, tokens of a reply, and US dollars a token."""
+        if self._data is None:
+            return None
+        tokens_a_byte, reply_tokens, cost_a_token = self._data.all(_LARGEST_RATIOS, asker)[0]
+        if tokens_a_byte is None:
+            return None
+        return tokens_a_byte, reply_tokens, cost_a_token
 
-    def send(self, key: str, occurrence: int, *, phase: int = 0, asker: str = "", size: int = 0) -> int:
+    def note_sending(
+        self, key: str, occurrence: int, *, phase: int = 0, asker: str = "", size: int = 0
+    ) -> int:
         """Note that an attempt is about to leave, and return its number; ``size`` is that of the request in bytes."""
-        self._sent = self._data is not None
+        self._has_sent = self._data is not None
         number = next(self._numbers)
         self._write(_SEND, number, key, occurrence, phase, asker, size)
         return number
 
-    def keep(self, attempt: int, answer: Answer) -> None:
-        """Note what an attempt was answered; it is not asked for again in this process."""
-        shares = json.dumps(answer.probabilities) if answer.probabilities else "{}"
-        self._write(_KEEP, *{**vars(answer), "probabilities": shares}.values(), attempt)
-        self._answers += self._data is not None
-
-    def fail(self, attempt: int, failed: Failed, error: str = "") -> None:
-        """Note how an attempt failed."""
-        self._write(
-            "UPDATE attempts SET state = ?, error = ? WHERE id = ?", failed, well_formed(error), attempt
-        )
-
-    def _write(self, asked: str, *values: Any) -> None:
+    def note_answer(self, attempt: int, answer: Answer) -> None:
+        """Note the answer to an attempt; it is not asked for again in this process."""
+        values = dict(vars(answer))
+        values["probabilities"] = json.dumps(answer.probabilities) if answer.probabilities else "{}"
+        self._write(_KEEP, *values.values(), attempt)
         if self._data is not None:
-            self._data.all(asked, *values)
+            self._answers += 1
+
+    def note_failure(self, attempt: int, failed: Failed, error: str = "") -> None:
+        """Note how an attempt failed."""
+        self._write(_FAIL, failed, well_formed(error), attempt)
+
+    def _write(self, statement: str, *values: object) -> None:
+        """Execute a statement, if anything is written down at all."""
+        if self._data is not None:
+            self._data.all(statement, *values)
 
     def close(self) -> None:
         """Close the table; what is noted after that is kept nowhere."""

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Purpose = Literal["judge", "proposer", "generator"]
 
@@ -29,29 +29,33 @@ class Spend:
     # waited for answers that came now; not in JSON, as lines of a run say the same whenever they are written
     seconds: float = 0.0
 
-    def add(self, other: "Spend") -> None:
-        """Add another's counts to these."""
-        mine = vars(self)
-        for name, count in vars(other).items():
-            mine[name] += count
+    def add(self, spend: "Spend") -> None:
+        """Add the counts of another one."""
+        counts = vars(self)
+        for name, count in vars(spend).items():
+            counts[name] += count
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, int | float]:
         """Return the counts as a plain mapping, the cost rounded to a millionth."""
-        return {name: round(count, 6) for name, count in vars(self).items() if name != "seconds"}
+        counts = {name: round(count, 6) for name, count in vars(self).items()}
+        del counts["seconds"]
+        return counts
 
 
 class FirstReplies:
-    """Tells once when so many replies have come, over all that share it. Thread-safe."""
+    """Calls ``tell`` once when so many replies have come, over all channels that share it. Thread-safe."""
 
     def __init__(self, number: int, tell: Callable[[], None]) -> None:
-        self._open, self._tell, self._lock = number, tell, threading.Lock()
+        self._lock = threading.Lock()
+        self._missing = number
+        self._tell = tell
 
     def count(self) -> None:
         """Count a reply."""
         with self._lock:
-            self._open -= 1
-            due = self._open == 0
-        if due:
+            self._missing -= 1
+            is_last = self._missing == 0
+        if is_last:
             self._tell()
 
 
@@ -69,7 +73,7 @@ class Ledger:
 
     @classmethod
     def merged(cls, ledgers: "Iterable[Ledger]") -> "Ledger":
-        """Return the sum of several."""
+        """Return the sum of several ledgers."""
         total = cls()
         for ledger in ledgers:
             with ledger._lock:
@@ -81,13 +85,16 @@ class Ledger:
         """Return a copy of one purpose's counts, or of the sum over all."""
         total = Spend()
         with self._lock:
-            for name, spend in self._spend.items():
-                if purpose in (None, name):
+            for spend_purpose, spend in self._spend.items():
+                if purpose in (None, spend_purpose):
                     total.add(spend)
         return total
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, dict[str, int | float]]:
         """Return ``{"total": ..., purpose: ...}`` as plain mappings."""
         with self._lock:
-            names = sorted(self._spend)
-        return {"total": self.spend().to_json(), **{name: self.spend(name).to_json() for name in names}}
+            purposes = sorted(self._spend)
+        counts = {"total": self.spend().to_json()}
+        for purpose in purposes:
+            counts[purpose] = self.spend(purpose).to_json()
+        return counts

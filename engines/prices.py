@@ -31,14 +31,17 @@ def stated_cost(prices: Prices, usage: Usage) -> float | None:
 def listed_cost(provider: str, request: Request, response: Response) -> float | None:
     """Return US dollars of a reply as it came, by the table; ``None`` where the table has no price for it."""
     requested = request.model.partition("/")[2]
-    if not any(_is_listed(provider, name) for name in (response.model, requested)):
+    if not _is_listed(provider, response.model) and not _is_listed(provider, requested):
         return None
     cost, _ = estimate_cost(response, provider=provider, requested_model=requested, request=request)
-    return None if cost is None else float(cost)
+    if cost is None:
+        return None
+    return float(cost)
 
 
 @lru_cache(maxsize=256)  # each look-up goes through the whole table
 def _is_listed(provider: str, name: str) -> bool:
+    """Say whether the table has a model."""
     return bool(model_info(provider, name))
 
 
@@ -52,4 +55,6 @@ def foreseen_cost(model: str, prices: Prices, input_tokens: int, output_tokens: 
     provider, _, name = model.partition("/")
     reply = Response(id=None, model=name, message=Message.assistant(""), finish_reason="stop", usage=usage)
     cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
-    return None if cost is None else float(cost)
+    if cost is None:
+        return None
+    return float(cost)

@@ -9,7 +9,8 @@ _SMALLEST: Final = 512
 """Tokens of the smallest window that anybody sets; servers that do not count may report any number below."""
 _NO_TEXT: Final = 1 / 10
 """Tokens for a byte, below which no prompt is: fewer mean that whole messages were dropped."""
-_PART: Final = 0.6
+_LARGEST_PART: Final = 0.6
+"""The share of the expected tokens below which messages may have been dropped."""
 
 
 class Window:
@@ -29,7 +30,7 @@ class Window:
             # A window is a round number, which a prompt of another length has by chance alone.
             is_window = tokens % 256 == 0 or tokens % 1000 == 0
             fills_window = is_window and tokens < 0.98 * expected
-            lacks_messages = tokens < _NO_TEXT * size and tokens < _PART * expected
+            lacks_messages = tokens < _NO_TEXT * size and tokens < _LARGEST_PART * expected
             if fills_window or lacks_messages:
                 return round(expected - tokens)
             if self._density is None or tokens / size < self._density:

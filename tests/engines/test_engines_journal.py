@@ -151,9 +151,9 @@ def test_a_journal_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPat
     path = tmp_path_factory.mktemp("j") / "deep" / "j.jsonl"
     journal = Journal(path)
     for key, answer in kept:
-        past = journal.ask(key)
+        past = journal.look_up(key)
         assert past.answer is None
-        journal.keep(journal.send(key, past.occurrence), answer)
+        journal.note_answer(journal.note_sending(key, past.occurrence), answer)
     journal.close()
     again = Journal(path)
     assert [again.ask(key).answer for key, _ in kept] == [answer for _, answer in kept]

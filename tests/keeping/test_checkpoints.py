@@ -19,7 +19,7 @@ def pay(path: Path, calls: int = 1) -> None:
     """Note calls in a journal, as a process that is killed then."""
     journal = Journal(path)
     for number in range(calls):
-        journal.send("key", number)
+        journal.note_sending("key", number)
     journal.close()
 
 
