@@ -91,7 +91,8 @@ SELECT phase, sum(calls), sum(tokens), sum(cost) FROM (
 _SEND: Final = """
 INSERT INTO attempts (id, key, n, phase, asker, size, state) VALUES (?, ?, ?, ?, ?, ?, 'sent')
 """
-_KEEP: Final = f"UPDATE attempts SET state = 'answered', {', '.join(f'{name} = ?' for name in _ANSWER_COLUMNS)} WHERE id = ?"
+_SET_ANSWER: Final = ", ".join(f"{name} = ?" for name in _ANSWER_COLUMNS)
+_KEEP: Final = f"UPDATE attempts SET state = 'answered', {_SET_ANSWER} WHERE id = ?"
 _FAIL: Final = "UPDATE attempts SET state = ?, error = ? WHERE id = ?"
 _ATTEMPTS_OF_CALL: Final = "SELECT * FROM attempts WHERE key = ? AND n = ? ORDER BY id"
 _LARGEST_RATIOS: Final = """

@@ -156,8 +156,8 @@ def test_a_journal_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPat
         journal.note_answer(journal.note_sending(key, past.occurrence), answer)
     journal.close()
     again = Journal(path)
-    assert [again.ask(key).answer for key, _ in kept] == [answer for _, answer in kept]
-    assert again.ask("a").answer is None
+    assert [again.look_up(key).answer for key, _ in kept] == [answer for _, answer in kept]
+    assert again.look_up("a").answer is None
 
 
 def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str) -> None:
