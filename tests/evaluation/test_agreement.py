@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import krippendorff
@@ -15,206 +15,303 @@ from sklearn import metrics as sk
 from jurist.errors import JuristError
 from jurist.evaluation.agreement import Agreement, rater_agreement
 from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.intervals import Estimate
 from jurist.evaluation.scores import Scores
 
-Given = dict[str, list[Any]]
+Ratings = dict[str, list[Any]]
+"""Rater -> label of each unit, ``None`` for a missing one."""
 LABELS = "abcd"
 KIND = ClosedLabels(LABELS)
 
-# Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", example C: four observers, twelve units.
-OBSERVERS = {"A": "123321412...", "B": "1233224125.3", "C": ".3332342251.", "D": "12332441251."}
-# Cohen 1968, Table 1: 200 cases by two raters.
-CELLS = {"xx": 88, "xy": 14, "xz": 18, "yx": 10, "yy": 40, "yz": 10, "zx": 2, "zy": 6, "zz": 12}
+
+def ratings_from(*columns: Sequence[Any]) -> Ratings:
+    """Return ratings from a column of each rater, "." for a missing label."""
+    ratings: Ratings = {}
+    for number, column in enumerate(columns):
+        ratings[f"r{number}"] = [None if label == "." else label for label in column]
+    return ratings
 
 
-def named(units: Sequence[Sequence[Any]]) -> Given:
-    return {
-        f"r{place}": [None if one == "." else one for one in ratings]
-        for place, ratings in enumerate(zip(*units, strict=True))
-    }
+def units_of(ratings: Ratings) -> list[tuple[Any, ...]]:
+    """Return the labels of each unit, ``None`` for a missing one."""
+    return list(zip(*ratings.values(), strict=True))
 
 
-def ratings(
-    fewest: int = 2, most: int = 4, *, gaps: bool = True, labels: Sequence[Any] = LABELS
-) -> st.SearchStrategy[Given]:
-    """Raters with two units or more, of which one has two ratings."""
-    one = st.sampled_from([None, *labels] if gaps else labels)
-    units = st.integers(fewest, most).flatmap(
-        lambda raters: st.lists(st.tuples(*[one] * raters), min_size=2, max_size=25)
+def labels_of_units(ratings: Ratings) -> list[list[Any]]:
+    """Return the labels of each unit that has two or more."""
+    units = []
+    for unit in units_of(ratings):
+        labels = [label for label in unit if label is not None]
+        if len(labels) > 1:
+            units.append(labels)
+    return units
+
+
+def drawn_ratings(largest: int = 4, labels: Sequence[Any] = LABELS) -> st.SearchStrategy[Ratings]:
+    """Return up to so many raters with two units or more, of which one has two ratings."""
+    labels_or_gap = st.sampled_from([None] + list(labels))
+    columns = st.tuples(st.integers(2, largest), st.integers(2, 25)).flatmap(
+        lambda sizes: st.lists(
+            st.lists(labels_or_gap, min_size=sizes[1], max_size=sizes[1]),
+            min_size=sizes[0],
+            max_size=sizes[0],
+        )
     )
-    return units.filter(lambda rows: any(len(row) - row.count(None) > 1 for row in rows)).map(named)
+    return columns.map(lambda drawn: ratings_from(*drawn)).filter(
+        lambda ratings: bool(labels_of_units(ratings))
+    )
 
 
-def counts_of(data: Given, labels: Sequence[Any] = LABELS) -> np.ndarray:
-    return np.array([[unit.count(label) for label in labels] for unit in zip(*data.values(), strict=True)])
+def pairs_of_labels(ratings: Ratings) -> tuple[list[Any], list[Any]]:
+    """Return the first and the second labels of all pairs of ratings of one unit, in both orders."""
+    first_labels = []
+    second_labels = []
+    for labels in labels_of_units(ratings):
+        for first, second in itertools.permutations(labels, 2):
+            first_labels.append(first)
+            second_labels.append(second)
+    return first_labels, second_labels
 
 
-def both(data: Given, first: str, second: str) -> tuple[list[Any], list[Any]]:
-    pairs = [pair for pair in zip(data[first], data[second], strict=True) if None not in pair]
-    return [one for one, _ in pairs], [two for _, two in pairs]
+def labels_of_pair(ratings: Ratings, first: str, second: str) -> tuple[list[Any], list[Any]]:
+    """Return the labels of two raters for the units that both labelled."""
+    first_labels = []
+    second_labels = []
+    for first_label, second_label in zip(ratings[first], ratings[second], strict=True):
+        if first_label is not None and second_label is not None:
+            first_labels.append(first_label)
+            second_labels.append(second_label)
+    return first_labels, second_labels
 
 
-def values(found: Agreement) -> list[float]:
+def values(agreement: Agreement) -> list[float]:
     """Return every coefficient; -9 stands for one that is undefined."""
-    rows = [(row.specific, row.alpha) for row in found.table]
-    return [
-        -9.0 if estimate is None else estimate.value for estimate in (found.raw, found.alpha, *sum(rows, ()))
-    ]
+    estimates = [agreement.raw, agreement.alpha]
+    for row in agreement.table:
+        estimates.append(row.specific)
+        estimates.append(row.alpha)
+    return [-9.0 if estimate is None else estimate.value for estimate in estimates]
 
 
-@pytest.mark.parametrize(
-    ("data", "of", "published"),
-    [
-        (
-            list(zip(*OBSERVERS.values(), strict=True)),
-            lambda found: [found.alpha.value, found.units, found.skipped],
-            [0.743, 11, 1],
-        ),
-        (
-            list(zip("0100000010", "1110010000", strict=True)),  # example A of Krippendorff 2011
-            lambda found: [found.alpha.value],
-            [0.095],
-        ),
-        (
-            [pair for pair, count in CELLS.items() for _ in range(count)],
-            lambda found: [found.pairs[0].units, found.pairs[0].raw.value, found.pairs[0].kappa.value],
-            [200, 0.70, 0.492],
-        ),
-    ],
-    ids=["Krippendorff C", "Krippendorff A", "Cohen"],
-)
-def test_published_examples(data: Any, of: Callable[[Any], list[float]], published: list[float]) -> None:
-    assert of(rater_agreement(named(data))) == pytest.approx(published, abs=5e-4)
+def test_example_a_of_krippendorff_2011() -> None:
+    agreement = rater_agreement(ratings_from("0100000010", "1110010000"))
+    assert agreement.alpha is not None
+    assert agreement.alpha.value == pytest.approx(0.095, abs=5e-4)
 
 
-def one_against_all(counts: np.ndarray, code: int) -> np.ndarray:
-    return np.stack([counts[:, code], counts.sum(axis=1) - counts[:, code]], axis=1)
+def test_example_c_of_krippendorff_2011() -> None:
+    """Four observers, twelve units."""
+    ratings = ratings_from("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+    agreement = rater_agreement(ratings)
+    assert agreement.alpha is not None
+    assert agreement.alpha.value == pytest.approx(0.743, abs=5e-4)
+    assert (agreement.units, agreement.skipped) == (11, 1)
+
+
+def test_table_1_of_cohen_1968() -> None:
+    """200 cases by two raters."""
+    cells = {"xx": 88, "xy": 14, "xz": 18, "yx": 10, "yy": 40, "yz": 10, "zx": 2, "zy": 6, "zz": 12}
+    first = "".join(cell[0] * count for cell, count in cells.items())
+    second = "".join(cell[1] * count for cell, count in cells.items())
+    (pair,) = rater_agreement(ratings_from(first, second)).pairs
+    assert (pair.units, pair.raw.value) == (200, pytest.approx(0.70))
+    assert pair.kappa is not None
+    assert pair.kappa.value == pytest.approx(0.492, abs=5e-4)
+
+
+@settings(max_examples=50)
+@given(ratings=drawn_ratings(5))
+def test_pairs_have_the_coefficients_of_scikit_learn(ratings: Ratings) -> None:
+    pairs = rater_agreement(ratings, KIND).pairs
+    pairs_with_units = []
+    for first, second in itertools.combinations(ratings, 2):
+        if labels_of_pair(ratings, first, second)[0]:
+            pairs_with_units.append((first, second))
+    assert [(pair.first, pair.second) for pair in pairs] == pairs_with_units
+    for pair in pairs:
+        first_labels, second_labels = labels_of_pair(ratings, pair.first, pair.second)
+        assert pair.units == len(first_labels)
+        assert pair.raw.value == pytest.approx(sk.accuracy_score(first_labels, second_labels))
+        if len(set(first_labels + second_labels)) > 1:
+            assert pair.kappa is not None
+            expected = sk.cohen_kappa_score(first_labels, second_labels)
+            assert pair.kappa.value == pytest.approx(expected, abs=1e-9)
+        else:
+            assert pair.kappa is None
+
+
+def nominal_alpha(counts: np.ndarray) -> float | None:
+    """Return alpha by the package krippendorff, ``None`` where only one label was given."""
+    if np.count_nonzero(counts.sum(axis=0)) < 2:
+        return None
+    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
 @settings(max_examples=100)
-@given(data=ratings(2, 5))
-def test_coefficients_are_those_of_scikit_learn_and_krippendorff(data: Given) -> None:
-    found, counts = rater_agreement(data, KIND), counts_of(data)
-    common = [pair for pair in itertools.combinations(data, 2) if both(data, *pair)[0]]
-    assert [(pair.first, pair.second) for pair in found.pairs] == common
-    for pair in found.pairs:
-        left, right = both(data, pair.first, pair.second)
-        assert (pair.units, pair.raw.value) == (len(left), pytest.approx(sk.accuracy_score(left, right)))
-        if len({*left, *right}) > 1:
-            assert pair.kappa is not None
-            assert pair.kappa.value == pytest.approx(sk.cohen_kappa_score(left, right), abs=1e-9)
-        else:
-            assert pair.kappa is None
-    rated = counts[counts.sum(axis=1) > 1]
-    several = len(rated.sum(axis=0).nonzero()[0]) > 1
-    if several:
-        wanted = krippendorff.alpha(value_counts=rated, level_of_measurement="nominal")
-        assert found.alpha is not None
-        assert found.alpha.value == pytest.approx(wanted, abs=1e-9)
+@given(ratings=drawn_ratings(5))
+def test_coefficients_are_those_of_scikit_learn_and_krippendorff(ratings: Ratings) -> None:
+    agreement = rater_agreement(ratings, KIND)
+    counts = np.array([[labels.count(label) for label in LABELS] for labels in labels_of_units(ratings)])
+    first_labels, second_labels = pairs_of_labels(ratings)
+    assert agreement.raw.value == pytest.approx(sk.accuracy_score(first_labels, second_labels))
+    alpha = nominal_alpha(counts)
+    if alpha is None:
+        assert agreement.alpha is None
     else:
-        assert found.alpha is None
-    units = [[x for x in unit if x is not None] for unit in zip(*data.values(), strict=True)]
-    first, second = zip(*(pair for unit in units for pair in itertools.permutations(unit, 2)), strict=True)
-    specific = sk.f1_score(first, second, labels=list(LABELS), average=None, zero_division=0.0)
-    assert found.raw.value == pytest.approx(sk.accuracy_score(first, second))
-    given_at_all = rated.any(axis=0)
-    assert [row.specific is not None for row in found.table] == list(given_at_all)
-    assert [row.specific.value for row in found.table if row.specific] == pytest.approx(
-        list(specific[given_at_all])
-    )
-    for code, row in enumerate(found.table):
-        given = [[row.label == x for x in ratings] for ratings in zip(*data.values(), strict=True)]
-        kept = [one for one, unit in zip(given, units, strict=True) if len(unit) > 1]
-        assert list(row.given.values()) == [sum(column) for column in zip(*kept, strict=True)]
-        if several and rated[:, code].any():
-            wanted = krippendorff.alpha(
-                value_counts=one_against_all(rated, code), level_of_measurement="nominal"
-            )
-            assert row.alpha is not None
-            assert row.alpha.value == pytest.approx(wanted, abs=1e-9)
+        assert agreement.alpha is not None
+        assert agreement.alpha.value == pytest.approx(alpha, abs=1e-9)
+    specific = sk.f1_score(first_labels, second_labels, labels=list(LABELS), average=None, zero_division=0.0)
+    for code, row in enumerate(agreement.table):
+        times_given = counts[:, code]
+        if times_given.any():
+            assert row.specific is not None
+            assert row.specific.value == pytest.approx(specific[code])
         else:
+            assert row.specific is None
+        alpha = nominal_alpha(np.stack([times_given, counts.sum(axis=1) - times_given], axis=1))
+        if alpha is None:
             assert row.alpha is None
-    shares = [found.raw, *(row.specific for row in found.table), *(pair.raw for pair in found.pairs)]
-    beyond = [found.alpha, *(pair.kappa for pair in found.pairs)]
-    for low, estimates in ((0.0, shares), (-1.0, beyond)):
-        for ends in (estimate.interval for estimate in estimates if estimate):
-            assert low - 1e-9 <= ends.low <= ends.high <= 1.0 + 1e-9
+        else:
+            assert row.alpha is not None
+            assert row.alpha.value == pytest.approx(alpha, abs=1e-9)
+
+
+@settings(max_examples=50)
+@given(ratings=drawn_ratings(5))
+def test_the_labels_of_each_rater_are_counted(ratings: Ratings) -> None:
+    table = rater_agreement(ratings, KIND).table
+    for row in table:
+        expected = dict.fromkeys(ratings, 0)
+        for unit in units_of(ratings):
+            if len(unit) - unit.count(None) > 1:
+                for rater, label in zip(ratings, unit, strict=True):
+                    expected[rater] += label == row.label
+        assert row.given == expected
+
+
+@settings(max_examples=50)
+@given(ratings=drawn_ratings(5))
+def test_intervals_stay_within_what_coefficients_can_be(ratings: Ratings) -> None:
+    agreement = rater_agreement(ratings, KIND)
+    shares = [agreement.raw]
+    beyond_chance = [agreement.alpha]
+    for row in agreement.table:
+        shares.append(row.specific)
+        beyond_chance.append(row.alpha)
+    for pair in agreement.pairs:
+        shares.append(pair.raw)
+        beyond_chance.append(pair.kappa)
+    for lowest, estimates in ((0.0, shares), (-1.0, beyond_chance)):
+        for estimate in estimates:
+            if estimate is not None:
+                ends = estimate.interval
+                assert lowest - 1e-9 <= ends.low <= ends.high <= 1.0 + 1e-9
 
 
 @settings(max_examples=60)
-@given(data=ratings(labels=(1, 2, 3, 4, 5)))
-def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(data: Given) -> None:
-    units = [[x for x in unit if x is not None] for unit in zip(*data.values(), strict=True)]
-    assume(len({x for unit in units if len(unit) > 1 for x in unit}) > 1)
-    found = rater_agreement(data, Scores(1, 5, whole=True))
-    matrix = [[np.nan if x is None else float(x) for x in one] for one in data.values()]
-    wanted = krippendorff.alpha(matrix, level_of_measurement="interval")
-    assert found.alpha.value == pytest.approx(wanted, abs=1e-9)
-    near = [1 - abs(one - two) / 4 for unit in units for one, two in itertools.permutations(unit, 2)]
-    assert found.raw.value == pytest.approx(np.mean(near))
-    assert found.table == ()
-    for pair in found.pairs:
-        left, right = both(data, pair.first, pair.second)
-        assert (pair.units, pair.kappa) == (len(left), None)
-        assert pair.raw.value == pytest.approx(1 - np.mean(np.abs(np.subtract(left, right))) / 4)
+@given(ratings=drawn_ratings(labels=(1, 2, 3, 4, 5)))
+def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(ratings: Ratings) -> None:
+    first_scores, second_scores = pairs_of_labels(ratings)
+    assume(len(set(first_scores)) > 1)
+    agreement = rater_agreement(ratings, Scores(1, 5, whole=True))
+    matrix = np.array(list(ratings.values()), dtype=np.float64)  # a missing score is NaN
+    expected = krippendorff.alpha(matrix, level_of_measurement="interval")
+    assert agreement.alpha is not None
+    assert agreement.alpha.value == pytest.approx(expected, abs=1e-9)
+    assert agreement.raw.value == pytest.approx(mean_similarity(first_scores, second_scores))
+    assert agreement.table == ()
+    for pair in agreement.pairs:
+        first_scores, second_scores = labels_of_pair(ratings, pair.first, pair.second)
+        assert (pair.units, pair.kappa) == (len(first_scores), None)
+        assert pair.raw.value == pytest.approx(mean_similarity(first_scores, second_scores))
 
 
-@pytest.mark.parametrize("labels", ["ab", "aa"])
-def test_raters_who_never_differ_agree_fully_or_show_nothing(labels: str) -> None:
-    found = rater_agreement({f"r{place}": list(labels) for place in range(3)})
-    assert {found.raw.value, *(pair.raw.value for pair in found.pairs)} == {1.0}
-    beyond = [found.alpha, *(pair.kappa for pair in found.pairs)]
-    if labels == "aa":
-        assert set(beyond) == {None}
-    else:
-        assert [estimate.value for estimate in beyond if estimate] == pytest.approx([1.0] * 4)
+def mean_similarity(first: list[int], second: list[int]) -> float:
+    """Return the mean similarity of two scores from 1 to 5."""
+    return float(1 - np.mean(np.abs(np.subtract(first, second))) / 4)
+
+
+def test_raters_who_never_differ_agree_fully() -> None:
+    agreement = rater_agreement(ratings_from("ab", "ab", "ab"))
+    assert agreement.raw.value == 1.0
+    assert agreement.alpha is not None
+    assert agreement.alpha.value == pytest.approx(1.0)
+    for pair in agreement.pairs:
+        assert pair.raw.value == 1.0
+        assert pair.kappa is not None
+        assert pair.kappa.value == pytest.approx(1.0)
+
+
+def test_raters_who_only_give_one_label_show_nothing_beyond_chance() -> None:
+    agreement = rater_agreement(ratings_from("aa", "aa", "aa"))
+    assert agreement.raw.value == 1.0
+    assert agreement.alpha is None
+    assert [pair.kappa for pair in agreement.pairs] == [None, None, None]
 
 
 @settings(max_examples=40)
-@given(data=ratings(), seed=st.integers(0, 9), alone=st.lists(st.sampled_from(LABELS), max_size=5))
+@given(ratings=drawn_ratings(), seed=st.integers(0, 9), lonely=st.lists(st.sampled_from(LABELS), max_size=5))
 def test_order_names_of_labels_and_lonely_ratings_do_not_matter(
-    data: Given, seed: int, alone: list[str]
+    ratings: Ratings, seed: int, lonely: list[str]
 ) -> None:
-    units, shuffled = list(zip(*data.values(), strict=True)), random.Random(seed)
+    units = units_of(ratings)
     groups = [f"g{place // 2}" for place in range(len(units))]
-    before = rater_agreement(data, KIND, groups=groups)
-    order, raters = list(range(len(units))), list(range(len(data)))
-    shuffled.shuffle(order)
-    shuffled.shuffle(raters)
-    moved = [*(units[place] for place in order), *((label, *[None] * (len(data) - 1)) for label in alone)]
-    renamed = dict(zip(LABELS, "wxyz", strict=True)) | {None: None}
-    after = rater_agreement(
-        {f"r{place}": [renamed[unit[place]] for unit in moved] for place in raters},
-        ClosedLabels("wxyz"),
-        groups=[*(groups[place] for place in order), *["lonely"] * len(alone)],
-    )
-    assert values(after) == pytest.approx(values(before), abs=1e-12)
-    assert (after.units, after.skipped) == (before.units, before.skipped + len(alone))
-    if before.alpha and after.alpha:
-        assert before.alpha.interval.low == pytest.approx(after.alpha.interval.low, abs=1e-9)
-        assert before.alpha.interval.high == pytest.approx(after.alpha.interval.high, abs=1e-9)
+    agreement = rater_agreement(ratings, KIND, groups=groups)
+    order = list(range(len(units)))
+    raters = list(ratings)
+    shuffler = random.Random(seed)
+    shuffler.shuffle(order)
+    shuffler.shuffle(raters)
+    new_label = {"a": "w", "b": "x", "c": "y", "d": "z", None: None}
+    new_ratings: Ratings = {}
+    for rater in raters:
+        new_ratings[rater] = [new_label[ratings[rater][place]] for place in order]
+        if rater == "r0":
+            new_ratings[rater] += [new_label[label] for label in lonely]
+        else:
+            new_ratings[rater] += [None] * len(lonely)
+    new_groups = [groups[place] for place in order] + ["lonely"] * len(lonely)
+    new_agreement = rater_agreement(new_ratings, ClosedLabels("wxyz"), groups=new_groups)
+    assert values(new_agreement) == pytest.approx(values(agreement), abs=1e-12)
+    assert new_agreement.units == agreement.units
+    assert new_agreement.skipped == agreement.skipped + len(lonely)
+    if agreement.alpha and new_agreement.alpha:
+        ends = agreement.alpha.interval
+        new_ends = new_agreement.alpha.interval
+        assert (new_ends.low, new_ends.high) == pytest.approx((ends.low, ends.high), abs=1e-9)
+
+
+def width(estimate: Estimate) -> float:
+    """Return the width of an interval."""
+    return estimate.interval.high - estimate.interval.low
+
+
+HUNDRED_UNITS = ratings_from("ab" * 50, "ab" * 25 + "ba" * 25, "ab" * 50)
 
 
 def test_groups_are_the_unit_of_resampling() -> None:
-    data = {"r": ["a", "b"] * 50, "s": ["a", "b"] * 25 + ["b", "a"] * 25, "t": ["a", "b"] * 50}
-    apart = rater_agreement(data)
-    together = rater_agreement(data, groups=[str(place // 10) for place in range(100)])
-    assert (apart.groups, together.groups) == (100, 10)
-    for one, two in (
-        (apart.alpha, together.alpha),
-        (apart.pairs[0].kappa, together.pairs[0].kappa),
-        (apart.raw, together.raw),
+    by_unit = rater_agreement(HUNDRED_UNITS)
+    by_ten = rater_agreement(HUNDRED_UNITS, groups=[str(place // 10) for place in range(100)])
+    assert (by_unit.groups, by_ten.groups) == (100, 10)
+    for estimate, estimate_by_ten in (
+        (by_unit.alpha, by_ten.alpha),
+        (by_unit.pairs[0].kappa, by_ten.pairs[0].kappa),
+        (by_unit.raw, by_ten.raw),
     ):
-        assert one is not None
-        assert two is not None
-        assert one.value == two.value
-        assert two.interval.high - two.interval.low > 2 * (one.interval.high - one.interval.low)
-        assert (one.interval.groups, two.interval.groups) == (100, 10)
-    alone = rater_agreement(data, groups=["g"] * 100)
-    assert (alone.alpha.interval.low, alone.alpha.interval.high, alone.alpha.interval.groups) == (-1, 1, 1)
+        assert estimate is not None
+        assert estimate_by_ten is not None
+        assert estimate.value == estimate_by_ten.value
+        assert width(estimate_by_ten) > 2 * width(estimate)
+        assert (estimate.interval.groups, estimate_by_ten.interval.groups) == (100, 10)
 
 
-@pytest.mark.parametrize("data", [{"r": ["a", None], "s": [None, "b"]}, {"r": [], "s": []}])
-def test_units_that_nobody_else_rated_show_no_agreement(data: Given) -> None:
+def test_one_group_says_nothing_of_alpha() -> None:
+    alpha = rater_agreement(HUNDRED_UNITS, groups=["g"] * 100).alpha
+    assert alpha is not None
+    assert (alpha.interval.low, alpha.interval.high, alpha.interval.groups) == (-1, 1, 1)
+
+
+@pytest.mark.parametrize("ratings", [{"r": ["a", None], "s": [None, "b"]}, {"r": [], "s": []}])
+def test_units_that_nobody_else_rated_show_no_agreement(ratings: Ratings) -> None:
     with pytest.raises(JuristError, match="units is labelled by two raters"):
-        rater_agreement(data)
+        rater_agreement(ratings)
