@@ -1,6 +1,6 @@
 """What ``artifacts`` with its actions and ``report`` take."""
 
-from .groups import Details, Limits, Printed, Resume, Transport, name, some_gold
+from .groups import Details, Limits, Printed, Resume, Transport, gold_option, nonempty_name
 from .options import flag, option, positional
 
 
@@ -75,7 +75,7 @@ class RememberOptions(
 
     artifact: str = positional("JUDGE@VERSION")
     labels: str = positional("F", "labelled rows, with the columns of the gold set it was compiled on")
-    gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
+    gold: str | None = gold_option("the gold set it was compiled on (default: as named on the card)")
     api_base: str | None = option("URL", "address of the model (default: the card's)")
     margin: float | None = option(
         "M",
@@ -100,9 +100,9 @@ class ReportOptions(Printed, command="report", does="artifacts.write_report"):
     subject: str = positional(
         "JUDGE[@VERSION]|F.jsonl|F.csv",
         "a compiled judge, or what run wrote",
-        type=name,
+        type=nonempty_name,
     )
     output: str | None = option("F.html", "where the page is written (default: named after its subject)")
-    gold: str | None = some_gold(
+    gold: str | None = gold_option(
         "the gold set it was proven on, for the inputs of the cases (default: as named on the card)"
     )

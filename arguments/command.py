@@ -275,7 +275,7 @@ def load_command(command: type[Options]) -> Callable[[argparse.Namespace], int]:
 
     def run(arguments: argparse.Namespace) -> int:
         options = command.of(arguments)
-        with printing.results_alone():
+        with printing.reserve_standard_output():
             result = do(options)
         printing.print_result(result, options)
         return int(result.code)

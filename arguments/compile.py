@@ -1,4 +1,4 @@
-"""What ``compile`` and ``prove`` take."""
+"""The options of ``compile`` and ``prove``."""
 
 from .groups import (
     Adapter,
@@ -18,9 +18,9 @@ from .groups import (
     SplitOptions,
     Transport,
     VerifierOptions,
-    name,
-    some_gold,
-    whole,
+    gold_option,
+    nonempty_name,
+    positive_integer,
 )
 from .options import flag, option, positional, repeated
 
@@ -34,13 +34,13 @@ class SearchOptions(
         "better; else chat, or json where a model's replies to it cannot be read)"
     },
 ):
-    """How prompts are asked in a compilation, and the seed of its split and its search."""
+    """How a compilation asks its prompts, and the seed of its split and its search."""
 
     embedder: str | None = option(
         "M",
         "model that embeds texts, as openai/text-embedding-3-small: rows shown with a call are chosen by its vectors "
         "too (default: by words alone)",
-        type=name,
+        type=nonempty_name,
         rare=True,
     )
 
@@ -76,7 +76,7 @@ class CompileOptions(
     """
 
     judge: str = positional("JUDGE", "a built-in judge, or path/to/file.py:judge")
-    gold: str | None = some_gold(
+    gold: str | None = gold_option(
         "labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set"
     )
     optimizer: str = option(
@@ -86,7 +86,9 @@ class CompileOptions(
         "race",
     )
     holdout: str | None = option(
-        "PATH|NAME", "labelled rows that are the sealed test; train and dev are then all of --gold", type=name
+        "PATH|NAME",
+        "labelled rows that are the sealed test; train and dev are then all of --gold",
+        type=nonempty_name,
     )
     beside: tuple[str, ...] = repeated(
         "--beside recorded:FILE",
@@ -108,7 +110,7 @@ class CompileOptions(
         "USD", "price of a million output tokens of that model, with --prompt-price-in", rare=True
     )
     prompt_max_tokens: int | None = option(
-        "N", "the most tokens of a proposal (default: --max-tokens)", type=whole, rare=True
+        "N", "the most tokens of a proposal (default: --max-tokens)", type=positive_integer, rare=True
     )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
     anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
@@ -142,9 +144,9 @@ class ProveOptions(
 
     artifact: str = positional("JUDGE@VERSION")
     rows: str | None = option(
-        "PATH|NAME", "rows that nobody labelled; labels in them are not read", type=name
+        "PATH|NAME", "rows that nobody labelled; labels in them are not read", type=nonempty_name
     )
-    number: int = option("--labels N", "labels to plan, one a group", 40, type=whole)
+    number: int = option("--labels N", "labels to plan, one a group", 40, type=positive_integer)
     model: str | None = option("M", "who answers (default: the model it was proven with)")
     sheet: str | None = option("F.csv", "write the planned units as a sheet for a person", exclusive="how")
     answers: str | None = option("F.csv", "the sheet that came back: decides", exclusive="how")

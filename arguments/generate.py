@@ -11,8 +11,8 @@ from .groups import (
     Transport,
     VerifierOptions,
     allowed,
-    name,
-    whole,
+    nonempty_name,
+    positive_integer,
 )
 from .options import choice, option, positional
 
@@ -49,7 +49,7 @@ class ItemsOptions(
     max_rejected: float = allowed(0.5, "share of rejected and failed items above which the exit code is 3")
     generator: str = positional("NAME", "a generator: NAME[@VERSION], NAME:basic, path/to/file.py:generator")
     attempts: int = option(
-        "N", "how often a document may be tried until what is written passes", 1, type=whole
+        "N", "how often a document may be tried until what is written passes", 1, type=positive_integer
     )
 
 
@@ -103,19 +103,19 @@ class AssessOptions(
     calibration: str | None = option(
         "GOLD",
         "gold to measure the judge on (default: cognibench-mini); rows its artifact has seen are left out",
-        type=name,
+        type=nonempty_name,
     )
     fact_judge: str | None = option(
         "JUDGE[@VERSION]",
         "who checks the facts of hallucinated responses on a benchmark of jurist generate faithqa "
         "(default: the latest compiled fact-check, else fact-check:basic)",
     )
-    limit: int | None = option("N", "the first N prompts only", type=whole)
+    limit: int | None = option("N", "the first N prompts only", type=positive_integer)
     per_cell: int | None = option(
         "N",
         "of a benchmark of jurist generate faithqa, N queries of each task, topic and difficulty at random (the "
         "paper: 150)",
-        type=whole,
+        type=positive_integer,
     )
     unanswered: Literal["apart", "wrong"] = choice(
         "on a benchmark of jurist generate haluagent, replies without an answer are in no rate, or count "
@@ -180,7 +180,7 @@ class BenchmarkOptions(
         --max-cost 5
     """
 
-    size: int = option("N", "how many queries", 40, type=whole)
+    size: int = option("N", "how many queries", 40, type=positive_integer)
     tasks: str | None = option(
         "A,B",
         "of fact, story, poem, evaluation, relationship, summary (default: all, as in the paper's Table 1)",
@@ -188,7 +188,7 @@ class BenchmarkOptions(
     generator: str = option(
         "GENERATOR[@V]", "who writes: a compiled version, or the basic prompts (default)", "faithqa:basic"
     )
-    attempts: int = option("N", "how often one query may be written", 3, type=whole)
+    attempts: int = option("N", "how often one query may be written", 3, type=positive_integer)
 
 
 class HaluAgentOptions(
@@ -219,5 +219,5 @@ class HaluAgentOptions(
         "latest compiled haluagent, else haluagent:basic)",
         "",
     )
-    limit: int | None = option("N", "the first N passages only", type=whole)
+    limit: int | None = option("N", "the first N passages only", type=positive_integer)
     max_rejected: float = allowed(1.0, "share of rejected and failed items above which the exit code is 3")

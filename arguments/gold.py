@@ -2,7 +2,16 @@
 
 from typing import Literal
 
-from .groups import Printed, RowOptions, SeedOptions, SplitOptions, name, port, some_gold, whole
+from .groups import (
+    Printed,
+    RowOptions,
+    SeedOptions,
+    SplitOptions,
+    gold_option,
+    nonempty_name,
+    port,
+    positive_integer,
+)
 from .options import choice, flag, option, positional
 
 _Rule = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
@@ -13,9 +22,13 @@ class JudgedGold(RowOptions, Printed):
 
     judge: str = positional("JUDGE", "the judge whose labels these are")
     source: str | None = positional(
-        "PATH|NAME", "a bundled name, a file, a folder, hf:org/name", nargs="?", type=name, exclusive="gold"
+        "PATH|NAME",
+        "a bundled name, a file, a folder, hf:org/name",
+        nargs="?",
+        type=nonempty_name,
+        exclusive="gold",
     )
-    gold: str | None = some_gold("labelled rows, in place of PATH|NAME", exclusive="gold")
+    gold: str | None = gold_option("labelled rows, in place of PATH|NAME", exclusive="gold")
 
 
 class CheckOptions(
@@ -47,7 +60,7 @@ class ImportOptions(RowOptions, Printed, command="gold import", does="gold.impor
 
     judge: str = positional("JUDGE", "the judge whose labels these are")
     gold: tuple[str, ...] = positional(
-        "PATH|NAME", "files, sheets, exports, ...; several are joined", nargs="+", type=name
+        "PATH|NAME", "files, sheets, exports, ...; several are joined", nargs="+", type=nonempty_name
     )
     output: str = option("F.jsonl", "the file to write")
     merge: _Rule | None = choice(
@@ -94,7 +107,7 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review_units"):
     )
     guideline: str | None = option("F.md", "how to label (default: the bundled set's, else the basic prompt)")
     every: bool = flag("also units that have a gold label on which nobody and nothing differs", flags="--all")
-    top: int | None = option("N", "the first N units only", type=whole)
+    top: int | None = option("N", "the first N units only", type=positive_integer)
     host: str = option(
         "ADDRESS", "of the page (default: 127.0.0.1); from elsewhere raters need links", "127.0.0.1"
     )

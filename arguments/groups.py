@@ -9,8 +9,8 @@ from typing import Any, Literal
 from .options import Options, choice, flag, option, positional, repeated
 
 
-def name(text: str) -> str:
-    """Return a name that an option takes; an empty one is a variable that was not set, and never a default."""
+def nonempty_name(text: str) -> str:
+    """Return the name that was given to an option; an empty one is refused, as a shell variable may not be set."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the name is empty: give a bundled name, a file or a folder")
     return text
@@ -31,8 +31,8 @@ def _within(read: Callable[[str], float], low: float, high: float, problem: str)
     return number
 
 
-whole = _within(int, 1, math.inf, "is not possible: give a whole number, 1 or more")
-whole_or_none = _within(int, 0, math.inf, "is not possible: give a whole number, 0 or more")
+positive_integer = _within(int, 1, math.inf, "is not possible: give a whole number, 1 or more")
+nonnegative_integer = _within(int, 0, math.inf, "is not possible: give a whole number, 0 or more")
 share = _within(float, 0, 1, "is no share: give 0 to 1")
 _price = _within(float, 0, 1e6, "is no price: give US dollars per million tokens")
 port = _within(int, 1, 65535, "is no port: give a number from 1 to 65535")
@@ -135,15 +135,17 @@ class RowOptions(NameOptions):
     )
 
 
-def some_gold(help: str, **settings: Any) -> Any:
-    """Return the field of gold that need not be named."""
-    return option("--gold PATH|NAME", help, type=name, **settings)
+def gold_option(help: str, **settings: Any) -> Any:
+    """Return a field for ``--gold``, which need not be given."""
+    return option("--gold PATH|NAME", help, type=nonempty_name, **settings)
 
 
 class GoldOptions(RowOptions):
     """Labelled rows."""
 
-    gold: str = option("PATH|NAME", "labelled rows: a bundled name, a file, a folder, hf:org/name", type=name)
+    gold: str = option(
+        "PATH|NAME", "labelled rows: a bundled name, a file, a folder, hf:org/name", type=nonempty_name
+    )
 
 
 class SplitOptions(Options):
@@ -163,7 +165,7 @@ class TimeLimit(Options):
 class Concurrency(Options):
     """How many are in flight."""
 
-    concurrency: int = option("N", "rows in flight at once", 8, type=whole)
+    concurrency: int = option("N", "rows in flight at once", 8, type=positive_integer)
 
 
 class Transport(TimeLimit, Concurrency):
@@ -192,7 +194,9 @@ class Endpoint(Prices, TimeLimit):
     """How a model is reached and how it draws: the settings of :class:`jurist.Model`, but for its name."""
 
     rpm: int | None = option(
-        "N", "requests a minute to the model at most (default: adapts to the endpoint's limits)", type=whole
+        "N",
+        "requests a minute to the model at most (default: adapts to the endpoint's limits)",
+        type=positive_integer,
     )
     api_base: str | None = option("URL", "address of an OpenAI-compatible server")
     key_env: str | None = option(
@@ -205,7 +209,7 @@ class Endpoint(Prices, TimeLimit):
     max_tokens: int | None = option(
         "N",
         "limit on one reply (default: by the size of the question, and none for a model that thinks first)",
-        type=whole,
+        type=positive_integer,
     )
     patience: float = option(
         "S", "seconds that an endpoint which is away, or asked too much, is waited for", 60.0
@@ -344,7 +348,7 @@ class JudgingOptions(Adapter, VerifierOptions, SamplingOptions, JudgeOptions, Tr
         "N",
         "draw a row again, at most N times, where a reply cannot be read (default: 1; 0: never)",
         1,
-        type=whole_or_none,
+        type=nonnegative_integer,
         rare=True,
     )
 

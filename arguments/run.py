@@ -11,9 +11,9 @@ from .groups import (
     RowOptions,
     allowed,
     asked_judge,
-    name,
+    nonempty_name,
     port,
-    whole,
+    positive_integer,
 )
 from .options import choice, file_name, flag, option, positional
 
@@ -40,7 +40,7 @@ class JudgedRows(
     input: str = option(
         "F",
         "rows to judge: JSONL, CSV, Excel, Parquet, a folder of them, hf:org/name; - is standard input",
-        type=name,
+        type=nonempty_name,
     )
     output: str = option("F.jsonl", "where the lines go: .jsonl or .csv; - is standard output (JSONL)")
     keep: str = option(
@@ -89,7 +89,7 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run_command"):
         rare=True,
     )
     workers: int | None = option(
-        "N", "workers on Ray (default: one for each CPU of the cluster)", type=whole, rare=True
+        "N", "workers on Ray (default: one for each CPU of the cluster)", type=positive_integer, rare=True
     )
     resume: bool = flag("continue the output file; failed rows are asked again", exclusive="unfinished")
     fresh: bool = flag(
@@ -168,7 +168,7 @@ class CollectOptions(
     """
 
     wait: bool = flag("look again until everything is there")
-    every: int = option("S", "seconds between two looks", 60, type=whole)
+    every: int = option("S", "seconds between two looks", 60, type=positive_integer)
 
 
 class ServeOptions(AskedOptions, command="serve", does="pages.serve_judge"):
@@ -197,6 +197,6 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve_judge"):
     token_env: str | None = option(
         "NAME", "the environment variable that holds the token which requests must bear (default: none)"
     )
-    max_cases: int = option("N", "cases of one request", 100, type=whole)
-    max_body: int = option("BYTES", "length of one request", 1 << 20, type=whole)
+    max_cases: int = option("N", "cases of one request", 100, type=positive_integer)
+    max_body: int = option("BYTES", "length of one request", 1 << 20, type=positive_integer)
     access_log: bool = flag("write a line for each request to standard error; nothing of a case is in it")

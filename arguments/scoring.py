@@ -15,7 +15,7 @@ from .groups import (
     ScoringOptions,
     allowed,
     asked_judge,
-    whole,
+    positive_integer,
 )
 from .options import Options, flag, option, positional, repeated
 
@@ -113,7 +113,10 @@ class CriteriaOptions(Options):
     )
     max_unusable: float = allowed(0.05, "largest share of units without an answer")
     at_least: int = option(
-        "N", "labelled units that must be left once rows are left out, in six groups or more", 20, type=whole
+        "N",
+        "labelled units that must be left once rows are left out, in six groups or more",
+        20,
+        type=positive_integer,
     )
 
 
@@ -158,7 +161,7 @@ class HardenOptions(AskedOptions, ScoringOptions, command="evaluate harden", doe
     """
 
     judge: str = asked_judge("judge to attack")
-    cases: int = option("N", "attack N cases at most, evenly spread", 100, type=whole)
+    cases: int = option("N", "attack N cases at most, evenly spread", 100, type=positive_integer)
     field: str = option("INPUT", "the input that is attacked (default: that whose text is judged)", "")
     only: tuple[str, ...] = repeated("NAME", "one attack or probe in its languages, such as fake-verdict")
 

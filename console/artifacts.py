@@ -45,13 +45,13 @@ from ..report.table import table
 from ..report.views import cascade_parts
 from ..runs.outputs import lines_in
 from .inputs import check_apart, gold_source, store_of, store_option
-from .listing import store_named
+from .listing import open_named_store
 from .printing import Part, Result, Verbatim, write_text
 
 
 def show_artifact(options: ShowOptions) -> Result:
     """Return one artifact: as a page, or its history."""
-    store = store_named(options)
+    store = open_named_store(options)
     artifact = store.load(options.artifact)
     data = dict(artifact.card)
     data["robustness"] = list(artifact.robustness)
@@ -94,7 +94,7 @@ def _cascade_of(artifact: Artifact) -> CascadeFound | None:
 
 def diff_prompts(options: DiffOptions) -> Result:
     """Return the differences between two prompts."""
-    store = store_named(options)
+    store = open_named_store(options)
     first, second = _sides(store, options.first, options.second)
     difference = prompt_difference(first, second)
     settings = setting_rows(first, second)
@@ -140,7 +140,7 @@ def _sides(store: Store, *references: str) -> list[Side]:
 
 def tag_version(options: TagOptions) -> Result:
     """Name a version."""
-    store_named(options).tag(options.artifact, options.tag)
+    open_named_store(options).tag(options.artifact, options.tag)
     return Result(
         data={"artifact": options.artifact, "tag": options.tag},
         body=[f"{options.artifact} is now also {options.tag}"],
@@ -149,7 +149,7 @@ def tag_version(options: TagOptions) -> Result:
 
 def forget_rows(options: ForgetOptions) -> Result:
     """Withdraw rows from a version."""
-    store, rows = store_named(options), set(options.rows)
+    store, rows = open_named_store(options), set(options.rows)
     version = forget(options.artifact, options.rows, store)
     notes = []
     for artifact in store.list(version.judge):
@@ -169,7 +169,7 @@ def forget_rows(options: ForgetOptions) -> Result:
 
 def verify_artifacts(options: VerifyOptions) -> Result:
     """Check every byte; exit code 1 if anything is wrong."""
-    store, reference = store_named(options), options.artifact
+    store, reference = open_named_store(options), options.artifact
     entries = []
     notes = []
     for problem in store.verify(reference):

@@ -14,8 +14,9 @@ from ..report.table import table
 from .printing import Result, remark
 
 
-def store_named(options: StoreOptions) -> Store:
-    """Return the store; refuse a folder that was named and does not exist, as it would only look empty."""
+def open_named_store(options: StoreOptions) -> Store:
+    """Return the store that the options or ``JURIST_STORE`` name; a named folder that is missing is refused."""
+    # A folder that is missing would only look like an empty store.
     folder = options.store or os.environ.get("JURIST_STORE")
     if folder and not Path(folder).exists():
         raise ArtifactError(
@@ -25,8 +26,8 @@ def store_named(options: StoreOptions) -> Store:
 
 
 def list_artifacts(options: ListOptions) -> Result:
-    """List artifacts with what each came from."""
-    artifacts = store_named(options).list(options.judge)
+    """List the artifacts of a store, or of one judge: each with its parent, its optimizer and its score."""
+    artifacts = open_named_store(options).list(options.judge)
     if options.judge is not None and not artifacts:
         hint = "jurist artifacts list has all; --store names another folder"
         raise ArtifactError(f"no artifact of {options.judge!r}", hint=hint)
@@ -49,7 +50,7 @@ def list_artifacts(options: ListOptions) -> Result:
 
 
 def _artifact_entry(artifact: Artifact) -> dict[str, object]:
-    """Return a version as JSON values."""
+    """Return the entry of a version in ``--json``."""
     return {
         "artifact": artifact.ref,
         "path": str(artifact.path),
@@ -62,7 +63,7 @@ def _artifact_entry(artifact: Artifact) -> dict[str, object]:
 
 
 def _artifact_row(artifact: Artifact) -> list[str]:
-    """Return a version as a row of the list."""
+    """Return the cells of a version in the table, in the order of its columns."""
     card = artifact.about
     parent = "basic"
     if card.parent:

@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, as tables, Markdown or JSON; remarks on standard error."""
+"""The output of commands: results on standard output, as tables, Markdown or JSON; remarks on standard error."""
 
 import json
 import shutil
@@ -24,9 +24,10 @@ class Verbatim(str):
     __slots__ = ()
 
 
-_Printed: TypeAlias = Table | Verbatim | str
+_PlainPart: TypeAlias = Table | Verbatim | str
+"""A table, text as it is, or a paragraph whose lines may break at words."""
 Part: TypeAlias = Union[Table, Verbatim, "VerdictCard", str]
-"""A table, text as it is, a paragraph whose lines may break at words, or a card."""
+"""A plain part, or a card, which has plain parts of its own."""
 _WIDEST = 110
 """Columns of a card at most."""
 _COLOURS = {"good": "green", "bad": "red", "open": "yellow"}
@@ -38,16 +39,18 @@ class Result:
 
     data: Mapping[str, Any]  # for ``--json``; empty if standard output has what the command wrote there
     body: Sequence[Part] = ()  # for people, in the order in which it is read
-    notes: Sequence[str] = ()  # what is said about it afterwards, on standard error
+    notes: Sequence[str] = ()  # printed after the body, on standard error
     code: int = 0  # the exit code
 
 
-_standard_outputs: list[TextIO] = []  # that of each command which works, the last of them at the end
+_standard_outputs: list[
+    TextIO
+] = []  # one of each command that runs now; a command that another one starts is the last
 
 
 @contextmanager
-def results_alone() -> Iterator[None]:
-    """Keep standard output for results: what the functions of a user's own judge print goes to standard error."""
+def reserve_standard_output() -> Iterator[None]:
+    """Send to standard error whatever is printed, such as by a user's own judge: standard output is for results."""
     _standard_outputs.append(sys.stdout)
     try:
         with redirect_stdout(sys.stderr):
@@ -56,8 +59,8 @@ def results_alone() -> Iterator[None]:
         _standard_outputs.pop()
 
 
-def results() -> TextIO:
-    """Return standard output, for what a command writes there while it works."""
+def result_stream() -> TextIO:
+    """Return the real standard output, also while :func:`reserve_standard_output` is in force."""
     if _standard_outputs:
         return _standard_outputs[-1]
     return sys.stdout
@@ -77,22 +80,25 @@ def result_text(result: Result, form: Form) -> str:
         if not result.data:
             return ""
         return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n"
-    part_text = _part_markdown if form.markdown else _plain_part
-    is_framed = not form.markdown and sys.stdout.isatty()
+    frames_cards = not form.markdown and sys.stdout.isatty()
     texts = []
     for part in result.body:
         if isinstance(part, str | Table):
-            parts: Sequence[Table | str] = [part]
-        elif is_framed:
+            texts.append(_part_text(part, form))
+        elif frames_cards:
             texts.append(_frame(part))
-            continue
         else:
-            parts = part.plain
-        # Names, paths and labels come from elsewhere, and a terminal would obey them.
-        for plain_part in parts:
-            if plain_part:
-                texts.append(printable(part_text(plain_part)))
+            texts.extend(_part_text(plain_part, form) for plain_part in part.plain)
     return "".join(texts)
+
+
+def _part_text(part: _PlainPart, form: Form) -> str:
+    """Return a part as text or Markdown that is safe to print; an empty part has no text."""
+    if not part:
+        return ""
+    text = _part_markdown(part) if form.markdown else _part_plainly(part)
+    # Names, paths and labels come from elsewhere, and a terminal would obey control characters in them.
+    return printable(text)
 
 
 def _frame(card: "VerdictCard") -> str:
@@ -122,7 +128,7 @@ def _frame(card: "VerdictCard") -> str:
 
 
 def remark(*texts: str) -> None:
-    """Say what is no result, and not empty, on standard error."""
+    """Print notes, progress and warnings on standard error, each on lines of its own; empty texts are left out."""
     for text in texts:
         if text:
             sys.stderr.write("\n".join(fold_text(printable(text), _width(sys.stderr))) + "\n")
@@ -130,9 +136,13 @@ def remark(*texts: str) -> None:
 
 
 def write_text(text: str, path: str | None) -> None:
-    """Write to a file, or to standard output for ``None`` or ``-``."""
+    """Write a text to a file, or to standard output where the path is ``None`` or ``-``.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
     if path in (None, "-"):
-        results().write(_ended_line(text))
+        result_stream().write(_ended_line(text))
         return
     target = Path(str(path))
     try:
@@ -143,7 +153,7 @@ def write_text(text: str, path: str | None) -> None:
 
 
 def write_json(data: Mapping[str, object], path: str | None) -> None:
-    """Write an object to the file of ``--output``, if one is named. Raises what :func:`write_text` raises."""
+    """Write an object as JSON to a file, if one is named; errors are those of :func:`write_text`."""
     if path:
         write_text(json.dumps(data, ensure_ascii=False, indent=2), path)
 
@@ -160,7 +170,7 @@ def _ended_line(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _plain_part(part: _Printed) -> str:
+def _part_plainly(part: _PlainPart) -> str:
     """Return a part as text for a terminal or a file."""
     if isinstance(part, Table):
         return render_text(part, _width(sys.stdout)) + "\n"
@@ -169,7 +179,7 @@ def _plain_part(part: _Printed) -> str:
     return "\n".join(fold_text(part, _width(sys.stdout))) + "\n"
 
 
-def _part_markdown(part: _Printed) -> str:
+def _part_markdown(part: _PlainPart) -> str:
     """Return a part as Markdown; text that is printed as it is becomes a block of code."""
     if isinstance(part, Table):
         return render_markdown(part) + "\n"

@@ -29,7 +29,7 @@ from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
-from .printing import Result, remark, results
+from .printing import Result, remark, result_stream
 from .questions import agree, approve, approve_keys
 
 
@@ -71,7 +71,7 @@ def run_command(options: RunOptions) -> Result:
         if options.engine == "ray":
             summary = _run_on_ray(options, loaded.judge, begin_shards, bar.step)
         else:
-            output = results() if options.output == "-" else Path(options.output)
+            output = result_stream() if options.output == "-" else Path(options.output)
             summary = run_judge(
                 loaded,
                 source,

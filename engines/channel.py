@@ -264,11 +264,11 @@ class Channel:
 
     async def _wait_for_turn(self, call: _Call, way: _Way) -> frozenset[str]:
         """Wait until the endpoint takes one more; return the settings of the request as it would be sent now."""
-        await self._pause(self.pace.seconds_to_slot(), way)
+        await self._pause(self.pace.take_slot(), way)
         while True:
             settings = self._settings_of(call.sent) if self._settings_of else frozenset[str]()
             # A call that blocks an event loop would stop the very calls that are waited for.
-            wait = self.pace.seconds_to_look(settings) if way.may_wait else 0.0
+            wait = self.pace.seconds_until_look(settings) if way.may_wait else 0.0
             if not wait or self.context.meter.is_over:
                 return settings
             await self._pause(wait, way)
@@ -293,7 +293,7 @@ class Channel:
                 looks = 0
             looks += 1
             replays_before = meter.replays
-            reservation = self._estimate.of(call.request) if meter.estimates else Amount()
+            reservation = self._estimate.of(call.request) if meter.needs_estimates else Amount()
             replays_first = way.may_wait and looks <= _LOOKS_AT_REPLAYS
             try:
                 if meter.reserve(reservation, may_wait=way.may_wait, replays_first=replays_first):
@@ -354,7 +354,7 @@ class Channel:
 
     def _book_earlier_failures(self, past: Past, attempts: int) -> None:
         """Book attempts that failed in an earlier process."""
-        self.context.meter.book(past.phase, attempts)
+        self.context.meter.count_earlier_failures(past.phase, attempts)
         self._count(Spend(failed_before=attempts))
 
     def _count(self, spend: Spend) -> None:

@@ -1,4 +1,4 @@
-"""The vectors of texts: an endpoint for embeddings behind the one path of every call, and what it has given."""
+"""The vectors of texts: an endpoint for embeddings, called as every model is, and a memory of its vectors."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from .draws import change_draw, current_draw
 from .models import Endpoint, Model, connect
 
 Vectors: TypeAlias = NDArray[np.float32]
-_MOST_VECTORS: Final = 10_000  # of rows, in memory; those of remembered rows stay with what remembers them
+_MOST_VECTORS: Final = 10_000
+"""Texts whose vectors an embedder remembers at most."""
 
 
-def requests_for(texts: int) -> int:
-    """Return how many requests embed so many texts at once."""
+def count_requests(texts: int) -> int:
+    """Return how many requests it takes to embed a number of texts."""
     return math.ceil(texts / AT_ONCE)
 
 
@@ -60,7 +61,7 @@ class EmbeddingEndpoint(Endpoint):
 
 
 def _packed_vectors(data: Iterable[Mapping[str, Any]], number: int) -> list[str]:
-    """Return the vectors in a reply for so many texts, in their order.
+    """Return the vectors in a reply for a number of texts, packed, in the order of the texts.
 
     Raises:
         ValueError: a vector is missing or unusable; broken data may also raise what Python raises for it.
@@ -89,18 +90,22 @@ class Embedder:
         """Numbers in each vector; 0 before the first."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts, a row each; new texts are asked for, a hundred at once."""
+        """Return the vectors of texts, shape (texts, numbers); texts without a remembered vector are sent."""
         for request in self._requests_for_new(texts):
-            with _no_draw():
+            with _outside_sample():
                 self._remember(request, await self._channel.acomplete(request))
-        return self.remembered(texts)
+        return self.remembered_vectors(texts)
 
-    def remembered(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts that were embedded last."""
+    def remembered_vectors(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, shape (texts, numbers).
+
+        Raises:
+            KeyError: a text was not embedded, or so long ago that its vector is forgotten.
+        """
         return np.array([unpacked(self._packs[embeddable(text)]) for text in texts], dtype=np.float32)
 
     def _requests_for_new(self, texts: Sequence[str]) -> Iterator[Request]:
-        """Yield the requests for texts that are not remembered; before, the oldest vectors beyond the limit go."""
+        """Forget the oldest vectors beyond the limit, then yield the requests for texts that are not remembered."""
         while len(self._packs) > _MOST_VECTORS:
             self._packs.popitem(last=False)
         new_texts = list[str]()
@@ -112,6 +117,7 @@ class Embedder:
             yield Request(model=self.model.name, messages=messages, config=Config())
 
     def _remember(self, request: Request, response: Response) -> None:
+        """Keep the vectors of a response; raises ``ModelError`` if they have not all the same length."""
         for message, vector in zip(request.messages, json.loads(response.text or "[]"), strict=True):
             length = len(unpacked(vector))
             if length != (self._length or length):
@@ -122,8 +128,8 @@ class Embedder:
 
 
 @contextmanager
-def _no_draw() -> Iterator[None]:
-    """Let a call count for its case, and be no part of the sample in hand."""
+def _outside_sample() -> Iterator[None]:
+    """Make calls that count for the case being judged, but are no part of the sample that is drawn for it."""
     token = change_draw(sample=None, request_counts=None, labels=(), answers=None)
     try:
         yield
@@ -140,9 +146,13 @@ def embedding_model(judge: Model, name: str) -> Model:
 
 
 def embedder_beside(lm: dspy.LM | None, name: str) -> Embedder | None:
-    """Return the embedder beside a language model, counted and limited with its calls; ``None`` if nothing is sent."""
-    # Nothing is sent beside an engine of this process, such as the offline engine that prices work beforehand.
-    channel = getattr(lm, "engine", None)  # DSPy says itself that there is no model
+    """Return the embedder whose calls are counted and limited with those of a language model.
+
+    Returns:
+        ``None`` where nothing is sent: without a model, and beside an engine of this process, such as the offline
+        engine that prices work beforehand.
+    """
+    channel = getattr(lm, "engine", None)  # a missing model is reported by DSPy
     if not isinstance(channel, Channel) or not isinstance(channel.inner, Endpoint):
         return None
     embedders = channel.context.embedders

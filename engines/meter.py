@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _LEAST_COST: Final = 1e-6
 """US dollars of an unknown call: it is certain only that it takes something."""
 _WARM_UP: Final = 16
-"""Calls whose pace says nothing yet: engines load, connections open, the first all go at once."""
+"""Calls that are not timed: engines load, connections open, and the first calls all go at once."""
 _ROUNDING: Final = 1e-9
-"""Prices are sums of floats: ten calls of 0.01 may come to a little more than 0.1."""
+"""The share by which a limit may be passed, as prices are sums of floats: ten calls of 0.01 may be more than 0.1."""
 
 
 class Budget(AllLimits):
-    """Limits of a job; ``None`` is no limit.
+    """The most that a job may take; ``None`` is no limit.
 
     Attributes:
         calls: requests, retries included.
@@ -79,13 +79,13 @@ class Meter:
         """The most that calls in flight may take."""
         self._in_flight_without_estimate = 0
 
-        self.held = 0
+        self.answers_kept_back = 0
         """Answers that are kept back for later work."""
         self.may_fail = False
         """Whether requests can fail, so that spare ones are kept back with those answers."""
 
         self.phase = 0
-        """The number of the part of the job in hand: each :meth:`hold` begins another."""
+        """The number of the part of the job in hand: each :meth:`keep_back` begins another."""
         self._prior = dict[int, Amount]()
         """Phase -> the amount that earlier processes took in it, and that this one has not replayed yet."""
         self.replays = 0
@@ -108,54 +108,65 @@ class Meter:
         return seconds is not None and time.monotonic() - self._start > seconds * (1 + _ROUNDING)
 
     def _check_stopped(self) -> None:
+        """Raise ``StopRequested`` if a signal has stopped the job."""
         if self.signal is not None:
             raise StopRequested(self.signal)
 
     @property
     def outstanding(self) -> Amount:
-        """The amounts that earlier processes took of the budget and that this process has not replayed yet."""
+        """The amount, of all phases, that earlier processes of this job took and this one has not replayed yet."""
         with self._lock:
             return self._outstanding()
 
     def add_prior(self, phase: int, prior: Amount) -> None:
-        """Take in what an earlier process took of the budget in a phase, before any call of this one."""
+        """Count an amount that an earlier process took in a phase; before the first call of this process."""
         with self._lock:
             self._prior[phase] = self._prior.get(phase, Amount()) + prior
 
     @property
-    def requests_held(self) -> int:
-        """Requests that are kept back for later work: one an answer, and spare ones by the rate of failing so far."""
+    def requests_kept_back(self) -> int:
+        """Requests kept back for later work: one for each answer, and spare ones if requests can fail."""
         if not self.may_fail:
-            return self.held
-        return self.held + spare_requests(self.held, failed=self._failed, sent=self.calls)
+            return self.answers_kept_back
+        return self.answers_kept_back + spare_requests(
+            self.answers_kept_back, failed=self._failed, sent=self.calls
+        )
 
-    def hold(self, calls: int) -> None:
-        """Keep ``calls`` answers back for later work."""
-        # Cost and tokens are kept back too, at the mean of the calls so far, and seconds at the pace of those
-        # really sent, once there are enough of them to have one.
+    def keep_back(self, calls: int) -> None:
+        """Keep ``calls`` answers back for later work, in place of those before, and begin the next phase."""
+        # Their cost and tokens are kept back too, at the mean of the calls so far, and their seconds at the pace of the
+        # calls that were sent, once there are enough of them to have a pace.
         with self._lock:
-            self.held = calls
+            self.answers_kept_back = calls
             self.phase += 1
 
     @property
-    def estimates(self) -> bool:
-        """Whether a limit needs an estimate of each call."""
+    def needs_estimates(self) -> bool:
+        """Whether the budget limits tokens or cost, which are known before a call only as an estimate."""
         return self.budget.tokens is not None or self.budget.cost is not None
 
     def reserve(
         self, reservation: Amount | None = None, *, may_wait: bool = True, replays_first: bool = False
     ) -> bool:
-        """Take one call from the budget, before it is made; ``False`` if others have to be over first.
+        """Take one call from the budget, before it is made.
 
-        ``reservation`` is the most that the call may take, ``None`` if there is no estimate yet. With ``replays_first``
-        a call that has no room waits for those that were paid before.
+        Args:
+            reservation: the most that the call may take; ``None`` if there is no estimate yet.
+            may_wait: whether the caller can try again after other calls have ended.
+            replays_first: whether a call without room waits while calls of earlier processes are still to be replayed.
+
+        Returns:
+            ``False`` if the call has to wait.
+
+        Raises:
+            BudgetExhausted: there is no room for the call, and waiting would make none.
         """
         with self._lock:
             self._check_stopped()
             due_now, due_in_all = self._outstanding(self.phase), self._outstanding()
             replays_first = replays_first and due_now.calls > 0
             try:
-                self._check_begun(due_now.calls)
+                self._check_room_for_calls(due_now.calls)
                 self._check_limit("calls", self.budget.calls, self.calls + due_in_all.calls + 1)
             except BudgetExhausted as stop:
                 if replays_first and stop.limit == "calls":
@@ -182,8 +193,8 @@ class Meter:
             return True
 
     def _lacks_estimate(self, reservation: Amount | None) -> bool:
-        """Say whether a limit cannot be kept beside the calls in flight, as one of all these has no estimate."""
-        if not self.estimates or not self.in_flight:
+        """Say whether a call cannot be estimated together with those in flight, as one of them has no estimate."""
+        if not self.needs_estimates or not self.in_flight:
             return False
         return reservation is None or self._in_flight_without_estimate > 0
 
@@ -192,40 +203,40 @@ class Meter:
         call = reservation or Amount(tokens=1.0, cost=_LEAST_COST)
         # Beside it there has to be room for the answers that are kept back, at the mean of the calls so far, and for
         # all that earlier processes took.
-        later = 1 + self.held / max(1, self.calls + due_now.calls)
-        tokens = max((self.tokens + due_now.tokens) * later, self.tokens + due_in_all.tokens)
+        growth = 1 + self.answers_kept_back / max(1, self.calls + due_now.calls)
+        tokens = max((self.tokens + due_now.tokens) * growth, self.tokens + due_in_all.tokens)
         tokens += self._reserved.tokens + call.tokens
         self._check_limit("tokens", self.budget.tokens, tokens)
-        cost = max((self.cost + due_now.cost) * later, self.cost + due_in_all.cost)
+        cost = max((self.cost + due_now.cost) * growth, self.cost + due_in_all.cost)
         cost += self._reserved.cost + call.cost
         self._check_limit("cost", self.budget.cost, cost)
 
     def replay(self, paid: Amount, *, phase: int = 0) -> None:
-        """Take a call whose answer is already there, with what was paid for it."""
+        """Count a call whose answer an earlier process paid for; until :meth:`settle` it is in flight."""
         with self._lock:
             self._check_stopped()
-            # What was paid in a later phase found no room in this one, or was not asked for in it.
+            # A call that was paid in a later phase is new to this one: it found no room here, or was not asked for.
             due_calls = self._outstanding(self.phase).calls if phase > self.phase else 0
-            self._check_begun(due_calls, paid.calls)
+            self._check_room_for_calls(due_calls, paid.calls)
             self._remove_prior(phase, paid)
             self.calls += paid.calls
             self.in_flight += 1
             self._reserved += paid
 
-    def book(self, phase: int, calls: int) -> None:
-        """Count attempts that failed in an earlier process, when what they asked is asked again."""
+    def count_earlier_failures(self, phase: int, calls: int) -> None:
+        """Count attempts of an earlier process that failed, when their request is made again."""
         with self._lock:
             self._remove_prior(phase, Amount(calls=calls))
             self.calls += calls
             self._failed += calls
 
     def count_unusable(self, calls: int) -> None:
-        """Take note of answers that could not be read and are asked for again: spare requests are kept for them too."""
+        """Count answers that could not be read and are asked for again: they raise the rate of failing requests."""
         with self._lock:
             self._failed += calls
 
     def _remove_prior(self, phase: int, prior: Amount) -> None:
-        """Take an amount that this process has met again from what is outstanding."""
+        """Take an amount off the outstanding one of a phase, as this process has met it again."""
         self.replays += 1
         rest = self._prior.get(phase, Amount()) - prior
         if rest.calls > 0:
@@ -234,34 +245,47 @@ class Meter:
             self._prior.pop(phase, None)
 
     def _outstanding(self, last_phase: float = math.inf) -> Amount:
-        """Return the outstanding amount of phases up to one."""
+        """Return the outstanding amount of all phases up to ``last_phase``; the caller has the lock."""
         total = Amount()
         for phase, prior in self._prior.items():
             if phase <= last_phase:
                 total += prior
         return total
 
-    def _check_begun(self, prior: int = 0, calls: int = 1) -> None:
-        """Raise ``BudgetExhausted`` if calls, or seconds, leave no room for calls beside those that are kept back."""
+    def _check_room_for_calls(self, prior_calls: int = 0, calls: int = 1) -> None:
+        """Raise ``BudgetExhausted`` if the limit on calls or seconds has no room for ``calls`` more.
+
+        Beside them there has to be room for the calls that are kept back, and for ``prior_calls`` of earlier processes.
+        """
         seconds_a_call = 0.0
         elapsed = time.monotonic() - self._start
         if self._sent >= 2 * _WARM_UP:
             seconds_a_call = (time.monotonic() - self._warmed_up_at) / (self._sent - _WARM_UP)
-        kept_back = self.requests_held
-        self._check_limit("calls", self.budget.calls, self.calls + prior + kept_back + calls, kept_back)
-        seconds = elapsed + seconds_a_call * self.held
+        kept_back = self.requests_kept_back
+        self._check_limit("calls", self.budget.calls, self.calls + prior_calls + kept_back + calls, kept_back)
+        seconds = elapsed + seconds_a_call * self.answers_kept_back
         self._check_limit("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
     @staticmethod
     def _check_limit(name: str, limit: float | None, amount: float, kept_back: int = 0) -> None:
-        """Raise ``BudgetExhausted`` if an amount is over a limit of the budget."""
+        """Raise ``BudgetExhausted`` if an amount is over a limit; ``kept_back`` is for its message."""
         if limit is not None and amount > limit * (1 + _ROUNDING):
             raise BudgetExhausted(name, limit, remaining=kept_back)
 
     def settle(
         self, *, tokens: int, cost: float | None, reservation: Amount | None = None, failed: bool = False
     ) -> None:
-        """Book what a reserved call used, and whether it ``failed`` to bring an answer."""
+        """Count the amount that a reserved call used, in place of its reservation.
+
+        Args:
+            tokens: input and output tokens.
+            cost: US dollars; ``None`` if the price is unknown.
+            reservation: the reservation that was made for it.
+            failed: whether it brought no answer.
+
+        Raises:
+            ModelError: the price is unknown, and the budget limits the cost.
+        """
         with self._lock:
             self.in_flight -= 1
             self._failed += failed
@@ -277,37 +301,35 @@ class Meter:
             hint = "state it with --price-in and --price-out, or limit the job with --max-calls"
             raise ModelError("--max-cost cannot be kept: the price of a reply is unknown", hint=hint)
 
-    def short(self, calls: int) -> int:
-        """Return the limit on calls that would leave room for ``calls`` more answers, besides what is held back."""
-        spare = spare_in_turn(calls, self.held) if self.may_fail else 0
-        return self.calls + calls + self.held + spare
+    def limit_for_answers(self, answers: int) -> int:
+        """Return the limit on calls (``--max-calls``) that would leave room for a number of answers more.
+
+        The calls so far and the answers that are kept back are part of it.
+        """
+        spare = spare_in_turn(answers, self.answers_kept_back) if self.may_fail else 0
+        return self.calls + answers + self.answers_kept_back + spare
 
     @property
-    def taken(self) -> int:
-        """The amount taken so far as one number: tokens, or calls where an endpoint reports no tokens."""
-        return self.tokens + self.calls
-
-    @property
-    def unsent(self) -> int:
-        """Requests that the limit on calls still allows, those that are kept back included; 0 without a limit."""
+    def calls_left_in_all(self) -> int:
+        """Calls that the budget still allows, those that are kept back included; 0 if it does not limit calls."""
         return 0 if self.budget.calls is None else max(0, self.budget.calls - self.calls)
 
-    def left(self) -> int | None:
-        """Return how many calls the budget still allows, if it limits calls."""
+    def calls_left(self) -> int | None:
+        """Return the calls that the budget allows now, without those kept back; ``None`` if it does not limit calls."""
         if self.budget.calls is None:
             return None
-        return max(0, self.budget.calls - self.calls - self.requests_held)
+        return max(0, self.budget.calls - self.calls - self.requests_kept_back)
 
 
 _EXPECTED_FAILED: Final = 5
 _EXPECTED_SENT: Final = 100
-"""The rate of failing that is expected before anything is sent, and the requests that this expectation weighs."""
+"""Before anything is sent, 5 of 100 requests are expected to fail; it weighs as much as 100 requests that were sent."""
 _DEVIATIONS: Final = 3.0
-"""Standard deviations by which more requests may fail than the rate says before the spare ones are used up."""
+"""Standard deviations above the expected failures for which spare requests are kept."""
 
 
 def spare_requests(answers: int, *, failed: int = 0, sent: int = 0) -> int:
-    """Return how many requests to keep back beside ``answers`` for those that will fail, by how many did so far."""
+    """Return the spare requests for a number of answers, by the share of requests that failed so far."""
     rate = min(0.5, (failed + _EXPECTED_FAILED) / (sent + _EXPECTED_SENT))
     expected = answers * rate / (1.0 - rate)
     deviation = math.sqrt(answers * rate) / (1.0 - rate)
@@ -315,17 +337,17 @@ def spare_requests(answers: int, *, failed: int = 0, sent: int = 0) -> int:
 
 
 def spare_in_turn(first: int, later: int) -> int:
-    """Return the spare requests for work on ``first`` answers that leaves enough of them for ``later`` ones.
+    """Return the spare requests for ``first`` answers and then ``later`` ones.
 
-    What is kept back for the later answers grows with the requests that fail before, and the first work may lose all
-    of its spare ones: both are enough only together.
+    If all spare requests of the first answers fail, the rate of failing is higher when the later answers are asked for,
+    and these need more spare requests than by themselves.
     """
     failed = spare_requests(first)
     return failed + spare_requests(later, failed=failed, sent=first + failed)
 
 
 class CallEstimate:
-    """An upper estimate of a request's amount, from the largest ratios so far. Thread-safe."""
+    """An upper estimate of the tokens and cost of a request, from the largest ratios so far. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -292,13 +292,13 @@ def address_of(model: Model) -> str | None:
     return f"{address.removesuffix('/api')}/v1"
 
 
-def held_by(model: Model, context: CallContext) -> str:
+def json_form_of(model: Model, context: CallContext) -> str:
     """Return how a model's JSON answers were held to their form in a job; empty if it has not answered there.
 
     It is ``schema``, ``object_schema`` (an object with a schema), ``object`` or ``prompt``.
     """
     terms = context.terms.get(_endpoint_of(model))
-    return terms.held_by if terms else ""
+    return terms.json_form if terms else ""
 
 
 def terms_as_json(model: Model, context: CallContext) -> str:
@@ -350,7 +350,7 @@ class Endpoint:
         options = _without_none(timeout=model.timeout, api_base=address_of(model), api_key=key_of(model))
         client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)
         self._lm = client(**options)
-        self._terms = Terms(model.name, foreign=bool(model.api_base))
+        self._terms = Terms(model.name, has_other_address=bool(model.api_base))
         sent_headers = headers_of(model)
         self._direct = Direct(self._lm, headers=sent_headers, fields=body_fields(model))
         self._config, self._with_cache = IdentityCache(self._with_effort), IdentityCache(_with_cache)
@@ -391,7 +391,7 @@ class Endpoint:
         """Know what others have found out about this endpoint, and let them know."""
         stored_terms = context.stored_terms.get(self._endpoint)
         if stored_terms and self._endpoint not in context.terms:
-            self._terms = self._terms.as_of(stored_terms)
+            self._terms = self._terms.restored(stored_terms)
             _log.warning("%s %s", self._lm.model, self._terms.refusals)
         self._terms = context.terms.setdefault(self._endpoint, self._terms)
 

@@ -1,4 +1,4 @@
-"""How fast an endpoint is asked: no faster than the user allows, and than the endpoint bears."""
+"""The pace of requests to an endpoint: no faster than the user allows, and than the endpoint accepts."""
 
 import logging
 import math
@@ -7,61 +7,63 @@ import time
 from typing import Final
 
 _LEAST_PATIENCE: Final = 60.0
-"""Seconds that an endpoint may ask to wait, at least: the window of many limits is a minute."""
+"""Seconds that requests are waited for at least, however small the patience: many rate limits are per minute."""
 _LONGEST_CLOSING: Final = 2.0
-"""Seconds for which no request leaves after a refusal, at most, unless the endpoint asked for more."""
-_LOOK: Final = 0.02
-"""Seconds between two looks whether there is room for one more request."""
+"""Seconds for which a refusal stops all requests, at most, unless the endpoint asked for more."""
+_LOOK_INTERVAL: Final = 0.02
+"""Seconds until a request that has no room looks again whether there is room."""
 _FIRST_RETURN: Final = 0.5
-"""Seconds after which an endpoint that went away is looked for, at first."""
+"""Seconds until the first request to an endpoint that went away, as its server was restarted or the network failed."""
 _log = logging.getLogger("jurist")
 
 
 class Pace:
-    """How one endpoint is asked. Thread-safe."""
+    """Decides when a request to one endpoint may leave, and how many are in flight. Thread-safe."""
 
-    # Half as many are in flight after a refusal, one more after each round of answers (additive increase,
-    # multiplicative decrease). Where what left after that is refused too, and nothing is answered, none leaves as long
-    # as the endpoint asked to wait. Requests a minute are spread evenly. A request that came too soon is sent again
-    # until the endpoint has answered nothing for a time, however often it was refused.
+    # A refusal means here that the endpoint says a request came too soon (HTTP 429). It halves the requests that may be
+    # in flight, and each round of answers allows one more (additive increase, multiplicative decrease). If requests
+    # that left under the lower limit are refused too, and none of them is answered, no request leaves for as long as
+    # the endpoint asked to wait. A refused request is sent again, however often it was refused, until the endpoint has
+    # answered no request for a time. Requests a minute are spread evenly.
 
-    # An endpoint that has answered, and where nobody is now, gets one request at a time until it answers again.
-    # A request with a setting that the endpoint has not taken yet goes alone: others would only be refused as well.
+    # An endpoint is away if it has answered and cannot be reached now. It gets one request at a time until it answers.
+    # Of the requests with a setting that the endpoint has not accepted yet, one is sent at a time: if the endpoint
+    # refuses the setting, it would refuse the others as well.
 
-    def __init__(self, requests: int | None = None, patience: float = 0.0) -> None:
+    def __init__(self, requests_a_minute: int | None = None, patience: float = 0.0) -> None:
         self._lock = threading.Lock()
         self.longest_wait = max(patience, _LEAST_PATIENCE)
-        """Seconds that an endpoint which answers is waited for, where it says that requests come too soon."""
+        """Seconds without any answer until a refused request is given up."""
         self.last_answer = 0.0
-        """When it last answered; 0 if it never has, and negative if it has answered an earlier process only."""
+        """When the endpoint last answered; 0.0 if never, and negative if only in an earlier process."""
 
         self._accepted_settings = set[str]()
-        """Settings that the endpoint has taken, or has not refused."""
+        """Settings of requests that the endpoint did not refuse for a setting."""
         self._is_probing = False
-        """Whether a request with another setting is on its way."""
+        """Whether a request with a setting that is not among these is in flight."""
 
         self._patience = patience
-        """Seconds for which an endpoint is waited for where nobody is there."""
+        """Seconds for which an endpoint that is away is waited for."""
         self._away_since = 0.0
-        """Since when nobody is there; 0 while somebody is."""
+        """When the endpoint went away; 0.0 while it is there."""
 
-        self._interval = 60 / requests if requests else 0.0
-        """Seconds from one request to the next."""
+        self._interval = 60 / requests_a_minute if requests_a_minute else 0.0
+        """Seconds from one request to the next, by the requests a minute; 0.0 without a limit."""
         self._next_slot = 0.0
-        """When the next request may leave, by the interval."""
+        """The time of the next free slot: slots are an interval apart."""
         self._closed_until = 0.0
-        """Until when no request leaves."""
+        """The time until which no request leaves."""
 
         self.limit = math.inf
         """The requests that may be in flight."""
         self._in_flight = 0
         self._limited_at = 0.0
         """When the limit was last lowered."""
-        self._bears_limit = True
-        """Whether any request that left since then was answered."""
+        self._answered_since_limited = True
+        """Whether the endpoint has answered a request that left since then."""
 
-    def seconds_to_slot(self) -> float:
-        """Take the next place in the row of requests, and return the seconds until then."""
+    def take_slot(self) -> float:
+        """Take the next free slot, and return the seconds until it."""
         if not self._interval:
             return 0.0
         with self._lock:
@@ -70,23 +72,23 @@ class Pace:
             self._next_slot = slot + self._interval
             return slot - clock
 
-    def seconds_to_look(self, settings: frozenset[str] = frozenset()) -> float:
-        """Return the seconds after which to look again, 0 if a request with these settings may leave now."""
+    def seconds_until_look(self, settings: frozenset[str] = frozenset()) -> float:
+        """Return 0.0 if a request with these settings may leave now, else the seconds until it asks here again."""
         with self._lock:
             closed = self._closed_until - time.monotonic()
             if closed > 0:
                 return closed
             limit = 1 if self._away_since else self.limit
             if self._in_flight >= limit or (self._is_probing and self._is_new(settings)):
-                return _LOOK
+                return _LOOK_INTERVAL
             return 0.0
 
     def _is_new(self, settings: frozenset[str]) -> bool:
-        """Say whether there is a setting among them that the endpoint has not taken yet."""
+        """Say whether one of these settings is not among the accepted ones."""
         return not settings <= self._accepted_settings
 
     def begin(self, settings: frozenset[str] = frozenset()) -> float:
-        """Take note that a request leaves; return when."""
+        """Count a request that leaves now, and return the time."""
         with self._lock:
             self._in_flight += 1
             if self._is_new(settings):
@@ -94,7 +96,7 @@ class Pace:
             return time.monotonic()
 
     def end(self, settings: frozenset[str] = frozenset(), *, shows_settings: bool = True) -> None:
-        """Take note that a request is over, and whether that shows what the endpoint makes of its settings."""
+        """Count a request that is over; ``shows_settings``: it was not refused for one of its settings."""
         with self._lock:
             self._in_flight -= 1
             if self._is_new(settings):
@@ -111,10 +113,10 @@ class Pace:
         if self.limit < math.inf:
             with self._lock:
                 self.limit += 1 / self.limit
-                self._bears_limit = self._bears_limit or begun >= self._limited_at
+                self._answered_since_limited = self._answered_since_limited or begun >= self._limited_at
 
     def note_earlier_answer(self) -> None:
-        """Take note that the endpoint has answered an earlier process."""
+        """Note that the endpoint has answered an earlier process."""
         if not self.last_answer:
             self.last_answer = -1.0
 
@@ -125,14 +127,16 @@ class Pace:
 
     @property
     def is_away(self) -> bool:
-        """Whether nobody is there."""
+        """Whether the endpoint has answered, and cannot be reached now."""
         return self._away_since > 0
 
     def note_absence(self, begun: float) -> float | None:
-        """Take note that a request that left at ``begun`` met nobody; return the seconds until the next.
+        """Note that the endpoint could not be reached by a request that left at ``begun``.
 
-        ``None`` if waiting is of no use: where the endpoint never answered, as its address may be wrong, where it has
-        answered others since, and at the end of the patience.
+        Returns:
+            The seconds until the request may be sent again; ``None`` if waiting is of no use. That is so if the
+            endpoint has never answered, as its address may be wrong, if it has answered another request since, and if
+            its absence has lasted longer than the patience.
         """
         with self._lock:
             clock = time.monotonic()
@@ -149,19 +153,19 @@ class Pace:
             return wait
 
     def has_patience(self, first_begun: float, requested_wait: float | None) -> bool:
-        """Say whether a request that came too soon is sent again, after the seconds that it was told to wait.
+        """Say whether a refused request is sent again, after the seconds that the endpoint asked it to wait.
 
-        It is as long as the endpoint answers, or as its first attempt at ``first_begun`` is not long ago.
+        It is, while the last answer to any request, or its own first attempt at ``first_begun``, is not long ago.
         """
         waited = time.monotonic() - max(self.last_answer, first_begun)
         return waited < self.longest_wait + (requested_wait or 0.0)
 
     def note_refusal(self, begun: float, pause: float, requested_wait: float | None) -> None:
-        """Let fewer be in flight: a request that left at ``begun`` came too soon.
+        """Halve the requests that may be in flight, as one that left at ``begun`` was refused.
 
         ``pause`` are the seconds that this request waits, and ``requested_wait`` those that the endpoint asked for.
         """
-        # The pause of a request grows with its refusals, which says less about when the endpoint takes others.
+        # The pause grows each time that this request is refused, so others need not wait as long.
         closing = 0.0
         if requested_wait is not None:
             closing = min(pause, max(requested_wait, _LONGEST_CLOSING))
@@ -169,9 +173,9 @@ class Pace:
             clock = time.monotonic()
             if begun < self._limited_at:  # it left before the limit was lowered, and says nothing new
                 return
-            if not self._bears_limit:
+            if not self._answered_since_limited:
                 self._closed_until = max(self._closed_until, clock + closing)
-            self._bears_limit = False
+            self._answered_since_limited = False
             if self.limit == math.inf:
                 _log.warning("the endpoint is asked too much: reducing concurrency")
             self.limit = max(1.0, min(self.limit, self._in_flight) / 2)

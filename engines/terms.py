@@ -1,7 +1,7 @@
-"""What an endpoint takes: answers that cannot be malformed, parameters, and a system message.
+"""The settings that an endpoint accepts: forms of a JSON answer, parameters, limits, and a system message.
 
 Lists of models that refuse a parameter go stale: what an endpoint refuses is found out from its first refusal,
-said once, and left out of every later request of the job. The prompt stays the same.
+logged once, and left out of every later request of the job. The prompt stays the same.
 """
 
 import copy
@@ -24,9 +24,9 @@ from .strict_schemas import schema_name, schema_of
 
 _Form = Literal["schema", "object_schema", "object", "prompt"]
 _FORMS: Final[tuple[_Form, ...]] = get_args(_Form)
-"""How a JSON answer is held to its form, in the order in which it is tried."""
-_FORMS_WITHOUT_SCHEMA: Final[tuple[_Form, ...]] = ("object", "prompt")
-"""The forms for an answer of which there is no strict schema."""
+"""The ways to make an endpoint answer in the JSON that is asked for, the strictest first: the order of trial."""
+_SCHEMALESS_FORMS: Final[tuple[_Form, ...]] = ("object", "prompt")
+"""The ways for an answer that has no strict schema."""
 _FORM_NAMES: Final[dict[_Form, str]] = {
     "schema": "a JSON schema",
     "object_schema": "a JSON object with a schema",  # llama.cpp's server, Together, Fireworks
@@ -36,6 +36,8 @@ _FORM_NAMES: Final[dict[_Form, str]] = {
 _LEAST_LIMIT: Final = 2048
 _LIMITS: Final[tuple[int, ...]] = tuple(_LEAST_LIMIT * 2**step for step in range(12))
 """Tokens after which a reply that nobody limited is cut; few, so that settings are made once for many requests."""
+# Lower-case words by which messages of refusals name the limit on a reply, the form of a JSON answer and a system
+# message. OpenAI and servers like it count the tokens "(100 in the messages, 4096 in the completion)".
 _WORDS_FOR_LIMIT: Final = (
     "max_tokens",
     "max_completion_tokens",
@@ -62,46 +64,54 @@ _WORDS_FOR_SYSTEM: Final = re.compile(
     r"|developer instruction|roles must alternate"
 )
 ANTHROPIC: Final = "anthropic/"
-"""A provider that keeps the beginning of a prompt only up to where it is marked, and knows no bare JSON object."""
+"""How models begin that have no form but a schema, and where the beginning of a prompt is cached up to a mark."""
 _PARAMETERS: Final = ("temperature", "top_p", "logprobs", "reasoning")
-_PROVIDERS_NAMES: Final = {"reasoning": "reasoning_effort"}
-"""Parameter -> what endpoints call it, where that is another name."""
+"""Parameters that an endpoint may refuse."""
+_PROVIDER_NAMES: Final = {"reasoning": "reasoning_effort"}
+"""Parameter -> its name in messages of endpoints, if that is another."""
 _CONSEQUENCES: Final = {"logprobs": "probabilities are shares of votes from now on"}
-"""Parameter -> what follows where it is left out, if users notice more than that."""
+"""Parameter -> the end of the warning that it is left out from now on, if that has a consequence for users."""
 _log = logging.getLogger("jurist")
 
 
 class Terms:
     """The settings that one endpoint accepts, as far as its refusals have shown."""
 
-    def __init__(self, model: str, *, foreign: bool) -> None:
+    def __init__(self, model: str, *, has_other_address: bool) -> None:
         self._model = model
         self._forms = _FORMS
         if model.startswith(ANTHROPIC):
             self._forms = ("schema", "prompt")
         self._refused = dict[str, int | None]()
-        """Parameter -> what is sent in its place."""
-        self._both_limits = foreign
-        """Whether the limit on a reply is sent under two names."""
+        """Parameter -> the value that is sent in its place; ``None`` if it is left out."""
+        self._sends_both_limits = has_other_address
+        """Whether the limit on a reply is sent as ``max_tokens`` too, which servers of one's own may know alone."""
         self._limit_refused_from: int | None = None
         """The least tokens needed for which a default limit was refused; ``None`` where none was."""
         self._takes_system = True
         self._has_replied = False
         self.prefixes = SharedPrefixes()
         """The beginnings of the prompts that were sent there."""
-        self._changed_configs = IdentityCache(self._changed)
+        self._adapted_configs = IdentityCache(self._adapt_config)
+        """Config, signature and default limit -> the config that is sent."""
         self._json_at_first = self.as_json
 
     @property
-    def held_by(self) -> str:
-        """How JSON output is enforced, known from the first reply on; empty before."""
+    def json_form(self) -> str:
+        """The way in which JSON answers are asked for, such as ``schema``; empty before the first reply."""
         return self._forms[0] if self._has_replied else ""
 
     @property
     def as_json(self) -> str:
-        """The terms that refusals and replies have shown so far, as JSON."""
+        """The terms so far, as JSON that :meth:`restored` reads."""
         return json.dumps(
-            [self._forms, self._refused, self._both_limits, self._limit_refused_from, self._takes_system]
+            [
+                self._forms,
+                self._refused,
+                self._sends_both_limits,
+                self._limit_refused_from,
+                self._takes_system,
+            ]
         )
 
     @property
@@ -112,7 +122,7 @@ class Terms:
 
     @property
     def refusals(self) -> str:
-        """What an earlier job has learnt, as a sentence."""
+        """The settings that an earlier job found to be refused, as a phrase of a message."""
         refused = list[str]()
         for name, fewer in self._refused.items():
             refused.append(name if fewer is None else f"more than {fewer} {name}")
@@ -129,22 +139,22 @@ class Terms:
             refused.append("a limit on replies under two names")
         return f"refused before, and is not asked for: {', '.join(refused)}"
 
-    def as_of(self, terms_as_json: str) -> "Terms":
-        """Return these terms as they were, or will be, by their JSON: for what is sent now and answered later."""
+    def restored(self, terms_as_json: str) -> "Terms":
+        """Return a copy of these terms that knows the JSON of an earlier job or batch, made by :attr:`as_json`."""
         terms = copy.copy(self)
         values = json.loads(terms_as_json)
         terms._forms = tuple(values[0])
-        terms._refused, terms._both_limits = values[1], values[2]
+        terms._refused, terms._sends_both_limits = values[1], values[2]
         limit_refused_from = values[3]
         if isinstance(limit_refused_from, bool):  # earlier releases wrote whether there is a limit
             limit_refused_from = None if limit_refused_from else 0
         terms._limit_refused_from = limit_refused_from
         terms._takes_system = len(values) <= 4 or values[4]
-        terms._changed_configs = IdentityCache(terms._changed)
+        terms._adapted_configs = IdentityCache(terms._adapt_config)
         return terms
 
     def apply(self, request: Request) -> Request:
-        """Return a request as this endpoint takes it, without the seed, which is the number of a sample and ours."""
+        """Return a request with settings that this endpoint accepts; the seed goes, as it only numbers samples."""
         typed = typed_request.get()
         # The typed request in hand decides whether its answer is JSON.
         json_signature, limit = None, None
@@ -155,10 +165,10 @@ class Terms:
                 limit = self._default_limit(_tokens_needed(request))
         if request.system and not self._takes_system:
             request = _without_system(request)
-        return replace(request, config=self._changed_configs(request.config, json_signature, limit))
+        return replace(request, config=self._adapted_configs(request.config, json_signature, limit))
 
     def _default_limit(self, needed: int) -> int | None:
-        """Return the tokens after which a reply that needs so many is cut, ``None`` where it is not."""
+        """Return the default limit for a reply that may need a number of tokens; ``None`` for no limit."""
         if self._limit_refused_from is not None and needed >= self._limit_refused_from:
             return None
         for limit in _LIMITS:
@@ -166,10 +176,10 @@ class Terms:
                 return limit
         return None
 
-    def _changed(
+    def _adapt_config(
         self, config: Config, json_signature: type[dspy.Signature] | None, default_limit: int | None
     ) -> Config:
-        """Return settings as this endpoint takes them, for an answer in JSON if its signature is given."""
+        """Return settings that this endpoint accepts, for a JSON answer of a signature or, without one, a text."""
         limit = default_limit if config.max_tokens is None else config.max_tokens
         changes: dict[str, Any] = {"seed": None, "max_tokens": limit}
         for name, value in self._refused.items():
@@ -183,20 +193,20 @@ class Terms:
                 extensions["response_format"] = response_format
             elif response_format:
                 changes["response_format"] = response_format
-        if self._both_limits and limit is not None:
+        if self._sends_both_limits and limit is not None:
             extensions["max_tokens"] = limit
         if extensions:
             changes["extensions"] = extensions
         return replace(config, **changes)
 
     def _form_of(self, signature: type[dspy.Signature]) -> _Form:
-        """Return the first form that the endpoint takes and the answer has."""
+        """Return the first form that the endpoint accepts and that is possible for the answers of a signature."""
         if schema_of(signature) is not None:
             return self._forms[0]
-        return next(form for form in self._forms if form in _FORMS_WITHOUT_SCHEMA)
+        return next(form for form in self._forms if form in _SCHEMALESS_FORMS)
 
     def settings_of(self, sent: Request) -> frozenset[str]:
-        """Return the names of what an endpoint may refuse in a request."""
+        """Return the names of the settings of a request that an endpoint may refuse."""
         names = {"request"}
         for name in _PARAMETERS:
             if getattr(sent.config, name) is not None:
@@ -211,22 +221,22 @@ class Terms:
         return frozenset(names)
 
     def learn(self, request: Request, sent: Request, failure: Failure, status: int | None) -> None:
-        """Take note of a refusal of what was sent for a request, where the provider's words name a setting."""
+        """Learn from a failure of ``sent``, the request as it was adapted, if the provider's words name a setting."""
         words = _without_quotes(failure.words, sent).lower()
         is_refusal = failure.kind in (FailureKind.SETTINGS, FailureKind.UNSUPPORTED)
         # llama.cpp's server answers 500 to a form, or to log-probabilities, that it does not know.
         is_odd_refusal = failure.kind is FailureKind.SERVER and status == 500
         parameter = _parameter_in(words, sent)
         if parameter == "logprobs" and (is_refusal or is_odd_refusal):
-            self._leave_out(parameter, sent, fewer=_fewer_alternatives(sent, words))
+            self._drop_parameter(parameter, sent, fewer=_fewer_alternatives(sent, words))
             return
         if parameter and is_refusal:
-            self._leave_out(parameter, sent)
+            self._drop_parameter(parameter, sent)
             return
         if _has_one_of(_WORDS_FOR_LIMIT, words):
             has_two_limits = "max_tokens" in (sent.config.extensions or {})
             if is_refusal and has_two_limits and "max_tokens" in words:
-                self._both_limits = False
+                self._sends_both_limits = False
                 self._forget_configs()
                 return
             is_too_long = failure.kind is FailureKind.TOO_LONG
@@ -239,51 +249,58 @@ class Terms:
         form = _form_sent(sent)
         names_form = is_refusal and _has_one_of(_WORDS_FOR_FORM, words)
         if form != "prompt" and (names_form or (is_odd_refusal and "response_format" in words)):
-            self._give_up(form)
+            self._drop_form(form)
 
     def note_reply(self, request: Request, sent: Request, response: Response) -> bool:
-        """Take note of a reply; return whether it is worth another try, now without a limit."""
+        """Learn from a reply; return whether the request is sent again, as the default limit cut off its answer."""
         self._has_replied = True
         if response.finish_reason == "length" and _has_default_limit(request, sent):
             text, thoughts = reply_text(response), response.message.parts_of(ThinkingPart)
             if thoughts or response.usage.reasoning_tokens or not text.strip() or "<think" in text:
-                self._leave_limit(0, "thinks before it answers")
+                self._drop_default_limit(0, "thinks before it answers")
                 return True
         if sent.config.logprobs is not None and not response.logprobs and reply_text(response):
-            self._leave_out("logprobs", sent, "gives no")
+            self._drop_parameter("logprobs", sent, "gives no")
         return False
 
     def _forget_configs(self) -> None:
-        """Let all settings be made anew, as the endpoint takes others from now on."""
-        self._changed_configs = IdentityCache(self._changed)
+        """Forget the adapted settings, as other settings are sent from now on."""
+        self._adapted_configs = IdentityCache(self._adapt_config)
 
     def _refuse_limit(self, request: Request, sent: Request, words: str) -> None:
-        """Send no limit with requests as long as this one, or with any where the words name no number of tokens."""
+        """Send no default limit with requests as long as this one, or with any if the words name no number."""
         if str(sent.config.max_tokens) in words or "completion)" in words:
-            self._leave_limit(_tokens_needed(request), "leaves less room for a reply than its default limit")
+            self._drop_default_limit(
+                _tokens_needed(request), "leaves less room for a reply than its default limit"
+            )
         else:
-            self._leave_limit(0, "refuses the default limit on a reply")
+            self._drop_default_limit(0, "refuses the default limit on a reply")
 
-    def _leave_limit(self, needed: int, reason: str) -> None:
-        """Send no default limit with requests whose reply needs so many tokens or more, and say why."""
+    def _drop_default_limit(self, needed: int, reason: str) -> None:
+        """Send no default limit from now on if a reply may need ``needed`` tokens or more, and log the reason."""
         refused_from = self._limit_refused_from
         if refused_from is not None and refused_from <= needed:
             return  # another request has learnt it in between
         self._limit_refused_from = needed
-        which = "replies" if needed == 0 else "replies to requests of this length"
+        affected_replies = "replies" if needed == 0 else "replies to requests of this length"
         if refused_from is None or needed == 0:
-            _log.warning("%s %s: %s have no limit from now on", self._model, reason, which)
+            _log.warning("%s %s: %s have no limit from now on", self._model, reason, affected_replies)
 
     def _merge_system(self) -> None:
-        """Send no system message from now on, and say so once."""
+        """Send no system message from now on, and log it once."""
         if self._takes_system:
             self._takes_system = False
             _log.warning(
                 "%s takes no system message: it stands before the text of the user from now on", self._model
             )
 
-    def _leave_out(self, name: str, sent: Request, verb: str = "refuses", fewer: int | None = None) -> None:
-        """Send a parameter no more, or ``fewer`` alternatives, and say so."""
+    def _drop_parameter(
+        self, name: str, sent: Request, verb: str = "refuses", fewer: int | None = None
+    ) -> None:
+        """Leave a parameter out from now on, or send the value ``fewer`` in its place, and log it.
+
+        ``verb`` says in the log how the endpoint showed that it does not know the parameter.
+        """
         requested = getattr(sent.config, name)
         if self._refused.get(name, requested) != requested:
             return  # another request has learnt it in between
@@ -297,8 +314,8 @@ class Terms:
             refused, consequence = name, _CONSEQUENCES.get(name, "left out from now on")
         _log.warning("%s %s %s: %s", self._model, verb, refused, consequence)
 
-    def _give_up(self, form: _Form) -> None:
-        """Ask for no answer in a form any more, and say which one is next."""
+    def _drop_form(self, form: _Form) -> None:
+        """Ask for no JSON answer in a form from now on, and log the form that is next."""
         if form not in self._forms:
             return  # another request has learnt it in between
         self._forms = tuple(name for name in self._forms if name != form)
@@ -308,7 +325,7 @@ class Terms:
 
 
 def _tokens_needed(request: Request) -> int:
-    """Return the tokens that a reply may need: some for reasoning and labels, and the question, if it is echoed."""
+    """Return the most tokens that a reply needs: some for reasoning and labels, and the question, if it is echoed."""
     question: str = request.messages[-1].text or ""
     return _LEAST_LIMIT + len(question.encode("utf-8", "surrogatepass"))
 
@@ -319,14 +336,14 @@ def _has_one_of(phrases: Sequence[str], words: str) -> bool:
 
 
 def _has_default_limit(request: Request, sent: Request) -> bool:
-    """Say whether the limit on the reply is the default, which nobody asked for."""
+    """Say whether the limit that was sent is the default one, as the request itself has none."""
     return request.config.max_tokens is None and sent.config.max_tokens is not None
 
 
 def _parameter_in(words: str, sent: Request) -> str:
     """Return the first parameter of a request that a provider's words name; empty without one."""
     for name in _PARAMETERS:
-        if getattr(sent.config, name) is not None and _PROVIDERS_NAMES.get(name, name) in words:
+        if getattr(sent.config, name) is not None and _PROVIDER_NAMES.get(name, name) in words:
             return name
     return ""
 
@@ -342,7 +359,7 @@ def _without_system(request: Request) -> Request:
 
 
 def _without_quotes(words: str, sent: Request) -> str:
-    """Return the words of a refusal without the texts of the request, which some servers quote: they teach nothing."""
+    """Return the words of a refusal without the texts of the request, as some servers quote them."""
     for message in sent.messages:
         text = message.text or ""
         if text:
@@ -351,7 +368,7 @@ def _without_quotes(words: str, sent: Request) -> str:
 
 
 def _form_sent(sent: Request) -> _Form:
-    """Return the form to which a request holds its answer."""
+    """Return the form in which a request asks for its answer; ``prompt`` for one that is no JSON."""
     response_format = sent.config.response_format
     if response_format is None:
         has_schema = (sent.config.extensions or {}).get("response_format")
@@ -360,7 +377,7 @@ def _form_sent(sent: Request) -> _Form:
 
 
 def _fewer_alternatives(sent: Request, words: str) -> int | None:
-    """Return the most alternatives of a token that a refusal speaks of, below those that were asked for."""
+    """Return the largest number in a refusal that is below the alternatives asked for; ``None`` without one."""
     model_name = sent.model.rpartition("/")[2].lower()
     fewer: int | None = None
     for digits in re.findall(r"\d+", words.replace(model_name, "")):
@@ -371,7 +388,7 @@ def _fewer_alternatives(sent: Request, words: str) -> int | None:
 
 
 def _response_format(signature: type[dspy.Signature], form: _Form) -> dict[str, object] | None:
-    """Return what a request says of the form of its answer; ``None`` where the prompt alone says it."""
+    """Return the ``response_format`` of a request for an answer in a form; ``None`` for ``prompt``."""
     if form == "prompt":
         return None
     if form == "object":

@@ -286,14 +286,14 @@ def _check_embedder(plan: Plan, job: Job) -> None:
 def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:
     """Return the job with the adapter that was found, and the result of a search that leaves the proof its calls."""
     work.meter.may_fail = not plan.model.offline
-    work.meter.hold(plan.proof_calls)
+    work.meter.keep_back(plan.proof_calls)
     result = optimize(plan.configured_optimizer, job)
     job = replace(job, settings=replace(job.settings, adapter=result.adapter))
     result = with_thresholds(job, result)
     work.on_stop = partial(_keep_best, work, result)
     if result.ending == "interrupted" and result.stop is not None:
         raise result.stop
-    work.meter.hold(0)
+    work.meter.keep_back(0)
     return job, _without_leaks(plan.split, job, result)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ..cases import Case
-from ..engines.models import held_by
+from ..engines.models import json_form_of
 from ..evaluation.contrasts import Contrast, NotWorse, contrast, not_worse, usual_margin
 from ..evaluation.measured import calibrate, lopsided
 from ..evaluation.plain import plain
@@ -234,7 +234,7 @@ def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
     )
     if chosen.adapter != "json":
         return content
-    structure = held_by(model, work.contexts["judge"])
+    structure = json_form_of(model, work.contexts["judge"])
     if not structure:
         return content
     return content.joined(CardContent(structure=structure))

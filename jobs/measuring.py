@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.embedding import embedder_beside, requests_for
+from ..engines.embedding import count_requests, embedder_beside
 from ..engines.models import Model, connect
 from ..errors import JuristError
 from ..keeping.loading import LoadedJudge
@@ -69,8 +69,8 @@ def make_embedding_asks(role: str, asker: Asker, rows: int, cases: Sequence[Case
         if not embedder:
             continue
         texts = rows * member.judge.answer.presentations
-        remembered_requests = requests_for(len(remembered.rows))
-        calls = Span(remembered_requests + requests_for(texts), remembered_requests + texts)
+        remembered_requests = count_requests(len(remembered.rows))
+        calls = Span(remembered_requests + count_requests(texts), remembered_requests + texts)
         tokens = mean_input_tokens(cases) * (texts + len(remembered.rows))
         asks.append(
             Ask(

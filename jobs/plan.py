@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..engines.channel import CallContext
-from ..engines.embedding import requests_for
+from ..engines.embedding import count_requests
 from ..engines.meter import Budget, spare_in_turn, spare_requests
 from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError, UsageError, plural
@@ -153,7 +153,7 @@ class Plan:
         """The calls that are kept back for the proof: both programs on the sealed test."""
         calls = 2 * room_for(self.judge, len(self.split.test), self.settings.sampling.samples)
         if self.settings.embedder:
-            calls += requests_for(len(self.split.test) * self.judge.answer.presentations)
+            calls += count_requests(len(self.split.test) * self.judge.answer.presentations)
         return calls
 
     def spare_calls(self, answers: int) -> int:

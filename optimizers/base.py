@@ -263,12 +263,13 @@ class Result:
 
 def optimize(optimizer: Optimizer, job: Job) -> Result:
     """Run an optimizer on a job; the basic prompt is always the first candidate."""
-    calls_left = job.context.meter.left()
+    calls_left = job.context.meter.calls_left()
     minimum = optimizer.minimum(job)
     if calls_left is not None and calls_left < minimum:
+        needed_limit = job.context.meter.limit_for_answers(minimum)
         raise OptimizerError(
             f"{optimizer.name} needs at least {minimum} calls here and the budget leaves {calls_left} beside the proof",
-            hint=f"raise --max-calls to {job.context.meter.short(minimum)} or more, or use fewer rows or samples",
+            hint=f"raise --max-calls to {needed_limit} or more, or use fewer rows or samples",
         )
     board = Board(job.judge, job.asker, job.context)
     calls = job.context.meter.calls

@@ -307,7 +307,7 @@ class DspyOptimizer(Optimizer):
             values["teacher_settings"] = {"lm": proposer}
         if "reflection_lm" in constructor:
             del values["teacher"]  # GEPA takes none
-        calls_left = job.context.meter.left()
+        calls_left = job.context.meter.calls_left()
         if "max_metric_calls" in constructor and values["auto"] == "light" and calls_left is not None:
             paid_calls = max(1, calls_left // job.calls_per_case)
             values["auto"] = None

@@ -102,16 +102,16 @@ class Optuna(Optimizer):
     def _written(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Have OPRO write instructions with half of the calls; return the best."""
         meter = job.context.meter
-        held_calls = meter.held
-        calls_left = meter.left()
-        meter.hold(held_calls + (calls_left or 0) // 2)
+        held_calls = meter.answers_kept_back
+        calls_left = meter.calls_left()
+        meter.keep_back(held_calls + (calls_left or 0) // 2)
         try:
             Opro(steps=self.steps).run(job, board, start)
         except BudgetExhausted as stop:
             if calls_left is None or stop.limit != "calls":
                 raise
         finally:
-            meter.hold(held_calls)
+            meter.keep_back(held_calls)
         return board.best(job.dev) or start
 
     def _search(

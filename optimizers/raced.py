@@ -312,13 +312,13 @@ class Finalists:
         self._count = count
         self._source = source
         meter = job.context.meter
-        self._held_before = meter.held
+        self._held_before = meter.answers_kept_back
         self._pass_calls = len(job.dev) * job.calls_per_case
         passes = count + 1  # a further pass for a prompt that is left half scored
         if not board.scored(board.basic, job.dev):
             passes += 1
         self._most_calls = passes * self._pass_calls
-        calls_left = meter.left()
+        calls_left = meter.calls_left()
         if calls_left is not None:
             self._most_calls = min(self._most_calls, max(self._pass_calls, calls_left // 3))
 
@@ -330,7 +330,7 @@ class Finalists:
         for candidate in [self._board.basic] + finalists:
             open_cases += len(dev) - self._board.met(candidate, dev)
         needed_calls = max(self._pass_calls, open_cases * self._job.calls_per_case)
-        self._job.context.meter.hold(self._held_before + min(self._most_calls, needed_calls))
+        self._job.context.meter.keep_back(self._held_before + min(self._most_calls, needed_calls))
 
     def _first(self) -> list[Candidate]:
         """Return the candidates that could be best, by gain and error, then unscored ones; DSPy's choice first."""
@@ -369,7 +369,7 @@ class Finalists:
         except BudgetExhausted as exhausted:
             search_end = exhausted
         finally:
-            meter.hold(self._held_before)
+            meter.keep_back(self._held_before)
         board = self._board
         dev = self._job.dev
         board.score(board.basic, dev)  # all gains are estimated against the basic prompt
@@ -382,7 +382,7 @@ class Finalists:
         if search_end is None:
             return
         if search_end.limit == "calls":  # reserved calls are spent now, or free for the rest of the job
-            raise BudgetExhausted("calls", search_end.allowed, remaining=meter.unsent) from search_end
+            raise BudgetExhausted("calls", search_end.allowed, remaining=meter.calls_left_in_all) from search_end
         raise search_end
 
 
@@ -487,13 +487,13 @@ class Raced(Optimizer):
         board = track.board
         meter = job.context.meter
         turns = Turns(self.arms(job))
-        calls_at_start = meter.left()
+        calls_at_start = meter.calls_left()
         last_choice = (track.start.id, track.start.id)
         steps_without_news = 0
         for step in range(1, self.steps + 1):
             track.step = step
             untried_count = len(turns.untried)
-            calls_left = meter.left()
+            calls_left = meter.calls_left()
             is_half_spent = (
                 calls_at_start is not None and calls_left is not None and 2 * calls_left < calls_at_start
             )

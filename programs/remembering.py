@@ -88,7 +88,7 @@ class Remembered:
                     hidden_places.add(place)
         likeness: list[float] | None = None
         if embedder is not None:
-            (vector,) = embedder.remembered(self.texts([inputs]))
+            (vector,) = embedder.remembered_vectors(self.texts([inputs]))
             likeness = (self._vectors[embedder] @ vector).tolist()
         nearest = self._ranking.nearest(inputs, self.shown, self.tokens, hidden_places, likeness)
         return [self.examples[place] for place in nearest]

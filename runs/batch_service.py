@@ -44,7 +44,7 @@ class BatchEndpoint(Endpoint):
             )
         self._store = store
         if known := store.terms(self._direct.name):
-            self._terms = self._terms.as_of(known)
+            self._terms = self._terms.restored(known)
         self._written_with = dict[str, Terms]()
 
     def take_terms(self, known: str) -> None:
@@ -62,7 +62,7 @@ class BatchEndpoint(Endpoint):
         written = self.written(request)
         reply = self._store.reply(written)
         if reply.terms not in self._written_with:
-            self._written_with[reply.terms] = self._terms.as_of(reply.terms)
+            self._written_with[reply.terms] = self._terms.restored(reply.terms)
         sent = self._written_with[reply.terms].apply(request)
         try:
             with self._in_time(request, sent):

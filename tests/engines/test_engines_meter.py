@@ -44,7 +44,7 @@ def test_calls_are_exact_with_many_threads() -> None:
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(work, range(16)))
     assert len(taken) == meter.calls == 500
-    assert meter.left() == 0
+    assert meter.calls_left() == 0
 
 
 def used(meter: Meter, calls: int) -> None:
@@ -55,13 +55,13 @@ def used(meter: Meter, calls: int) -> None:
 
 def test_held_calls_are_kept_back_and_given_free() -> None:
     meter = Meter(Budget(calls=10))
-    meter.hold(4)
-    assert meter.left() == 6
+    meter.keep_back(4)
+    assert meter.calls_left() == 6
     used(meter, 6)
     with pytest.raises(BudgetExhausted) as stop:
         meter.reserve()
     assert (stop.value.limit, stop.value.allowed) == ("calls", 10)
-    meter.hold(0)
+    meter.keep_back(0)
     for _ in range(4):
         meter.reserve()
     with pytest.raises(BudgetExhausted):
@@ -146,7 +146,7 @@ def test_a_slow_first_call_does_not_spend_seconds_that_are_kept(monkeypatch: pyt
     now = [0.0]
     monkeypatch.setattr("jurist.engines.meter.time.monotonic", lambda: now[0])
     meter = Meter(Budget(seconds=20))
-    meter.hold(100)
+    meter.keep_back(100)
     now[0] = 2.0  # splitting, connecting
     for number in range(200):
         meter.reserve()
@@ -173,7 +173,7 @@ def test_nothing_else_is_begun_after_a_limit() -> None:
 def test_no_new_call_is_made_in_the_place_of_one_that_is_owed() -> None:
     meter = Meter(Budget(calls=10, tokens=100, cost=1.0))
     meter.add_prior(0, Amount(calls=4, tokens=40, cost=0.4))
-    assert (meter.calls, meter.left()) == (0, 10)  # what is shared out does not change
+    assert (meter.calls, meter.calls_left()) == (0, 10)  # what is shared out does not change
     for _ in range(6):
         assert meter.reserve(Amount(tokens=10, cost=0.1))
         meter.settle(tokens=10, cost=0.1, reservation=Amount(tokens=10, cost=0.1))
@@ -183,7 +183,7 @@ def test_no_new_call_is_made_in_the_place_of_one_that_is_owed() -> None:
     for _ in range(4):
         meter.replay(Amount(calls=1, tokens=10, cost=0.1))
         meter.settle(tokens=10, cost=0.1, reservation=Amount(tokens=10, cost=0.1))
-    assert (meter.calls, meter.tokens, meter.left(), meter._outstanding()) == (10, 100, 0, Amount())
+    assert (meter.calls, meter.tokens, meter.calls_left(), meter._outstanding()) == (10, 100, 0, Amount())
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=100), Budget(cost=1.0)])
@@ -197,12 +197,12 @@ def test_tokens_and_cost_that_are_owed_leave_no_room_either(budget: Budget) -> N
 
 def test_what_is_owed_by_a_later_part_does_not_end_an_earlier_one() -> None:
     meter = Meter(Budget(calls=10))
-    meter.hold(5)
+    meter.keep_back(5)
     meter.add_prior(2, Amount(calls=4))  # out of what is kept back
     used(meter, 5)
     with pytest.raises(BudgetExhausted):
         meter.reserve()
-    meter.hold(0)
+    meter.keep_back(0)
     meter.reserve()
     with pytest.raises(BudgetExhausted):
         meter.reserve()
@@ -211,7 +211,7 @@ def test_what_is_owed_by_a_later_part_does_not_end_an_earlier_one() -> None:
 def test_what_a_later_part_paid_is_not_taken_into_an_earlier_one() -> None:
     """The share of the earlier part was used up by others, which are asked for after it now."""
     meter = Meter(Budget(calls=10))
-    meter.hold(5)
+    meter.keep_back(5)
     meter.add_prior(1, Amount(calls=5))
     meter.add_prior(2, Amount(calls=1))
     with pytest.raises(BudgetExhausted):
@@ -219,6 +219,6 @@ def test_what_a_later_part_paid_is_not_taken_into_an_earlier_one() -> None:
     for _ in range(5):
         meter.replay(Amount(calls=1), phase=1)
         meter.settle(tokens=0, cost=0.0, reservation=Amount())
-    meter.hold(0)
+    meter.keep_back(0)
     meter.replay(Amount(calls=1), phase=2)
     assert meter._outstanding() == Amount()

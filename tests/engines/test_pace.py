@@ -36,10 +36,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_requests_are_spread_over_the_minute(clock: Clock) -> None:
-    pace = Pace(requests=120)
-    assert [pace.seconds_to_slot() for _ in range(4)] == pytest.approx([0, 0.5, 1, 1.5])
+    pace = Pace(requests_a_minute=120)
+    assert [pace.take_slot() for _ in range(4)] == pytest.approx([0, 0.5, 1, 1.5])
     clock.now += 60
-    assert pace.seconds_to_slot() == 0  # what was not used is gone
+    assert pace.take_slot() == 0  # what was not used is gone
 
 
 def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:

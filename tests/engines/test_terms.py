@@ -79,7 +79,7 @@ def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
     ],
 )
 def test_what_an_earlier_job_learnt_is_said(known: Any, words: str) -> None:
-    terms = Terms("openai/m", foreign=True).as_of(json.dumps(known))
+    terms = Terms("openai/m", has_other_address=True).restored(json.dumps(known))
     assert f"refused before, and is not asked for: {words}" in terms.refusals
 
 

@@ -30,7 +30,7 @@ def test_the_record_is_complete_and_the_board_decides(name: str) -> None:
     run = whole(name)
     assert run.result.ending == "finished"
     assert run.context.ledger.spend().calls == run.sent == run.context.meter.calls
-    assert run.context.meter.held == 0
+    assert run.context.meter.answers_kept_back == 0
     assert run.result.best == run.board.best(split().dev)
     assert run.board.scored(run.result.best, split().dev)
     assert run.board.scored(run.board.basic, split().dev)
@@ -52,7 +52,7 @@ def test_the_budget_is_never_exceeded_and_the_best_so_far_is_returned(name: str,
     calls = make(name, SMALL.get(name)).minimum(whole(name).job) + extra
     run = Run(name, budget=Budget(calls=calls))
     assert run.context.ledger.spend().calls == run.sent == run.context.meter.calls <= calls
-    assert run.context.meter.held == 0
+    assert run.context.meter.answers_kept_back == 0
     assert run.board.met(run.result.best, split().dev)
     if run.result.ending == "budget":
         assert str(calls) in run.result.reason
