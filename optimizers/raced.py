@@ -382,7 +382,9 @@ class Finalists:
         if search_end is None:
             return
         if search_end.limit == "calls":  # reserved calls are spent now, or free for the rest of the job
-            raise BudgetExhausted("calls", search_end.allowed, remaining=meter.calls_left_in_all) from search_end
+            raise BudgetExhausted(
+                "calls", search_end.allowed, remaining=meter.calls_left_in_all
+            ) from search_end
         raise search_end
 
 
