@@ -25,132 +25,158 @@ from jurist.evaluation.units import encode
 KIND = ClosedLabels(("x", "y"), {"y"})
 
 
-def rows_of(gold: str, answers: str, per_group: int = 1) -> list[Row]:
-    marks = [None if mark == "-" else mark for mark in answers]
-    return pairs_of(list(zip(gold, marks, strict=True)), group_size=per_group)
+def rows_of(gold: str, answers: str, group_size: int = 1) -> list[Row]:
+    """Return a row for each mark, '-' for a missing answer."""
+    pairs = []
+    for label, mark in zip(gold, answers, strict=True):
+        pairs.append((label, None if mark == "-" else mark))
+    return pairs_of(pairs, group_size=group_size)
 
 
-def draw(seed: int, gold: str, right: float, repeats: int, per_group: int = 1) -> list[list[Row]]:
+def draw(seed: int, gold: str, accuracy: float, repeats: int, group_size: int = 1) -> list[list[Row]]:
+    """Return repeats of a judge that is right that often."""
     rng = np.random.default_rng(seed)
-    other = {"x": "y", "y": "x"}
-    return [
-        rows_of(gold, "".join(t if rng.random() < right else other[t] for t in gold), per_group)
-        for _ in range(repeats)
-    ]
+    wrong = {"x": "y", "y": "x"}
+    rows_by_repeat = []
+    for _ in range(repeats):
+        answers = ""
+        for label in gold:
+            answers += label if rng.random() < accuracy else wrong[label]
+        rows_by_repeat.append(rows_of(gold, answers, group_size))
+    return rows_by_repeat
 
 
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=12))
 def test_the_interval_over_repeats_is_that_of_scipy(values: list[float]) -> None:
-    found = spread(values)
+    result = spread(values)
+    mean = float(np.mean(values))
     sd = float(np.std(values, ddof=1))
-    assert found.mean == pytest.approx(float(np.mean(values)))
-    assert found.sd == pytest.approx(sd, abs=1e-9)
-    low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), sd / np.sqrt(len(values)) or 1e-300)
-    assert (found.low, found.high) == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
+    assert result.mean == pytest.approx(mean)
+    assert result.sd == pytest.approx(sd, abs=1e-9)
+    error = sd / np.sqrt(len(values)) or 1e-300
+    ends = stats.t.interval(0.95, len(values) - 1, mean, error)
+    assert (result.low, result.high) == pytest.approx(ends, abs=1e-6)
 
 
 GOLD = "xyxyyxxyxyxxyyxyxxyx"
 
 
-@given(marks=st.lists(st.text("xy-", min_size=6, max_size=6), min_size=1, max_size=4))
+@given(answers=st.lists(st.text("xy-", min_size=6, max_size=6), min_size=1, max_size=4))
 @settings(max_examples=60)
-def test_a_metric_of_repeats_is_the_mean_over_them(marks: list[str]) -> None:
-    repeats = [rows_of("xyxyyx", said, 2) for said in marks]
+def test_a_metric_of_repeats_is_the_mean_over_them(answers: list[str]) -> None:
+    repeats = [rows_of("xyxyyx", repeat_answers, 2) for repeat_answers in answers]
     units = encode(KIND, *repeats)
     weights = np.random.default_rng(3).multinomial(units.groups, [1 / units.groups] * units.groups, 20)
+    bounds_of_repeats = [scores(rows, KIND) for rows in repeats]
     for name in NAMES:
         metric = KIND.metrics[name]
-        each = [scores(rows, KIND)[name] for rows in repeats]
-        assert metric.values(units) == [one.value for one in each]
-        assert metric.of(units) == pytest.approx(statistics.fmean(one.value for one in each))
+        bounds = [bounds_by_name[name] for bounds_by_name in bounds_of_repeats]
+        assert metric.values(units) == [repeat.value for repeat in bounds]
+        assert metric.of(units) == pytest.approx(statistics.fmean(repeat.value for repeat in bounds))
         worst, best = metric.bounds(units)
-        assert worst == pytest.approx(statistics.fmean(one.worst for one in each))
-        assert best == pytest.approx(statistics.fmean(one.best for one in each))
-        alone = [metric.resampled(encode(KIND, rows), weights) for rows in repeats]
-        assert metric.resampled(units, weights) == pytest.approx(np.mean(alone, axis=0))
+        assert worst == pytest.approx(statistics.fmean(repeat.worst for repeat in bounds))
+        assert best == pytest.approx(statistics.fmean(repeat.best for repeat in bounds))
+        resampled = [metric.resampled(encode(KIND, rows), weights) for rows in repeats]
+        assert metric.resampled(units, weights) == pytest.approx(np.mean(resampled, axis=0))
 
 
 def test_one_repeat_is_the_proof() -> None:
-    first, second = draw(1, GOLD * 4, 0.9, 1, 2), draw(2, GOLD * 4, 0.6, 1, 2)
-    found = contrast(("a", first), ("b", second), "f1", KIND)
-    expected = prove_improvement(second[0], first[0], "f1", KIND).decision
-    assert found.difference == pytest.approx(expected.difference)
-    assert found.values == (pytest.approx(expected.value_after), pytest.approx(expected.value_before))
-    assert (found.interval.low, found.interval.high) == (expected.interval.low, expected.interval.high)
-    assert found.mcnemar == expected.mcnemar
-    assert found.test == expected.test
-    assert (found.p, found.verdict, expected.verdict) == (expected.test.p, "better", "better")
+    first = draw(1, GOLD * 4, 0.9, 1, 2)
+    second = draw(2, GOLD * 4, 0.6, 1, 2)
+    result = contrast(("a", first), ("b", second), "f1", KIND)
+    proof = prove_improvement(second[0], first[0], "f1", KIND).decision
+    assert result.difference == pytest.approx(proof.difference)
+    assert result.values == pytest.approx((proof.value_after, proof.value_before))
+    assert result.interval == proof.interval
+    assert result.mcnemar == proof.mcnemar
+    assert result.test == proof.test
+    assert (result.p, result.verdict, proof.verdict) == (proof.test.p, "better", "better")
     turned = contrast(("b", second), ("a", first), "f1", KIND)
-    assert (turned.verdict, turned.p) == ("worse", found.p)
+    assert (turned.verdict, turned.p) == ("worse", result.p)
 
 
 def test_several_repeats_are_exchanged_together_by_group() -> None:
     gold = GOLD[:12]
-    first, second = draw(3, gold, 0.9, 3, 2), draw(4, gold, 0.5, 3, 2)
-    found = contrast(("a", first), ("b", second), "f1", KIND)
-    plain = permute(encode(KIND, *second, *first), KIND.metrics["f1"], seed=0, cautious=False)
+    first = draw(3, gold, 0.9, 3, 2)
+    second = draw(4, gold, 0.5, 3, 2)
+
+    def difference(swapped_groups: Sequence[str]) -> float:
+        differences = []
+        for first_rows, second_rows in zip(first, second, strict=True):
+            first_side = []
+            second_side = []
+            for first_row, second_row in zip(first_rows, second_rows, strict=True):
+                is_swapped = first_row.group in swapped_groups
+                first_side.append(second_row if is_swapped else first_row)
+                second_side.append(first_row if is_swapped else second_row)
+            second_score = objective_score(second_side, "f1", KIND)
+            differences.append(objective_score(first_side, "f1", KIND) - second_score)
+        return statistics.fmean(differences)
+
+    observed = difference([])
     groups = sorted({row.group for row in first[0]})
-
-    def difference(swapped: frozenset[str]) -> float:
-        values = []
-        for one, two in zip(first, second, strict=True):
-            left = [b if a.group in swapped else a for a, b in zip(one, two, strict=True)]
-            right = [a if a.group in swapped else b for a, b in zip(one, two, strict=True)]
-            value = [objective_score(rows, "f1", KIND) for rows in (left, right)]
-            values.append(value[0] - value[1])
-        return statistics.fmean(values)
-
-    observed = difference(frozenset())
-    swaps = [frozenset(itertools.compress(groups, mask)) for mask in itertools.product((0, 1), repeat=6)]
-    reached = [difference(swap) >= observed - 1e-12 for swap in swaps]
-    assert found.difference == pytest.approx(observed)
-    assert plain.better == pytest.approx(statistics.fmean(reached))
-    assert found.test == ClusteredT.of(encode(KIND, *second, *first), KIND.metrics["f1"])
-    assert found.mcnemar is None
+    reaching = []
+    for mask in itertools.product((0, 1), repeat=len(groups)):
+        swapped_groups = list(itertools.compress(groups, mask))
+        reaching.append(difference(swapped_groups) >= observed - 1e-12)
+    result = contrast(("a", first), ("b", second), "f1", KIND)
+    assert result.difference == pytest.approx(observed)
+    units = encode(KIND, *(second + first))
+    plain = permute(units, KIND.metrics["f1"], seed=0, cautious=False)
+    assert plain.better == pytest.approx(statistics.fmean(reaching))
+    assert result.test == ClusteredT.of(units, KIND.metrics["f1"])
+    assert result.mcnemar is None
 
 
 def test_holm_goes_over_all_tests() -> None:
     gold = GOLD * 3
-    people = [
-        (name, draw(seed, gold, right, 1))
-        for seed, (name, right) in enumerate((("a", 0.95), ("b", 0.6), ("c", 0.6)))
+    contenders = [
+        ("a", draw(0, gold, 0.95, 1)),
+        ("b", draw(1, gold, 0.6, 1)),
+        ("c", draw(2, gold, 0.6, 1)),
     ]
-    alone = [contrast(one, two, "f1", KIND) for one, two in itertools.combinations(people, 2)]
-    found = corrected(alone)
-    order = sorted(range(3), key=lambda place: alone[place].p)
-    assert found[order[0]].p_holm == pytest.approx(3 * alone[order[0]].p)
-    assert found[order[1]].p_holm == pytest.approx(max(found[order[0]].p_holm, 2 * alone[order[1]].p))
+    contrasts = []
+    for first, second in itertools.combinations(contenders, 2):
+        contrasts.append(contrast(first, second, "f1", KIND))
+    by_p = sorted(corrected(contrasts), key=lambda result: result.p)
+    assert by_p[0].p_holm == pytest.approx(3 * by_p[0].p)
+    assert by_p[1].p_holm == pytest.approx(max(by_p[0].p_holm, 2 * by_p[1].p))
     assert corrected([]) == ()
 
 
-def marked(cases: Sequence[Sequence[str]]) -> list[list[Row]]:
-    """Each case has one string a repeat, one character a unit, '-' for no answer."""
-    return [
-        [row(str(number), "-" * len(case[repeat]), case[repeat]) for number, case in enumerate(cases)]
-        for repeat in range(len(cases[0]))
-    ]
+def unlabelled(cases: Sequence[str]) -> list[list[Row]]:
+    """Return repeats of cases with one unit each; a case has a mark for each repeat, '-' for no answer."""
+    repeats = []
+    for answers in zip(*cases, strict=True):
+        repeats.append([row(str(number), "-", answer) for number, answer in enumerate(answers)])
+    return repeats
 
 
-@given(
-    cases=st.integers(2, 6).flatmap(
-        lambda repeats: st.lists(st.tuples(*[st.sampled_from("abc")] * repeats), min_size=1, max_size=8)
-    ),
-    seed=st.integers(0, 99),
+CASES = st.integers(2, 6).flatmap(
+    lambda repeats: st.lists(st.text("abc", min_size=repeats, max_size=repeats), min_size=1, max_size=8)
 )
-def test_laws_of_consistency_and_its_pairwise_part_is_fleiss_observed_agreement(
-    cases: list[tuple[str, ...]], seed: int
-) -> None:
-    found, raters = consistency(marked(cases)), len(cases[0])
+
+
+@given(CASES)
+def test_the_pairwise_part_of_consistency_is_the_observed_agreement_of_fleiss(cases: list[str]) -> None:
+    raters = len(cases[0])
     table = np.array([[case.count(mark) for mark in "abc"] for case in cases])
     observed = ((table**2).sum(axis=1) - raters) / (raters * (raters - 1))
-    assert found.pairwise == pytest.approx(observed.mean())
-    assert found.unanimous <= found.pairwise + 1e-12 <= found.agreement + 2e-12 <= 1.0 + 3e-12
-    silent = consistency(marked([(*case[:-1], "-") for case in cases]))
-    assert silent.agreement <= found.agreement
-    shuffler, repeats = random.Random(seed), marked(cases)
-    for rows in (repeats, *repeats):
+    assert consistency(unlabelled(cases)).pairwise == pytest.approx(observed.mean())
+
+
+@given(cases=CASES, seed=st.integers(0, 99))
+def test_laws_of_consistency(cases: list[str], seed: int) -> None:
+    result = consistency(unlabelled(cases))
+    assert result.unanimous <= result.pairwise + 1e-12 <= result.agreement + 2e-12 <= 1.0 + 3e-12
+    with_gaps = consistency(unlabelled([case[:-1] + "-" for case in cases]))
+    assert with_gaps.agreement <= result.agreement
+    shuffler = random.Random(seed)
+    repeats = unlabelled(cases)
+    shuffler.shuffle(repeats)
+    for rows in repeats:
         shuffler.shuffle(rows)
-    assert consistency(repeats) == found
+    assert consistency(repeats) == result
 
 
 def test_the_interval_over_repeats_stays_within_what_values_can_be() -> None:
