@@ -270,7 +270,7 @@ class Cascading(Experiment):
         card = CardContent(
             judge_ref=_judge_reference(judges),
             adapter=last.adapter,
-            thresholds=ThresholdCard.model_validate(last.sampling.to_card()),
+            thresholds=ThresholdCard.of(last.sampling),
             gold=self._gold_card(judges),
             decision=DecisionCard(words=cascade.words),
             tokens_per_row={},

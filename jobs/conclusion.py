@@ -229,7 +229,7 @@ def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
         model=ModelCard.of(model),
         adapter=chosen.adapter,
         setting=SettingCard.model_validate(contest.candidate.setting.to_json()),
-        thresholds=ThresholdCard.model_validate(chosen.settings.sampling.to_card()),
+        thresholds=ThresholdCard.of(chosen.settings.sampling),
         spend=SpendCard.model_validate(work.spend()),
     )
     if chosen.adapter != "json":

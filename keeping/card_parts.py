@@ -174,6 +174,11 @@ class ThresholdCard(Part):
         """The samples and the threshold."""
         return Sampling(samples=self.samples, threshold=self.threshold, weights=self.weights)
 
+    @classmethod
+    def of(cls, sampling: Sampling) -> Self:
+        """Return a sampling as a card shows it, with the threshold that is in force."""
+        return cls.model_validate(sampling.to_card())
+
     @model_validator(mode="after")
     def _check_threshold(self) -> ThresholdCard:
         if self.threshold is not None and self.threshold > self.samples:
