@@ -1,0 +1,168 @@
+"""How often a whole compilation says "better", by the rule that chooses what is proven: a simulation.
+
+A basic prompt is right in 70 % of the cases. Of twelve other prompts one is better by ``--gain``, the others are up to
+.05 better or worse; without a gain all are as good as the basic one. Half of the luck of a case is the same for all
+prompts. Of the labels 16 % are train, 24 % dev, 60 % test. The candidate is chosen on train and dev by the board, and
+proven on the test, over the basic prompt and over the best constant answer.
+
+- the best estimate: what jurist does;
+- the strict gate: a gain of two errors that dev (p at most .1) and all cases (.05) show by themselves;
+- the best prompt: nobody knows which one it is.
+
+Run: python benchmarks/choice.py --runs 300
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from simulator import JUDGE as SIMULATED
+
+from jurist.cases import Case
+from jurist.engines.channel import CallContext
+from jurist.evaluation.proof import prove
+from jurist.optimizers.board import Board, Candidate
+from jurist.optimizers.objective import row_of
+from jurist.programs.verdicts import Verdict
+
+JUDGE = SIMULATED.with_metric("balanced_accuracy")
+CANDIDATES = 12
+RIGHT = 0.70
+NEAR = 0.05
+SHARED = 0.5
+PARTS = {"train": 0.16, "dev": 0.24, "test": 0.60}
+SHAPES = ((200, 1), (34, 6))
+"""Groups, and the units of each."""
+TOGETHER = 0.1
+"""The part of luck that the units of a group share, where groups hold several."""
+RULES = ("the best estimate", "the strict gate", "the best prompt")
+STRICT = 2.0
+
+
+@dataclass(frozen=True)
+class World:
+    """Cases with labels, and how right each prompt is; the first prompt is the basic one."""
+
+    cases: dict[str, list[Case]]  # by part
+    rights: dict[str, np.ndarray]  # by part: (prompts, cases), whether each prompt is right
+
+    def verdict(self, part: str, prompt: int, place: int) -> Verdict:
+        """Return the verdict of a prompt on a case."""
+        case = self.cases[part][place]
+        label = str((case.gold or ("",))[0])
+        if not self.rights[part][prompt, place]:
+            label = {"accept": "reject", "reject": "accept"}[label]
+        return Verdict(id=case.id, status="verdict", values=(label,))
+
+
+def drawn(groups: int, size: int, gain: float, positive: float, seed: int) -> World | None:
+    """Return a world; ``None`` where a part has labels of one kind alone, which jurist refuses."""
+    rng = np.random.default_rng([seed, groups])
+    shares = [RIGHT, RIGHT + gain]
+    for _ in range(CANDIDATES - 1):
+        shares.append(RIGHT + (rng.uniform(-NEAR, NEAR) if gain else 0.0))
+    together = TOGETHER if size > 1 else 0.0
+    alone = 1.0 - SHARED - together
+    order = rng.permutation(groups)
+    first, second = round(groups * PARTS["train"]), round(groups * (PARTS["train"] + PARTS["dev"]))
+    cases: dict[str, list[Case]] = {}
+    rights: dict[str, np.ndarray] = {}
+    for part, chosen in zip(PARTS, np.split(order, [first, second]), strict=True):
+        cases[part] = []
+        for group in chosen.tolist():
+            for unit in range(size):
+                label = "accept" if rng.random() < positive else "reject"
+                inputs = dict.fromkeys(JUDGE.signature.input_fields, f"{group} {unit}")
+                cases[part].append(Case(inputs=inputs, group=f"g{group}", gold=(label,)))
+        if len({case.gold for case in cases[part]}) < 2:
+            return None
+        units = len(cases[part])
+        luck = np.sqrt(SHARED) * rng.normal(size=units) + np.sqrt(alone) * rng.normal(
+            size=(len(shares), units)
+        )
+        luck += np.sqrt(together) * np.repeat(rng.normal(size=len(chosen)), size)
+        rights[part] = luck < ndtri(np.array(shares))[:, np.newaxis]
+    return World(cases, rights)
+
+
+def chosen_by_rule(world: World) -> dict[str, int]:
+    """Return the prompt that each rule chooses on train and dev; 0 is the basic one."""
+    board = Board(JUDGE, lambda program, setting: None, CallContext.fresh())  # type: ignore[arg-type,return-value]
+    candidates = [board.basic]
+    for number in range(1, CANDIDATES + 1):
+        state = board.basic.state.with_instruction("self", f"Prompt {number}.")
+        candidates.append(board.add(state, parent=board.basic, source="simulated"))
+    for part in ("train", "dev"):
+        for prompt, candidate in enumerate(candidates):
+            for place, case in enumerate(world.cases[part]):
+                board.record(candidate, case, world.verdict(part, prompt, place))
+    dev = world.cases["dev"]
+    best = board.best(dev) or board.basic
+    strict = _strict(board, candidates[1:], dev) or board.basic
+    places = {candidate.id: prompt for prompt, candidate in enumerate(candidates)}
+    return dict(zip(RULES, (places[best.id], places[strict.id], 1), strict=True))
+
+
+def _strict(board: Board, candidates: Sequence[Candidate], dev: Sequence[Case]) -> Candidate | None:
+    """Return the candidate with the best bound of those that pass the strict gate."""
+    stands = board.standings()
+    basic = stands[board.basic.id]
+    passing = []
+    for candidate in candidates:
+        standing = stands[candidate.id]
+        if standing.gain(basic) > STRICT * standing.doubt(basic) and board.shows_gain(candidate, dev):
+            passing.append(candidate)
+    return max(passing, key=lambda candidate: stands[candidate.id].bound(basic), default=None)
+
+
+def is_proven(world: World, prompt: int) -> bool:
+    """Return True where the sealed test says "better" of a prompt."""
+    if prompt == 0:
+        return False
+    cases = world.cases["test"]
+    places = range(len(cases))
+    basic = [row_of(case, world.verdict("test", 0, place)) for place, case in zip(places, cases, strict=True)]
+    other = [
+        row_of(case, world.verdict("test", prompt, place)) for place, case in zip(places, cases, strict=True)
+    ]
+    always = [row_of(case, Verdict(id=case.id, status="verdict", values=("accept",))) for case in cases]
+    constant = ('always "accept"', always)
+    proof = prove(basic, other, JUDGE.metric, JUDGE.comparison, constant=constant)
+    return proof.decision.verdict == "better"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=300, help="compilations a setting (default: 300)")
+    parser.add_argument("--gains", type=float, nargs="+", default=[0.0, 0.1, 0.15])
+    parser.add_argument(
+        "--positive", type=float, default=0.3, help="the share of positive labels (default: .3)"
+    )
+    arguments = parser.parse_args()
+    print("| groups x units | gain | " + " | ".join(f"{rule}: proven | better" for rule in RULES) + " |")
+    print("|" + "---|" * (2 + 2 * len(RULES)))
+    for groups, size in SHAPES:
+        for gain in arguments.gains:
+            proven: Counter[str] = Counter()
+            better: Counter[str] = Counter()
+            runs = 0
+            for seed in range(arguments.runs):
+                world = drawn(groups, size, gain, arguments.positive, seed)
+                if world is None:
+                    continue
+                runs += 1
+                for rule, prompt in chosen_by_rule(world).items():
+                    proven[rule] += prompt != 0
+                    better[rule] += is_proven(world, prompt)
+            cells = [f"{proven[rule] / runs:.2f} | {better[rule] / runs:.3f}" for rule in RULES]
+            print(f"| {groups} x {size} | {gain:g} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
