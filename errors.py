@@ -45,7 +45,7 @@ class JuristError(Exception):
         super().__init__(text)
 
     def _render_traceback_(self) -> list[str]:
-        """Return what a notebook shows of it: one line."""
+        """Return the one line that a notebook shows of it."""
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -161,14 +161,14 @@ class StopRequested(BudgetExhausted):
 
 
 def signal_name(number: int) -> str:
-    """Return what people call a signal: ``Ctrl-C``, ``SIGTERM``."""
+    """Return the usual name of a signal: ``Ctrl-C``, ``SIGTERM``."""
     if number == signal.SIGINT:
         return "Ctrl-C"
     return signal.Signals(number).name
 
 
 def why(error: Exception) -> str:
-    """Return what an error of the system says, without its number and file: ``No such file or directory``."""
+    """Return the message of an error of the system, without its number and file: ``No such file or directory``."""
     return getattr(error, "strerror", None) or str(error)
 
 

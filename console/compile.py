@@ -168,7 +168,7 @@ def _proposer(options: CompileOptions) -> Model | None:
 
 
 def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]:
-    """Return what a compilation shows: the human ceiling, the proof, what changed, and what is next."""
+    """Return the parts of a compilation's result: the human ceiling, the proof, the changes, and the next step."""
     artifact, result = compiled.artifact, compiled.result
     card = artifact.about
     prompt_line = f"prompt: {change_words(result.board.basic.state, artifact.state, card.forms)}"
@@ -290,7 +290,7 @@ def _proof_parts(concluded: Concluded, end_parts: Sequence[str], *, is_full: boo
 
 
 def _evidence_parts(card: Card, decision: Decision) -> list[Table | str]:
-    """Return what a decision on the sealed test rests on, and its warnings."""
+    """Return the evidence of a decision on the sealed test, and its warnings."""
     parts: list[Table | str] = [proof_table(card, decision.metric)]
     parts += criteria_table(card.decision)
     parts.append(criteria_words(card.decision))

@@ -248,7 +248,7 @@ def serve_judge(options: ServeOptions) -> Result:
 
 
 def _required_token(options: ServeOptions) -> str:
-    """Return what requests must bear; empty where this machine alone is listened to and no token is named."""
+    """Return the token that requests must bear; empty where only this machine is listened to and no token is named."""
     if options.token_env is None:
         if options.host not in ("127.0.0.1", "localhost", "::1"):
             hint = "name the environment variable that holds one with --token-env"

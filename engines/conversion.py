@@ -107,7 +107,7 @@ def _text_of_tool_call(response: Response) -> str:
 
 
 def _text_or_json(text: object, data: object) -> str:
-    """Return what a provider sent as text; else the data that DSPy's client has read from it, as JSON."""
+    """Return the text that a provider sent; else the data that DSPy's client has read from it, as JSON."""
     if isinstance(text, str):
         return text
     return json.dumps(data, ensure_ascii=False)

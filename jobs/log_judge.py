@@ -99,7 +99,7 @@ class _LogContents:
 
 
 def _read_log_contents(logs: Sequence[LogReference], mapping: RowMapping) -> _LogContents:
-    """Return what the logs say, and the columns that they share."""
+    """Return the contents of the logs, and the columns that they share."""
     verdicts = Counter[str]()
     shared_columns: set[str] | None = None
     for log in logs:

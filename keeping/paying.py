@@ -173,7 +173,7 @@ class PaidJob:
         self.on_stop: Callable[[], str] = lambda: ""
 
     def _first_replies(self, start: Start | None) -> FirstReplies | None:
-        """Return what counts the first replies and tells when they have come; ``None`` if nobody wants to hear it."""
+        """Return the counter that tells when the first replies have come; ``None`` if nobody wants to hear it."""
         if start is None or start.on_first_replies is None:
             return None
         on_first_replies = start.on_first_replies

@@ -209,7 +209,7 @@ class Track:
 
     @cached_property
     def _guard(self) -> CopyGuard:
-        """What measures copies from train; the basic prompt's own text is no copy."""
+        """The measure of copies from train; the basic prompt's own text is no copy."""
         return CopyGuard(self.job.train, list(_instructions(self.board.basic.state).values()))
 
 

@@ -207,7 +207,7 @@ class Recorder:
         return self.board.add(state, parent=self.start, source=self.source, demo_ids=demo_ids)
 
     def _answer(self, program: Judging, case: Case) -> _Run:
-        """Return what is known of a case, or ask about it."""
+        """Return the stored outcome of a case, or ask about it."""
         # Rollouts at another temperature are other questions, and a teacher's prompt changes from case to case, because
         # no case may see its own label: neither is an outcome of a candidate.
         if program.teacher:

@@ -303,7 +303,7 @@ class Asker:
         return all(is_decided(votes, not_drawn, sampling) for votes in votes_of(readings, units))
 
     async def _call(self, inputs: Mapping[str, object]) -> dspy.Prediction:
-        """Return what the program answers. Raises ``JudgeError`` where it is itself at fault."""
+        """Return the reply of the program. Raises ``JudgeError`` where it is itself at fault."""
         call_program = predicted if type(self.program) is dspy.Predict else called
         try:
             prediction = await call_program(self.program, inputs)

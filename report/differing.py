@@ -58,7 +58,7 @@ class Side:
 
 
 def prompt_difference(first: Side, second: Side) -> str:
-    """Return what changed in the prompt: ``[-removed-]`` and ``{+added+}`` words of each instruction that changed, and
+    """Return the changes of a prompt: ``[-removed-]`` and ``{+added+}`` words of each instruction that changed, and
     the demonstrations that went (``-``) and came (``+``); empty if nothing did.
     """
     first_prompts, second_prompts = first.state.predictors, second.state.predictors
@@ -202,7 +202,7 @@ def _remembered_words(prompt: PredictorPrompt) -> str:
 
 
 def change_words(basic: PromptState, compiled: PromptState, forms: tuple[str, str]) -> str:
-    """Return what changed in a prompt in one line: its form, how many words, how many demonstrations, and the first
+    """Return the changes of a prompt in one line: its form, how many words, how many demonstrations, and the first
     new words. ``forms`` are the forms of the basic and of the compiled prompt.
     """
     changes = prompt_changes(basic, compiled)

@@ -58,7 +58,7 @@ _BEGINNINGS: Final = (
 
 
 def without_drafts(text: str) -> str:
-    """Return what a reply says outside of its drafts."""
+    """Return the text of a reply outside of its drafts."""
     # What follows the beginning of a draft that has no end is a draft, and so is what comes before an end that has
     # no beginning.
     text = _FENCE.sub("", text)

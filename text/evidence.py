@@ -47,7 +47,7 @@ class Evidence:
     parts: "dict[Side, Evidence]" = field(default_factory=dict)
 
     def of(self, side: Side) -> "Evidence":
-        """Return what one side said, or the whole where sides are not told apart."""
+        """Return the text of one side, or all of it where sides are not told apart."""
         return self.parts.get(side, self)
 
     def weight(self, term: str) -> float:

@@ -241,7 +241,7 @@ def _outermost(text: str) -> Iterator[tuple[int, int]]:
 
 
 def data(text: str) -> object:
-    """Return what a whole text is as data; the text itself, without what may stand around it, if it is none."""
+    """Return the data that a whole text is; the text itself, without fences and white space, if it is none."""
     text = unframed(text)
     try:
         return decode(text)
@@ -252,7 +252,7 @@ def data(text: str) -> object:
 
 
 def decode(text: str) -> object:
-    """Return what a whole text is as JSON, or as a Python literal."""
+    """Return the data that a whole text is as JSON, or as a Python literal."""
     if text[:1] in ("{", "["):
         for _ in _outermost(text):  # its depth is checked before anything else reads it
             pass

@@ -155,7 +155,7 @@ class Template:
         return turn
 
     def as_prompt(self) -> str | list[dict[str, str]]:
-        """Return what :meth:`of` takes: the text of a single user message, else the list of messages."""
+        """Return the argument of :meth:`of`: the text of a single user message, else the list of messages."""
         if len(self.messages) == 1 and self.messages[0].role == "user":
             return self.messages[0].text
         return [{"role": role, "content": text} for role, text in self.messages]

@@ -35,7 +35,7 @@ _QUESTION_NAME: Final = re.compile(r"quest|query|ask|prompt|instruct|request|use
 
 @dataclass(frozen=True, kw_only=True)
 class FieldExamples:
-    """What an output field is learned from. It can be hashed, so that a learned model is found again."""
+    """The examples that an output field is learned from. They can be hashed, so that a learned model is found again."""
 
     field: Field
     instruction: str
@@ -59,7 +59,7 @@ class Task:
     sampler: Sampler
 
     def examples_of(self, field: Field) -> FieldExamples:
-        """Return what an output field is learned from."""
+        """Return the examples that an output field is learned from."""
         return FieldExamples(
             field=field, instruction=self.request.instruction, demos=self.request.demos, roles=self.roles
         )

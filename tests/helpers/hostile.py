@@ -23,12 +23,9 @@ JSON = st.recursive(
 
 def reported(place: Path) -> Path:
     """Compile a judge in a folder, on gold with hostile texts; return the page of its report."""
-    rows = claims()
-    for row, text in zip(rows, HOSTILE * 6, strict=True):
+    rows = claims(14, 4)
+    for row, text in zip(rows, HOSTILE * 8, strict=True):
         row["conversation"] += f"\n{text[:5000]}"
-        row["factual"] = not row[
-            "factual"
-        ]  # the basic prompt gets these wrong: something better is found and proven
     write_jsonl(place / "gold.jsonl", rows)
     argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
     ok("compile", "fect", *argv, "--force")
