@@ -23,7 +23,7 @@ from simulator import JUDGE as SIMULATED
 
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
-from jurist.evaluation.proof import prove
+from jurist.evaluation.proof import prove_improvement
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import row_of
 from jurist.programs.verdicts import Verdict
@@ -130,7 +130,7 @@ def is_proven(world: World, prompt: int) -> bool:
     ]
     always = [row_of(case, Verdict(id=case.id, status="verdict", values=("accept",))) for case in cases]
     constant = ('always "accept"', always)
-    proof = prove(basic, other, JUDGE.metric, JUDGE.comparison, constant=constant)
+    proof = prove_improvement(basic, other, JUDGE.metric, JUDGE.comparison, constant=constant)
     return proof.decision.verdict == "better"
 
 
