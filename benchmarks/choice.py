@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
-from simulator import JUDGE as SIMULATED
+from simulator import JUDGE as SIMULATED  # type: ignore[import-not-found]  # beside this file
 
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
@@ -131,7 +131,7 @@ def is_proven(world: World, prompt: int) -> bool:
     always = [row_of(case, Verdict(id=case.id, status="verdict", values=("accept",))) for case in cases]
     constant = ('always "accept"', always)
     proof = prove_improvement(basic, other, JUDGE.metric, JUDGE.comparison, constant=constant)
-    return proof.decision.verdict == "better"
+    return bool(proof.decision.verdict == "better")
 
 
 def main() -> None:

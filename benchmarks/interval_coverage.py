@@ -296,9 +296,7 @@ def shares(setting: Setting, runs: int, seed: int, *, proof_alone: bool = False)
     counts: Counter[str] = Counter()
     for run in range(runs):
         counts.update(shown(setting.units(rng), metric, run, proof_alone=proof_alone))
-    rules = RULES
-    if proof_alone:
-        rules = ("proof",)
+    rules = ["proof"] if proof_alone else list(RULES)
     return {rule: counts[rule] / runs for rule in rules}
 
 
