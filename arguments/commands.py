@@ -11,18 +11,20 @@ SECTIONS = {
 """What help lists, and in which order."""
 _ORDER = " ".join(SECTIONS.values()).split()
 _SUBJECTS = (catalogue, compile, scoring, run, artifacts, gold, generate)
-COMMANDS: tuple[type[Options], ...] = tuple(
-    sorted(
-        (
-            options
-            for subject in _SUBJECTS
-            for options in vars(subject).values()
-            if isinstance(options, type) and issubclass(options, Options) and options.command
-        ),
-        key=lambda options: _ORDER.index(options.command.partition(" ")[0]),
-    )
-)
 
+
+def _find_commands() -> list[type[Options]]:
+    """Return the commands of all subjects, in the order in which help lists them."""
+    commands = []
+    for subject in _SUBJECTS:
+        for options in vars(subject).values():
+            if isinstance(options, type) and issubclass(options, Options) and options.command:
+                commands.append(options)
+    commands.sort(key=lambda options: _ORDER.index(options.command.partition(" ")[0]))
+    return commands
+
+
+COMMANDS: tuple[type[Options], ...] = tuple(_find_commands())
 GROUPS = {
     "artifacts": "compiled judges: list, show, diff, tag, verify, remember, forget",
     "batch": "run a judge through a Batch API: submit, status, collect",

@@ -31,7 +31,9 @@ def completion_script(shell: Shell, commands: Iterable[type[Options]]) -> str:
         pattern = f'"{command}"*' if command else '""'
         cases.append(f'        {pattern}) words="{" ".join(words[command])}" ;;')
     script = _BASH.format(cases="\n".join(cases))
-    return _ZSH_START + script if shell == "zsh" else script
+    if shell == "zsh":
+        return _ZSH_START + script
+    return script
 
 
 def words_by_command(commands: Iterable[type[Options]]) -> dict[str, list[str]]:
@@ -43,7 +45,9 @@ def words_by_command(commands: Iterable[type[Options]]) -> dict[str, list[str]]:
             followers = words.setdefault(" ".join(parts[:depth]), [])
             if part not in followers:
                 followers.append(part)
-        words.setdefault(" ".join(parts), []).extend(["--help", *option_flags(options)])
+        followers = words.setdefault(" ".join(parts), [])
+        followers.append("--help")
+        followers.extend(option_flags(options))
     return words
 
 
@@ -52,7 +56,8 @@ def _fish_script(words: Mapping[str, list[str]]) -> str:
     lines = []
     for command, followers in words.items():
         if command:
-            condition = "; and ".join(f"__fish_seen_subcommand_from {part}" for part in command.split())
+            conditions = [f"__fish_seen_subcommand_from {part}" for part in command.split()]
+            condition = "; and ".join(conditions)
         else:
             condition = "__fish_use_subcommand"
         lines.append(f'complete -c jurist -n "{condition}" -a "{" ".join(followers)}"')

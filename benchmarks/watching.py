@@ -63,7 +63,7 @@ def shown_within(rows: int, chance: float) -> float:
         after: dict[Drift, float] = defaultdict(float)
         for now, probability in left.items():
             for side, share in ((-1, chance), (1, 1 - chance)):
-                after[now.after(other=True, right=side, found=0)] += probability * share
+                after[now.with_row(is_changed=True, right_change=side, found_change=0)] += probability * share
         shown += sum(probability for one, probability in after.items() if one.shown)
         left = {one: probability for one, probability in after.items() if not one.shown}
     return shown

@@ -78,9 +78,11 @@ def _paired_case(
         source = case.source
         inputs = _readable_inputs(case.inputs)
     units = _paired_units(answer, record, basic, compiled, texts)
+    notes = []
     kinds = {unit["became"] for unit in units}
     for system in SYSTEMS:
         kinds.add(record.answer_of(system).status)
+        notes.append(_answer_note(system, record.answer_of(system)))
     return {
         "id": record.case,
         "group": record.group,
@@ -88,7 +90,7 @@ def _paired_case(
         "kinds": [name for name in _ORDER if name in kinds and name != "right"] or ["right"],
         "inputs": inputs,
         "units": units,
-        "notes": [_answer_note(system, record.answer_of(system)) for system in SYSTEMS],
+        "notes": notes,
     }
 
 
@@ -155,7 +157,9 @@ def _sureness(answer: Answer, record: AnswerRecord) -> list[float | None]:
             sureness.append(None)
             continue
         is_positive = label is not None and scale.probability({scale.of_json(label): 1.0}) == 1
-        sureness.append(round(probability if is_positive else 1 - probability, 3))
+        if not is_positive:
+            probability = 1 - probability
+        sureness.append(round(probability, 3))
     return sureness
 
 
@@ -279,7 +283,9 @@ def _error_kinds(rows: Iterable[_Line], status: str) -> str:
     words = []
     for kind, count in kinds.most_common():
         words.append(f"{kind} {count}")
-    return f" ({', '.join(words)})" if words else ""
+    if not words:
+        return ""
+    return f" ({', '.join(words)})"
 
 
 def _inputs_by_source(rows: Sequence[_Line]) -> dict[str, _Line]:

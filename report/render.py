@@ -109,7 +109,7 @@ def _column_widths(table: Table, width: int | None) -> list[int] | None:
     least_widths: list[int] = []
     for position in range(len(table.columns)):
         cells = table.column(position)
-        full_width = max(cell_len(cell) for cell in cells)
+        full_width = max(map(cell_len, cells))
         widths.append(full_width)
         least_width = min(_MIN_WIDTH, full_width)
         for cell in cells:
@@ -198,6 +198,9 @@ def _escaped_mark(mark: re.Match[str]) -> str:
 
 def _html_cell(tag: str, column: Column, cell: str) -> str:
     """Return a cell of an HTML table, a header cell (``th``) with its scope."""
-    scope = ' scope="col"' if tag == "th" else ""
-    kind = ' class="number"' if column.kind == "number" else ""
-    return f"<{tag}{scope}{kind}>{escape(cell)}</{tag}>"
+    attributes = ""
+    if tag == "th":
+        attributes += ' scope="col"'
+    if column.kind == "number":
+        attributes += ' class="number"'
+    return f"<{tag}{attributes}>{escape(cell)}</{tag}>"

@@ -102,7 +102,7 @@ def standing_table(
 
 def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] = ("constant",)) -> Table:
     """Return basic, the references that are shown, and compiled of an artifact's card."""
-    prices = {}
+    prices: dict[str, Price] = {}
     for name in card.proven_scores:
         prices[name] = Price(
             tokens=card.tokens_of(name).total,

@@ -77,8 +77,9 @@ def _disagreement_table(disagreements: Sequence[ResultData]) -> Table:
 def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
     """Return the results of judges on the same rows: FECT's Tables 2, 4 and 5, intervals, decisions."""
     judges, tests = data["judges"], data["tests"]
-    metrics = data.get("metrics") or list(judges[0]["scores"])
-    parts: list[Table | str] = [_score_table(data, metric) for metric in metrics]
+    parts: list[Table | str] = []
+    for metric in data.get("metrics") or judges[0]["scores"]:
+        parts.append(_score_table(data, metric))
     references = references_in(data.get("references"))
     parts += reference_tables(references, data["metric"], " on the same cases")
     parts.append(_answer_table(data))
@@ -257,5 +258,8 @@ def html_of(parts: Iterable[Table | str]) -> str:
     """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
     elements = []
     for part in parts:
-        elements.append(render_html(part) if isinstance(part, Table) else f"<p>{escape(part)}</p>")
+        if isinstance(part, Table):
+            elements.append(render_html(part))
+        else:
+            elements.append(f"<p>{escape(part)}</p>")
     return f"<div>{''.join(elements)}</div>"

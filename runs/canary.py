@@ -15,7 +15,6 @@ It takes for granted that the answer of then was not picked among several for be
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import scipy
 
@@ -33,59 +32,57 @@ class Drift:
     """The evidence for drift in the rows asked so far."""
 
     rows: int = 0  # compared
-    # of them, answered otherwise than then. worse, better: of them, less right than then, and more. more,
-    # fewer: of them, with more found than then, and with less
-    other: int = 0
-    worse: int = 0
-    better: int = 0
-    more: int = 0
-    fewer: int = 0
+    other: int = 0  # rows that are answered otherwise than in the proof
+    worse: int = 0  # rows whose answer is less right than in the proof
+    better: int = 0  # rows whose answer is more right
+    more: int = 0  # rows in which more is found than in the proof
+    fewer: int = 0  # rows in which less is found
 
-    def after(self, *, other: bool, right: float, found: float) -> "Drift":
-        """Return the evidence with one more row."""
+    def with_row(self, *, is_changed: bool, right_change: float, found_change: float) -> "Drift":
+        """Return the evidence with one more row, whose answer is so much more right, and finds so much more."""
         return replace(
             self,
             rows=self.rows + 1,
-            other=self.other + other,
-            worse=self.worse + (right < 0),
-            better=self.better + (right > 0),
-            more=self.more + (found > 0),
-            fewer=self.fewer + (found < 0),
+            other=self.other + is_changed,
+            worse=self.worse + (right_change < 0),
+            better=self.better + (right_change > 0),
+            more=self.more + (found_change > 0),
+            fewer=self.fewer + (found_change < 0),
         )
 
     @property
     def evidence(self) -> float:
         """The mean wealth of the two bettors, at least 0."""
-        one_sided = (
-            _owned(self.worse, self.better)
-            * 2
-            * float(scipy.special.betainc(self.better + 1, self.worse + 1, 0.5))
-        )
-        return (one_sided + _owned(self.more, self.fewer)) / 2
+        share_above_half = float(scipy.special.betainc(self.better + 1, self.worse + 1, 0.5))
+        one_sided = _wealth(self.worse, self.better) * 2 * share_above_half
+        return (one_sided + _wealth(self.more, self.fewer)) / 2
 
     @property
     def shown(self) -> bool:
         """Whether that is enough."""
         return self.evidence >= 1 / LEVEL
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the counts and the evidence as plain JSON types."""
-        return {**asdict(self), "evidence": self.evidence, "shown": self.shown}
+        data = asdict(self)
+        data["evidence"] = self.evidence
+        data["shown"] = self.shown
+        return data
 
     def __str__(self) -> str:
         if not self.rows:
             return "not one of its rows was answered"
-        changed = (
-            f"{self.other} answered otherwise than in the proof: {self.worse} worse and {self.better} better, "
-            f"{self.more} with more found and {self.fewer} with less"
-        )
-        return (
-            f"{self.rows} rows asked again, {changed if self.other else 'all answered as in the proof'} "
-            f"(evidence {self.evidence:.3g} to 1; {1 / LEVEL:.0f} to 1 shows drift)"
-        )
+        answers = "all answered as in the proof"
+        if self.other:
+            answers = (
+                f"{self.other} answered otherwise than in the proof: {self.worse} worse and {self.better} better, "
+                f"{self.more} with more found and {self.fewer} with less"
+            )
+        evidence = f"evidence {self.evidence:.3g} to 1; {1 / LEVEL:.0f} to 1 shows drift"
+        return f"{self.rows} rows asked again, {answers} ({evidence})"
 
 
-def _owned(heads: int, tails: int) -> float:
+def _wealth(heads: int, tails: int) -> float:
     """Return the wealth of a bettor with a coin uniform from 0 to 1, after so many heads and tails."""
     return math.exp((heads + tails) * math.log(2) + float(scipy.special.betaln(heads + 1, tails + 1)))
 
@@ -107,9 +104,9 @@ class Canary:
         for start in range(0, len(self.rows), concurrency):
             rows = self.rows[start : start + concurrency]
             verdicts = asker.ask_all([case for case, _ in rows], lambda index, verdict: self.on_row())
-            for (case, then), verdict in zip(rows, verdicts, strict=True):
+            for (case, proven_values), verdict in zip(rows, verdicts, strict=True):
                 if verdict.status != "failed" and not drift.shown:
-                    drift = _compared(drift, judge.judge.answer, case.gold or (), then, verdict.values)
+                    drift = _with_compared_row(drift, judge.judge.answer, case, proven_values, verdict.values)
             if drift.shown:
                 break
         outcome = "the model has drifted" if drift.shown else "no drift of the model is shown"
@@ -119,38 +116,56 @@ class Canary:
 
 def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Values], ...]:
     """Return the rows of a judge's sealed test that are among some cases, in the order of their ids."""
-    proven = {row.id: row for row in proven_rows(judge)}
-    if not proven or judge.artifact is None:
+    proven_by_id = {row.id: row for row in proven_rows(judge)}
+    if not proven_by_id or judge.artifact is None:
         raise UsageError(
             f"{judge.name} has no proof to compare with", hint="leave out --canary, or compile the judge"
         )
-    other = other_conditions(judge, judge.stamp())
-    other.pop("model", None)  # whether another one judges the same is what a canary tells
-    if other:
+    differences = other_conditions(judge, judge.stamp())
+    differences.pop("model", None)  # whether another one judges the same is what a canary tells
+    if differences:
         raise UsageError(
-            f"the canary cannot be compared with the proof of {judge.name}: {', '.join(other.values())}",
+            f"the canary cannot be compared with the proof of {judge.name}: {', '.join(differences.values())}",
             hint="leave out --canary, or ask as in the proof",
         )
-    alike = {case.id: case for case in cases if case.id in proven}
-    if not alike:
+    cases_by_id = {case.id: case for case in cases}
+    rows = []
+    for case_id in sorted(proven_by_id.keys() & cases_by_id.keys()):
+        proven_row = proven_by_id[case_id]
+        rows.append((replace(cases_by_id[case_id], gold=proven_row.gold), proven_row.predicted))
+    if not rows:
         raise UsageError(
-            f"none of the {len(proven)} rows of the sealed test of {judge.name} is in the canary's gold",
+            f"none of the {len(proven_by_id)} rows of the sealed test of {judge.name} is in the canary's gold",
             hint="put the gold that it was compiled with back in its place",
         )
-    rows = [(case, proven[name]) for name, case in sorted(alike.items())]
-    return tuple((replace(case, gold=row.gold), row.predicted) for case, row in rows)
+    return tuple(rows)
 
 
-def _compared(drift: Drift, answer: Answer, gold: Values, then: Values, now: Values) -> Drift:
-    def right(values: Values) -> float:
-        pairs = zip(gold, values, strict=True)
-        return sum(answer.scale.credit(wanted, value) for wanted, value in pairs if wanted is not None)
-
-    def positive(values: Values) -> float:
-        return sum(answer.scale.probability({value: 1.0}) or 0.0 for value in values if value is not None)
-
-    return drift.after(
-        other=then != now,
-        right=right(now) - right(then),
-        found=positive(now) - positive(then),
+def _with_compared_row(
+    drift: Drift, answer: Answer, case: Case, proven_values: Values, new_values: Values
+) -> Drift:
+    """Return the evidence with a row of which the proof has one answer, and a new one was given."""
+    gold = case.gold or ()
+    return drift.with_row(
+        is_changed=proven_values != new_values,
+        right_change=_credit(answer, gold, new_values) - _credit(answer, gold, proven_values),
+        found_change=_positive_count(answer, new_values) - _positive_count(answer, proven_values),
     )
+
+
+def _credit(answer: Answer, gold: Values, values: Values) -> float:
+    """Return how right values are, added up over the labelled units."""
+    credit = 0.0
+    for label, value in zip(gold, values, strict=True):
+        if label is not None:
+            credit += answer.scale.credit(label, value)
+    return credit
+
+
+def _positive_count(answer: Answer, values: Values) -> float:
+    """Return how much values find: the sum of how positive each of them is, from 0 to 1."""
+    count = 0.0
+    for value in values:
+        if value is not None:
+            count += answer.scale.probability({value: 1.0}) or 0.0
+    return count

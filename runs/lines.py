@@ -29,10 +29,10 @@ _OF_SAMPLES: Final = (
     "extra",
     "duplicated",
 )
-_OF_VERDICT: Final = frozenset(
-    (*_OF_ANSWER, "units", "reasoning", *_OF_SAMPLES, "counts", "error_kind", "error", "usage")
+_OF_VERDICT: Final = frozenset(_OF_ANSWER + _OF_SAMPLES).union(
+    ["units", "reasoning", "counts", "error_kind", "error", "usage"]
 )
-_RESERVED: Final = frozenset((*_OF_ROW, *_OF_VERDICT, *OF_RUN))
+_RESERVED: Final = _OF_VERDICT.union(_OF_ROW, OF_RUN)
 _OF_INPUT: Final = "input_"
 _OF_PLACE: Final = ("start", "end")
 _NOTHING_PAID: Final = Spend().to_json()
@@ -78,13 +78,15 @@ def verdict_parts(judge: Judge, case: Case, verdict: Verdict) -> JsonObject:
     text_of = answer.scale.text
     units: list[JsonObject] = []
     for index, text in enumerate(answer.units(case.inputs)):
-        unit: JsonObject = {"text": text, **answer.unit_parts(verdict.values[index])}
+        unit: JsonObject = {"text": text}
+        unit.update(answer.unit_parts(verdict.values[index]))
         # Probabilities that no token told are shares of the votes, which the line has anyway.
         if verdict.measured and verdict.probabilities[index]:
             shares = verdict.probabilities[index]
             unit["probabilities"] = {text_of(label): share for label, share in shares.items()}
-        votes = verdict.votes[index] if verdict.votes else {}
-        unit["votes"] = {text_of(value): count for value, count in votes.items()}
+        unit["votes"] = {}
+        if verdict.votes:
+            unit["votes"] = {text_of(value): count for value, count in verdict.votes[index].items()}
         unit["agreement"] = verdict.agreement[index]
         units.append(unit)
 
@@ -127,8 +129,8 @@ def line_of_row(
         "case": case.id,
         "source": case.source,
         "group": case.group,
-        **written.parts,
     }
+    line.update(written.parts)
     if case.spans:
         placed_units = []
         for unit, (start, end) in zip(line["units"], case.spans, strict=True):
@@ -138,12 +140,14 @@ def line_of_row(
         line["usage"] = _NOTHING_PAID
     line.update(stamp)
     if keep is None:
-        columns = row.columns
-    else:
-        available = {**row.source_row, **row.columns}
-        columns = {name: available[name] for name in keep if name in available}
-    for name, value in columns.items():
-        line[column_in_line(name)] = value
+        for name, value in row.columns.items():
+            line[column_in_line(name)] = value
+        return line
+    for name in keep:
+        if name in row.columns:
+            line[column_in_line(name)] = row.columns[name]
+        elif name in row.source_row:
+            line[column_in_line(name)] = row.source_row[name]
     return line
 
 
@@ -152,7 +156,9 @@ def column_in_line(column: str) -> str:
     name = column
     while name.startswith(_OF_INPUT):
         name = name.removeprefix(_OF_INPUT)
-    return _OF_INPUT + column if name in _RESERVED else column
+    if name in _RESERVED:
+        return _OF_INPUT + column
+    return column
 
 
 def read_line(line: Mapping[str, Any]) -> tuple[RowKey, WrittenVerdict]:

@@ -12,9 +12,19 @@ from .canary import Drift
 from .lines import WrittenVerdict, unit_values
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "redrawn", "reasked", "extra", "duplicated")
+"""Counts that are sums over the verdicts of rows judged now."""
 _COUNTS = (
-    *("rows", "resumed", "beside", "rejected", "empty", "equal", "abstained_before"),
-    *("saved_calls", "votes", "several", *_SUMMED),
+    "rows",
+    "resumed",
+    "beside",
+    "rejected",
+    "empty",
+    "equal",
+    "abstained_before",
+    "saved_calls",
+    "votes",
+    "several",
+    *_SUMMED,
 )
 
 
@@ -65,12 +75,13 @@ class Summary:
 
     def __repr__(self) -> str:
         """Say how many rows there were, and what became of them."""
-        parts = [
-            plural(count, status) if status == "verdict" else f"{count} {status}"
-            for status, count in self.verdicts.items()
-        ]
-        parts += [f"{self.resumed} done before"] * bool(self.resumed)
-        parts += [f"{self.rejected} rejected"] * bool(self.rejected)
+        parts = []
+        for status, count in self.verdicts.items():
+            parts.append(plural(count, status) if status == "verdict" else f"{count} {status}")
+        if self.resumed:
+            parts.append(f"{self.resumed} done before")
+        if self.rejected:
+            parts.append(f"{self.rejected} rejected")
         return f"<Summary of {plural(self.rows, 'row')}: {', '.join(parts)}>"
 
     def add(self, judge: Judge, verdict: Verdict) -> None:
@@ -85,10 +96,12 @@ class Summary:
             setattr(self, name, getattr(self, name) + int(getattr(verdict, name)))
         self.saved_calls += verdict.saved * judge.calls
         self.several += verdict.drawn > 1
-        self.votes += sum(sum(votes.values()) for votes in verdict.votes)
+        for votes in verdict.votes:
+            self.votes += sum(votes.values())
         self.answers.update(judge.answer.scale.tally(verdict.values, verdict.counts))
         shares = [share for share in verdict.agreement if share is not None]
-        self.agreeing, self.agreed = self.agreeing + len(shares), self.agreed + sum(shares)
+        self.agreeing += len(shares)
+        self.agreed += sum(shares)
 
     def add_written(self, judge: Judge, written: WrittenVerdict) -> None:
         """Count a row that was answered by an equal one, or in an earlier start."""
@@ -111,30 +124,35 @@ class Summary:
     def end(self, judge: Judge) -> None:
         """Say what the answers come to."""
         scale = judge.answer.scale
-        self.totals, self.total_words = scale.totals(self.answers), scale.total_words(self.answers)
+        self.totals = scale.totals(self.answers)
+        self.total_words = scale.total_words(self.answers)
 
     @classmethod
     def of_shards(cls, judge: Judge, shards: Sequence["Summary"]) -> "Summary":
         """Return how a run ended whose shards ended so."""
-        whole, spend = cls(), Counter[str]()
+        joint = cls()
+        spend: Counter[str] = Counter()
         for shard in shards:
-            for name in (*_COUNTS, "agreeing", "agreed", "seconds"):
-                setattr(whole, name, getattr(whole, name) + getattr(shard, name))
-            for name in (
-                "verdicts",
-                "answers",
-                "by",
-                "error_kinds",
-                "error_kinds_before",
-            ):  # added up by +, sums below 0 would be left out
-                getattr(whole, name).update(getattr(shard, name))
+            joint._add_shard(shard)
             spend.update(shard.spend)
-            whole.unread = whole.unread or shard.unread
-            whole.rejects = whole.rejects or shard.rejects
-            whole.stopped, whole.signal = whole.stopped or shard.stopped, whole.signal or shard.signal
-        whole.spend = {name: round(value, 6) for name, value in spend.items()}
-        whole.end(judge)
-        return whole
+        joint.spend = {name: round(value, 6) for name, value in spend.items()}
+        joint.end(judge)
+        return joint
+
+    def _add_shard(self, shard: "Summary") -> None:
+        """Add up the counts of a shard, but for its spend; the first shard that was stopped says why."""
+        for name in (*_COUNTS, "agreeing", "agreed", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(shard, name))
+        # Added up by +, sums below 0 would be left out.
+        self.verdicts.update(shard.verdicts)
+        self.answers.update(shard.answers)
+        self.by.update(shard.by)
+        self.error_kinds.update(shard.error_kinds)
+        self.error_kinds_before.update(shard.error_kinds_before)
+        self.unread = self.unread or shard.unread
+        self.rejects = self.rejects or shard.rejects
+        self.stopped = self.stopped or shard.stopped
+        self.signal = self.signal or shard.signal
 
     @property
     def answered(self) -> int:
@@ -162,53 +180,88 @@ class Summary:
         # What a cascade leaves to people is not among them. Rows of earlier runs count, so that repeating a bad run
         # with nothing left to do does not make it good.
         judged = self.verdicts.total()
-        bad = judged - self.verdicts["verdict"] - self.by[PEOPLE] + self.abstained_before + self.rejected
-        every = judged + self.resumed + self.rejected
-        return bad / every if every else 0.0
+        rows = judged + self.resumed + self.rejected
+        if not rows:
+            return 0.0
+        without_verdict = judged - self.verdicts["verdict"] - self.by[PEOPLE]
+        return (without_verdict + self.abstained_before + self.rejected) / rows
 
     @property
     def agreement(self) -> float | None:
         """The mean over units of the share of votes that went to the label; ``None`` without a label."""
-        return self.agreed / self.agreeing if self.agreeing else None
+        if not self.agreeing:
+            return None
+        return self.agreed / self.agreeing
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain values."""
-        return {
-            **{name: getattr(self, name) for name in (*_COUNTS, "agreement", "stopped", "left")},
-            **{status: self.verdicts[status] for status in ("verdict", "abstained", "failed")},
-            "error_kinds": dict(self.error_kinds),
-            "error_kinds_before": dict(self.error_kinds_before),
-            **({"by": dict(self.by)} if self.by else {}),
-            **self.totals,
-            "seconds_per_row": self.seconds_per_row,
-            **({"canary": self.drift.to_json()} if self.drift else {}),
-        }
+        data: dict[str, Any] = {}
+        for name in (*_COUNTS, "agreement", "stopped", "left"):
+            data[name] = getattr(self, name)
+        for status in ("verdict", "abstained", "failed"):
+            data[status] = self.verdicts[status]
+        data["error_kinds"] = dict(self.error_kinds)
+        data["error_kinds_before"] = dict(self.error_kinds_before)
+        if self.by:
+            data["by"] = dict(self.by)
+        data |= self.totals
+        data["seconds_per_row"] = self.seconds_per_row
+        if self.drift:
+            data["canary"] = self.drift.to_json()
+        return data
 
     @property
     def seconds_per_row(self) -> float | None:
         """How long the answers for a row that was asked about now took; ``None`` without one."""
-        asked = self.verdicts.total() - self.equal
-        return round(self.seconds / asked, 3) if asked and self.seconds else None
+        asked_rows = self.verdicts.total() - self.equal
+        if not (asked_rows and self.seconds):
+            return None
+        return round(self.seconds / asked_rows, 3)
 
     @property
     def lines(self) -> tuple[str, ...]:
         """Lines for people about rows, samples and incomplete replies."""
-        where = f"see {self.rejects}" if self.rejects else "--rejects F writes them to a file"
-        answered = ", ".join(f"{name} {rows}" for name, rows in self.by.items() if name != PEOPLE)
-        several = bool(self.several and self.agreement is not None)
-        lines = {
-            f"rows of the input that hold nothing for this judge: {self.beside}": self.beside,
-            f"rows of the input that cannot be used: {self.rejected} ({where})": self.rejected,
-            f"answered by {answered or 'nobody'}; left to people: {self.by[PEOPLE]}": self.by,
-            f"rows in which an input is empty, judged as they stand: {self.empty}": self.empty,
-            f"{self.equal} rows answered by an equal one": self.equal,
-            f"{self.drawn} samples, mean agreement {self.agreement or 0:.3f} of the votes cast": several,
-            f"{self.saved} samples not drawn, as nothing could change ({self.saved_calls} calls)": self.saved,
-            f"{self.identical} of {self.several} rows with several samples got the same text each time: a short "
-            "answer may recur, but if the provider does not really sample, these votes are one vote": self.identical,
-            f"{self.inconsistent} answers contradicted themselves": self.inconsistent,
-            f"{self.redrawn} replies could not be read and were drawn once more": self.redrawn,
-            f"{self.reasked} replies left units out or labelled them twice; those were asked again": self.reasked,
-            f"{self.extra} labels were for nothing that was asked": self.extra,
-        }
-        return tuple(line for line, holds in lines.items() if holds)
+        lines = []
+        if self.beside:
+            lines.append(f"rows of the input that hold nothing for this judge: {self.beside}")
+        if self.rejected:
+            place = "--rejects F writes them to a file"
+            if self.rejects:
+                place = f"see {self.rejects}"
+            lines.append(f"rows of the input that cannot be used: {self.rejected} ({place})")
+        if self.by:
+            lines.append(self._cascade_line())
+        if self.empty:
+            lines.append(f"rows in which an input is empty, judged as they stand: {self.empty}")
+        if self.equal:
+            lines.append(f"{self.equal} rows answered by an equal one")
+        if self.several and self.agreement is not None:
+            lines.append(f"{self.drawn} samples, mean agreement {self.agreement:.3f} of the votes cast")
+        if self.saved:
+            lines.append(
+                f"{self.saved} samples not drawn, as nothing could change ({self.saved_calls} calls)"
+            )
+        if self.identical:
+            lines.append(
+                f"{self.identical} of {self.several} rows with several samples got the same text each time: a short "
+                "answer may recur, but if the provider does not really sample, these votes are one vote"
+            )
+        if self.inconsistent:
+            lines.append(f"{self.inconsistent} answers contradicted themselves")
+        if self.redrawn:
+            lines.append(f"{self.redrawn} replies could not be read and were drawn once more")
+        if self.reasked:
+            lines.append(
+                f"{self.reasked} replies left units out or labelled them twice; those were asked again"
+            )
+        if self.extra:
+            lines.append(f"{self.extra} labels were for nothing that was asked")
+        return tuple(lines)
+
+    def _cascade_line(self) -> str:
+        """Return how many rows each judge of a cascade answered, and how many are left to people."""
+        judges = []
+        for judge, rows in self.by.items():
+            if judge != PEOPLE:
+                judges.append(f"{judge} {rows}")
+        return f"answered by {', '.join(judges) or 'nobody'}; left to people: {self.by[PEOPLE]}"

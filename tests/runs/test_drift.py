@@ -18,7 +18,10 @@ def test_no_coin_makes_the_evidence_grow_on_average(
     worse: int, better: int, more: int, fewer: int, coin: tuple[int, int]
 ) -> None:
     now = Drift(worse=worse, better=better, more=more, fewer=fewer)
-    ways = [now.after(other=True, right=side * coin[0], found=side * coin[1]) for side in (1, -1)]
+    ways = [
+        now.with_row(is_changed=True, right_change=side * coin[0], found_change=side * coin[1])
+        for side in (1, -1)
+    ]
     assert sum(one.evidence for one in ways) / 2 == pytest.approx(now.evidence, rel=1e-9)
 
 
@@ -29,9 +32,9 @@ def shown_within(rows: int, coin: tuple[int, int], chance: float) -> float:
         after: dict[Drift, float] = defaultdict(float)
         for now, probability in left.items():
             for side, share in ((1, chance), (-1, 1 - chance)):
-                after[now.after(other=True, right=side * coin[0], found=side * coin[1])] += (
-                    probability * share
-                )
+                after[
+                    now.with_row(is_changed=True, right_change=side * coin[0], found_change=side * coin[1])
+                ] += probability * share
         shown += sum(probability for one, probability in after.items() if one.shown)
         left = {one: probability for one, probability in after.items() if not one.shown}
     return shown
@@ -51,7 +54,7 @@ def test_drift_is_soon_shown(coin: tuple[int, int], chance: float, rows: int, le
 
 
 def test_rows_that_are_answered_as_then_say_nothing() -> None:
-    same = Drift().after(other=False, right=0, found=0)
+    same = Drift().with_row(is_changed=False, right_change=0, found_change=0)
     assert (same.evidence, same.shown) == (1.0, False)
     assert "all answered as in the proof" in str(same)
     assert "not one" in str(Drift())
