@@ -238,8 +238,8 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     further = [import_module(f"..{path}", __package__) for path in carried]
     functions: tuple[Callable[..., object], ...] = (votes.more_than_half, votes.sides_of, votes.decide)
     functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
-    functions += (turns._number_text, turns._texts_of_content, turns._texts_of_calls, turns._turn_text)
-    functions += (turns.as_text,)
+    functions += (turns._number_text, turns._text_or_none, turns._texts_of_content, turns._texts_of_calls)
+    functions += (turns._turn_text, turns.as_text)
     reading = (drafts, escaping, ranking, replies, plain_replies)
     return bundle(imports, *reading, *functions, portable, flows, *further, portable_judge)
 

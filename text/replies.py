@@ -152,17 +152,20 @@ def _headed_fields(
 def _split_at_headers(text: str, short: Collection[str]) -> list[tuple[str, str]]:
     """Return name and text of each section of a reply; the text before the first header has the name ``""``."""
     # A header that differs by spaces counts for a ``short`` name that has no such section.
-    lines = text.splitlines()
-    stripped_lines = [line.strip() for line in lines]
-    headers = [_HEADER_LINE.match(line) for line in stripped_lines]
-    exact_names = {header[1] for header in headers if header}
+    exact_names: set[str] = set()
+    for line in text.splitlines():
+        header = _HEADER_LINE.match(line.strip())
+        if header:
+            exact_names.add(header[1])
+    near_names = set(short).union([_COMPLETED]) - exact_names
     sections: list[tuple[str, list[str]]] = [("", [])]
-    for line, stripped, header in zip(lines, stripped_lines, headers, strict=True):
+    for line in text.splitlines():
+        stripped = line.strip()
+        header = _HEADER_LINE.match(stripped)
         if header is None:
             near_header = _NEAR_HEADER.fullmatch(stripped)
-            if near_header and near_header[1] not in exact_names:
-                is_short = near_header[1] in short or near_header[1] == _COMPLETED
-                header = near_header if is_short else None
+            if near_header and near_header[1] in near_names:
+                header = near_header
         if header is None:
             sections[-1][1].append(line)
         else:

@@ -116,10 +116,9 @@ class Template:
 
     def _split_by_roles(self, instruction: str) -> list[TemplateMessage]:
         """Return the messages of a rewritten instruction; one of the user, if it does not name this prompt's roles."""
-        roles = [message.role for message in self.messages]
-        if len(roles) == 1:
-            return [TemplateMessage(roles[0], instruction)]
-        titled_roles = [role for role in roles if role != _UNTITLED]
+        if len(self.messages) == 1:
+            return [TemplateMessage(self.messages[0].role, instruction)]
+        titled_roles = [message.role for message in self.messages if message.role != _UNTITLED]
         titles = "|".join(re.escape(role) for role in dict.fromkeys(titled_roles))
         title = re.compile(f"^({titles}):$", re.MULTILINE)
         if not titled_roles or title.findall(instruction) != titled_roles:

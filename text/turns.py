@@ -18,7 +18,9 @@ def read_text(value: object, info: pydantic.ValidationInfo) -> object:
 
 def as_text(value: object) -> object:
     """Return a chat as text, a message a line after its role, and what is written in one way; all else as it is."""
-    plain = value.tolist() if hasattr(value, "tolist") else value  # pandas reads lists as arrays
+    plain = value
+    if hasattr(value, "tolist"):  # pandas reads lists as arrays
+        plain = value.tolist()
     if isinstance(plain, bool):
         return str(plain).lower()
     if hasattr(plain, "as_integer_ratio") and plain == plain:  # a number, and not NaN
@@ -55,14 +57,18 @@ def _turn_text(turn: object) -> str | None:
 
 def _texts_of_content(content: object) -> list[str | None]:
     """Return the texts of a message's content, of which it may have none; ``None`` for a part that is no text."""
-    if content is None:
-        return []
-    parts = content if isinstance(content, list) else [{"text": content}]
     texts: list[str | None] = []
-    for part in parts:
-        text = part.get("text") if isinstance(part, Mapping) else None
-        texts.append(text if isinstance(text, str) else None)
+    if isinstance(content, list):
+        for part in content:
+            text = part.get("text") if isinstance(part, Mapping) else None
+            texts.append(_text_or_none(text))
+    elif content is not None:
+        texts.append(_text_or_none(content))
     return texts
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _texts_of_calls(calls: object) -> list[str | None]:
@@ -71,11 +77,11 @@ def _texts_of_calls(calls: object) -> list[str | None]:
     if not isinstance(calls, list):
         return texts
     for call in calls:
+        text = None
         function = call.get("function") if isinstance(call, Mapping) else None
         if isinstance(function, Mapping):
-            texts.append(f"calls {function.get('name')}({function.get('arguments')})")
-        else:
-            texts.append(None)
+            text = f"calls {function.get('name')}({function.get('arguments')})"
+        texts.append(text)
     return texts
 
 

@@ -89,6 +89,8 @@ def _probabilities_by_field(decisions_by_field: Mapping[str, Decisions]) -> dict
     for name, decisions in decisions_by_field.items():
         field_probabilities = probabilities_by_field.setdefault(name, [])
         for decision in decisions:
-            rounded = {label: round(share, 6) for label, share in decision.probabilities.items()}
-            field_probabilities.append(rounded)
+            probabilities: dict[str, float] = {}
+            for label, probability in decision.probabilities.items():
+                probabilities[label] = round(probability, 6)
+            field_probabilities.append(probabilities)
     return probabilities_by_field

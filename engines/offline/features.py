@@ -78,7 +78,10 @@ def measure_case(case: CaseTexts) -> Measurements:
 
 def _compare_units(rows: Sequence[Features]) -> None:
     """Add the features that depend on the other units of the same response."""
-    mean = sum(row["cov_all"] for row in rows) / max(1, len(rows))
+    total = 0.0
+    for row in rows:
+        total += row["cov_all"]
+    mean = total / max(1, len(rows))
     last = len(rows) - 1
     for place, row in enumerate(rows):
         row["position"] = place / max(1, last)

@@ -43,7 +43,11 @@ class Regression:
         contributions = (self.weights[label] - self.weights[rival]) * x
         gains = contributions[:BIAS_COLUMN].round(9)
         strongest = np.argsort(-gains, kind="stable")[:_REASON_LIMIT]
-        return tuple(NAMES[place] for place in strongest if gains[place] > 0.0)
+        names: list[str] = []
+        for place in strongest:
+            if gains[place] > 0.0:
+                names.append(NAMES[place])
+        return tuple(names)
 
 
 def learn(

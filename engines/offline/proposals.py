@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...text.tables import read_table
 from ...text.terms import is_cjk
@@ -35,6 +35,13 @@ class Advice:
 
 
 BANK: Final = tuple(Advice(**row) for row in read_table(__package__, "advice")["advice"])
+
+
+class _ScoredInstruction(NamedTuple):
+    """An instruction with the score that it had."""
+
+    score: float
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,18 +80,18 @@ def _compose(rest: str, plan: Sequence[Advice], *, in_chinese: bool) -> str:
 
 def _read_history(inputs: Mapping[str, str]) -> _History:
     basic = ""
-    scored: list[tuple[float, str]] = []
+    scored: list[_ScoredInstruction] = []
     for name, text in inputs.items():
         lowered = name.lower()
         if "instruction" not in lowered and not lowered.startswith("scored"):
             continue
         entries = _SCORED.findall(text)
         for body, score in entries:
-            scored.append((float(score), _without_blank_lines(body)))
+            scored.append(_ScoredInstruction(float(score), _without_blank_lines(body)))
         if not entries and not _HISTORY_NAME.search(lowered):
             basic = basic or text.strip()
-    scored.sort(key=lambda entry: -entry[0])
-    return _History(basic=basic, scored=[text for _, text in scored])
+    scored.sort(key=lambda instruction: -instruction.score)
+    return _History(basic=basic, scored=[instruction.text for instruction in scored])
 
 
 def _without_blank_lines(text: str) -> str:

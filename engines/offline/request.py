@@ -85,7 +85,10 @@ def _read_declaration(signature: Signature) -> _Declaration:
 
 
 def _declared_fields(infos: Mapping[str, Any]) -> tuple[Field, ...]:
-    return tuple(declared_field(name, info) for name, info in infos.items())
+    fields: list[Field] = []
+    for name, info in infos.items():
+        fields.append(declared_field(name, info))
+    return tuple(fields)
 
 
 def _has_any(row: Mapping[str, object], names: Collection[str]) -> bool:
