@@ -19,21 +19,24 @@ SIDED = ClosedLabels("ab", {"a"})
 
 
 def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
-    """One group per string; gold repeats ``gold``; '+' right, 'x' wrong, '-' abstained, '!' failed case."""
-    found = []
+    """Return a group for each string; gold repeats ``gold``; '+' right, 'x' wrong, '-' abstained, '!' failed case."""
+    wrong = {"a": "b", "b": "a"}
+    rows = []
     for place, marks in enumerate(answers):
-        truth = tuple((gold * len(marks))[: len(marks)])
-        wrong = {"a": "b", "b": "a"}
-        said = tuple(
-            {"+": label, "x": wrong[label]}.get(mark) for label, mark in zip(truth, marks, strict=True)
+        labels = tuple((gold * len(marks))[: len(marks)])
+        predicted = []
+        for label, mark in zip(labels, marks, strict=True):
+            predicted.append({"+": label, "x": wrong[label]}.get(mark))
+        rows.append(
+            Row(
+                id=f"c{place}",
+                group=f"g{place}",
+                gold=labels,
+                predicted=tuple(predicted),
+                failed="!" in marks,
+            )
         )
-        failed = "!" in marks
-        found.append(Row(id=f"c{place}", group=f"g{place}", gold=truth, predicted=said, failed=failed))
-    return found
-
-
-def verdict(basic: Sequence[str], compiled: Sequence[str], metric: str = "f1") -> Verdict:
-    return prove_improvement(rows_of(basic), rows_of(compiled), metric, SIDED).decision.verdict
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,8 @@ def verdict(basic: Sequence[str], compiled: Sequence[str], metric: str = "f1") -
     ],
 )
 def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: Verdict) -> None:
-    assert verdict(basic, compiled) == expected
+    decision = prove_improvement(rows_of(basic), rows_of(compiled), "f1", SIDED).decision
+    assert decision.verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -74,16 +78,9 @@ def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: Verdi
     ],
 )
 def test_the_judges_own_metric_decides_alone(basic: str, compiled: str, metric: str, expected: str) -> None:
-    gold = "abbbbbbbbb"
-    found = prove_improvement(
-        rows_of([basic] * 20, gold=gold), rows_of([compiled] * 20, gold=gold), metric, SIDED
-    )
-    assert found.decision.verdict == expected
-
-
-def constant(answer: str, groups: int, gold: str = "ab", units: int = 2) -> tuple[str, list[Row]]:
-    rows = rows_of(["+" * units] * groups, gold=gold)
-    return f"always {answer!r}", [replace(row, predicted=(answer,) * len(row.gold)) for row in rows]
+    basic_rows = rows_of([basic] * 20, gold="abbbbbbbbb")
+    compiled_rows = rows_of([compiled] * 20, gold="abbbbbbbbb")
+    assert prove_improvement(basic_rows, compiled_rows, metric, SIDED).decision.verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -101,95 +98,124 @@ def constant(answer: str, groups: int, gold: str = "ab", units: int = 2) -> tupl
 )
 def test_a_constant_answer_must_be_beaten_too(compiled: str, verdict: str, words: str) -> None:
     gold = "abbbb"
-    basic, other = rows_of(["xxxxx"] * 20, gold=gold), rows_of([compiled] * 20, gold=gold)
-    always = constant("b", 20, gold, 5)
-    found = prove_improvement(basic, other, "accuracy", SIDED, constant=always).decision
-    assert (found.verdict, found.constant is not None) == (verdict, True)
-    assert words in found.words
-    card = found.to_card()["constant"]
+    basic_rows = rows_of(["xxxxx"] * 20, gold=gold)
+    compiled_rows = rows_of([compiled] * 20, gold=gold)
+    constant_rows = [replace(row, predicted=("b",) * 5) for row in basic_rows]
+    decision = prove_improvement(
+        basic_rows, compiled_rows, "accuracy", SIDED, constant=("always 'b'", constant_rows)
+    ).decision
+    assert decision.verdict == verdict
+    assert words in decision.words
+    card = decision.to_card()["constant"]
     assert (card["answer"], card["value"], card["better"]) == ("always 'b'", 0.8, verdict == "better")
+
+
+BASIC = rows_of(["+x+-", "!!", "x"] * 5)
+COMPILED = rows_of(["+x++", "+x", "+"] * 5)
 
 
 @pytest.fixture
 def proof() -> Proof:
-    return prove_improvement(
-        rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5), "f1", SIDED, seed=3
-    )
+    return prove_improvement(BASIC, COMPILED, "f1", SIDED, seed=3)
 
 
 def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
-    basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
     decision = proof.to_card()["decision"]
-    tested = ClusteredT.of(encode(SIDED, basic, compiled), SIDED.metrics["f1"])
+    test = ClusteredT.of(encode(SIDED, BASIC, COMPILED), SIDED.metrics["f1"])
     expected = {
-        "low": tested.gains.bound(0.025),
-        "high": min(1.0, -tested.losses.bound(0.025)),
-        "p": tested.better,
+        "low": test.gains.bound(0.025),
+        "high": min(1.0, -test.losses.bound(0.025)),
+        "p": test.better,
         "test": "the one-sided t-test over groups, with a pair of units added in each class",
         "tested": 0.025,
         "level": 0.95,
+        "b": 0,
+        "c": 15,
+        "units": 35,
+        "cases": 15,
+        "groups": 15,
+        "verdict": "better",
+        "constant": None,
     }
-    counted = {"b": 0, "c": 15, "units": 35, "cases": 15, "groups": 15, "verdict": "better", "constant": None}
-    assert {key: decision[key] for key in (*expected, *counted)} == {**expected, **counted}
-    assert decision["difference"] == pytest.approx(tested.difference)
-    own = interval(basic, "kappa", SIDED)
+    assert {name: decision[name] for name in expected} == expected
+    assert decision["difference"] == pytest.approx(test.difference)
+
+
+def test_the_scores_of_the_proof_have_their_intervals(proof: Proof) -> None:
+    ends = interval(BASIC, "kappa", SIDED)
     card = proof.to_card()["scores"]["basic"]["kappa"]
-    assert (card["low"], card["high"]) == (own.low, own.high)
+    assert (card["low"], card["high"]) == (ends.low, ends.high)
+
+
+SEVEN_CORRECTED = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
 
 
 def test_the_levels_of_all_openings_add_up_to_alpha() -> None:
-    levels = [level_of(0.05, k) for k in range(1, 2000)]
+    levels = [level_of(0.05, opening) for opening in range(1, 2000)]
     assert levels[:3] == [0.025, 0.0125, 0.00625]
     assert min(levels) > 0.0
     assert sum(levels) == pytest.approx(0.05)
-    basic, compiled = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
-    verdicts = [
-        prove_improvement(basic, compiled, "accuracy", SIDED, openings=k).decision.verdict for k in (1, 3)
-    ]
-    assert verdicts == ["better", "not shown to be better"]
-    assert (
-        prove_improvement(basic, compiled, "accuracy", SIDED, alpha=0.01).decision.verdict
-        == "not shown to be better"
-    )
-    for alpha in (0.0, 1.0, -1.0, float("nan")):
-        with pytest.raises(UsageError, match="alpha"):
-            prove_improvement(basic, compiled, "accuracy", SIDED, alpha=alpha)
-
-
-def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
-    basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
-    again = prove_improvement(basic[::-1], compiled, "f1", SIDED, seed=3)
-    assert json.dumps(again.to_card()) == json.dumps(proof.to_card())
 
 
 @pytest.mark.parametrize(
-    ("groups", "warned"),
-    [(1, "one group"), (5, "it takes 6 groups"), (6, "only 6 groups: intervals"), (20, "")],
+    ("openings", "alpha", "verdict"),
+    [(1, 0.05, "better"), (3, 0.05, "not shown to be better"), (1, 0.01, "not shown to be better")],
 )
-def test_few_groups_are_warned_about(groups: int, warned: str) -> None:
+def test_a_later_opening_and_a_lower_alpha_ask_for_more(openings: int, alpha: float, verdict: str) -> None:
+    basic, compiled = SEVEN_CORRECTED
+    result = prove_improvement(basic, compiled, "accuracy", SIDED, openings=openings, alpha=alpha)
+    assert result.decision.verdict == verdict
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])
+def test_an_alpha_that_is_no_level_is_refused(alpha: float) -> None:
+    basic, compiled = SEVEN_CORRECTED
+    with pytest.raises(UsageError, match="alpha"):
+        prove_improvement(basic, compiled, "accuracy", SIDED, alpha=alpha)
+
+
+def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
+    reordered = prove_improvement(BASIC[::-1], COMPILED, "f1", SIDED, seed=3)
+    assert json.dumps(reordered.to_card()) == json.dumps(proof.to_card())
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"), [(1, "one group"), (5, "it takes 6 groups"), (6, "only 6 groups: intervals")]
+)
+def test_few_groups_are_warned_about(groups: int, words: str) -> None:
     rows = rows_of(["++x"] * groups)
-    found = prove_improvement(rows, rows, "f1", SIDED).decision.warnings
-    assert (warned in found[0]) if warned else not found
+    assert words in prove_improvement(rows, rows, "f1", SIDED).decision.warnings[0]
+
+
+def test_many_groups_have_no_warning() -> None:
+    rows = rows_of(["++x"] * 20)
+    assert prove_improvement(rows, rows, "f1", SIDED).decision.warnings == ()
 
 
 def test_unlabelled_units_count_nowhere() -> None:
-    basic, compiled = rows_of(["+x"] * 12), rows_of(["++"] * 12)
-    extra = [Row(id="u", group="u", gold=(None, None), predicted=("a", None))]
-    plain = prove_improvement(basic, compiled, "f1", SIDED).to_card()
-    found = prove_improvement([*basic, *extra], [*compiled, *extra], "f1", SIDED).to_card()
-    assert found["scores"] == plain["scores"]
-    assert found["decision"] == plain["decision"]
-    assert found["counts"]["basic"]["cases"]["unlabelled"] == 1
+    basic = rows_of(["+x"] * 12)
+    compiled = rows_of(["++"] * 12)
+    unlabelled = [Row(id="u", group="u", gold=(None, None), predicted=("a", None))]
+    card = prove_improvement(basic, compiled, "f1", SIDED).to_card()
+    card_with_unlabelled = prove_improvement(basic + unlabelled, compiled + unlabelled, "f1", SIDED).to_card()
+    assert card_with_unlabelled["scores"] == card["scores"]
+    assert card_with_unlabelled["decision"] == card["decision"]
+    assert card_with_unlabelled["counts"]["basic"]["cases"]["unlabelled"] == 1
+
+
+THREE_LABELS = [Row(id=str(n), group=str(n), gold=tuple("abc"), predicted=tuple("abc")) for n in range(12)]
+TWO_EXCHANGED = [replace(row, predicted=tuple("bac")) for row in THREE_LABELS]
 
 
 def test_without_a_positive_side_right_means_the_exact_label() -> None:
-    gold = tuple("abc")
-    basic = [Row(id=str(n), group=str(n), gold=gold, predicted=("b", "a", "c")) for n in range(12)]
-    compiled = [Row(id=str(n), group=str(n), gold=gold, predicted=gold) for n in range(12)]
-    exact = prove_improvement(basic, compiled, "macro_f1", ClosedLabels("abc")).to_card()
-    assert (exact["decision"]["c"], exact["decision"]["verdict"]) == (24, "better")
-    assert "exact label" in exact["decision"]["right"]
-    assert "f1" not in exact["scores"]["basic"]
-    sided = prove_improvement(basic, compiled, "f1", ClosedLabels("abc", {"a", "b"})).to_card()["decision"]
-    assert (sided["c"], sided["verdict"]) == (0, "not shown to be better")
-    assert "right side" in sided["right"]
+    card = prove_improvement(TWO_EXCHANGED, THREE_LABELS, "macro_f1", ClosedLabels("abc")).to_card()
+    assert (card["decision"]["c"], card["decision"]["verdict"]) == (24, "better")
+    assert "exact label" in card["decision"]["right"]
+    assert "f1" not in card["scores"]["basic"]
+
+
+def test_with_a_positive_side_right_means_the_right_side() -> None:
+    kind = ClosedLabels("abc", {"a", "b"})
+    card = prove_improvement(TWO_EXCHANGED, THREE_LABELS, "f1", kind).to_card()
+    assert (card["decision"]["c"], card["decision"]["verdict"]) == (0, "not shown to be better")
+    assert "right side" in card["decision"]["right"]
