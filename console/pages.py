@@ -30,7 +30,7 @@ from ..gold.sheets import (
     write_sheet,
 )
 from ..gold.sources import bundled_names
-from ..keeping.locking import alone
+from ..keeping.locking import lock_output
 from ..keeping.naming import find_judge, judge_of_artifact
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -140,7 +140,7 @@ def _serve_until_stopped(
     if has_links and not raters:
         raise UsageError(f"who labels at {host}?", hint=_LINK_HINT)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with alone(path) as is_alone:
+    with lock_output(path) as is_alone:
         if not is_alone:
             raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
         review = Review(gold=gold, lines=lines, journal=LabelJournal(path), guideline=guideline)

@@ -103,9 +103,9 @@ class Artifact:
     @cached_property
     def state(self) -> PromptState:
         """The prompts: instructions and demonstrations."""
-        from .dspy_state import state_of
+        from .dspy_state import read_state
 
-        return state_of(self.program_state)
+        return read_state(self.program_state)
 
     @property
     def robustness(self) -> tuple[JsonObject, ...]:
@@ -219,11 +219,11 @@ class Artifact:
 
     def program(self, judge: Judge) -> dspy.Module:
         """Return the compiled program: the prompt, and the field descriptions, that were proved."""
-        from .dspy_state import compiled
+        from .dspy_state import load_program
 
         self.check(judge)
         try:
-            return compiled(judge, self.program_state)
+            return load_program(judge, self.program_state)
         except ArtifactError as error:
             raise ArtifactError(f"{self.ref}: {error.message}", hint=error.hint) from error
 

@@ -25,12 +25,12 @@ from .sealing import (
     ROBUSTNESS,
     JsonObject,
     Sealed,
-    added,
-    canonical,
-    inspect,
-    lines,
+    canonical_json,
+    inspect_files,
     read_artifact_file,
-    seal,
+    records_json,
+    seal_addition,
+    seal_card,
 )
 from .shelves import LATEST, Shelf, parse_ref
 from .trust import Trust, data_file
@@ -125,7 +125,7 @@ class Store:
         """
         from ..programs.catalogue import file_of
         from ..programs.plugins import executed_hashes
-        from .dspy_state import dump
+        from .dspy_state import dump_state
 
         content = _content_of(judge, card)
         path, _ = file_of(content.judge_ref)
@@ -134,17 +134,17 @@ class Store:
             self.trust.remember(hashes, self.file(path))
             content = content.joined(CardContent.model_validate(hashes))
         try:
-            program = canonical(dump(judge, state), sort=False)
+            program = canonical_json(dump_state(judge, state), sort=False)
             unsealed_card = written_card(judge, content)
-            history_file = lines(publishable(list(history)))
-            record_files = {name: lines(rows) for name, rows in records.items()}
-            canonical(unsealed_card)
+            history_file = records_json(publishable(list(history)))
+            record_files = {name: records_json(rows) for name, rows in records.items()}
+            canonical_json(unsealed_card)
         except (TypeError, ValueError) as error:
             raise _unwritable(judge, str(error)) from error
 
         def files(version: int) -> dict[str, bytes]:
-            sealed = seal(program, history_file, {**unsealed_card, "version": version}, record_files)
-            return {PROGRAM: program, HISTORY: history_file, CARD: canonical(sealed), **record_files}
+            sealed = seal_card(program, history_file, {**unsealed_card, "version": version}, record_files)
+            return {PROGRAM: program, HISTORY: history_file, CARD: canonical_json(sealed), **record_files}
 
         shelf = Shelf(self.root, judge.name)
         return self._usable(shelf, shelf.add(files, make_latest=make_latest))
@@ -198,7 +198,7 @@ class Store:
 
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, object]) -> None:
         """Write what was measured later beside an artifact's card."""
-        additions, _ = _checked_additions(inspect(artifact.path))
+        additions, _ = _checked_additions(inspect_files(artifact.path))
         names = ADDED[file]
         entries = [entry]
         for earlier in additions.get(file, {}).get("measured", ()):
@@ -211,7 +211,7 @@ class Store:
         entries.sort(key=sort_key)
         program = read_artifact_file(artifact.path / PROGRAM)
         shelf = Shelf(artifact.path.parent.parent, artifact.judge)  # it may be of another store
-        shelf.put(artifact.version, file, added({"measured": entries}, program))
+        shelf.put(artifact.version, file, seal_addition({"measured": entries}, program))
 
     @checked
     def tag(self, ref: str, tag: str) -> None:
@@ -261,7 +261,7 @@ class Store:
         """Return a version with all that is wrong with it."""
         path = shelf.path / str(version)
         names = [name for name, number in shelf.names().items() if number == version]
-        sealed = inspect(path)
+        sealed = inspect_files(path)
         faults = _faults_of(sealed, shelf.judge, version)
         additions, addition_faults = _checked_additions(sealed)
         card = sealed.card

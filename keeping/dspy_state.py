@@ -47,7 +47,7 @@ def settle_prompt(judge: Judge, state: PromptState) -> PromptState:
     return state
 
 
-def dump(judge: Judge, state: PromptState) -> dict[str, object]:
+def dump_state(judge: Judge, state: PromptState) -> dict[str, object]:
     """Return the state that DSPy's ``save`` writes, keys sorted; values of a demonstration keep the prompt's order."""
     state = settle_prompt(judge, state)
     program = state.apply(judge.basic())
@@ -68,13 +68,13 @@ def dump(judge: Judge, state: PromptState) -> dict[str, object]:
         remembered_rows = prompts[name].get(_NEAREST)
         if remembered_rows:
             content.get(name, content)[_NEAREST] = remembered_rows
-    if json.dumps(_sort_keys(state_of(content).to_json())) != json.dumps(_sort_keys(prompts)):
+    if json.dumps(_sort_keys(read_state(content).to_json())) != json.dumps(_sort_keys(prompts)):
         raise unkept
     content[_METADATA] = {"dependency_versions": get_dependency_versions()}
     return {key: _sort_keys(content[key], values_of_demo=key == "demos") for key in sorted(content)}
 
 
-def state_of(content: StateEntry) -> PromptState:
+def read_state(content: StateEntry) -> PromptState:
     """Return the prompts in the content of a DSPy state file."""
     prompts: dict[str, PredictorPrompt] = {}
     try:
@@ -85,9 +85,9 @@ def state_of(content: StateEntry) -> PromptState:
         raise _not_a_state(f"{type(error).__name__} {error}") from error
 
 
-def compiled(judge: Judge, content: StateEntry) -> dspy.Module:
+def load_program(judge: Judge, content: StateEntry) -> dspy.Module:
     """Return the judge's program with the stored prompts and the stored field descriptions."""
-    state = state_of(content)
+    state = read_state(content)
     entries = _entries_by_predictor(content)
     program = judge.basic()
     _check_fields(judge, program, entries)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 @contextmanager
-def alone(output: Path) -> Iterator[bool]:
-    """Hold the lock of an output, on a hidden file beside it, during a block that is told whether it is alone."""
+def lock_output(output: Path) -> Iterator[bool]:
+    """Hold the lock of an output, on a hidden file beside it, during a block; yield whether it was free."""
     output = Path(os.path.realpath(output))
     path = output.with_name(f".{output.name}.jurist-lock")
     try:
-        free, descriptor = taken(path)
+        free, descriptor = take_lock(path)
     except OSError:
         # No file can be made here: whoever opens the output will say so, and nobody can continue it, as
         # that replaces it. A lock file that another user's process holds is the exception.
@@ -22,10 +22,10 @@ def alone(output: Path) -> Iterator[bool]:
         yield free
     finally:
         if free:
-            given_back(descriptor, lambda: path.unlink(missing_ok=True))
+            release_lock(descriptor, lambda: path.unlink(missing_ok=True))
 
 
-def given_back(descriptor: int | None, remove: Callable[[], None]) -> None:
+def release_lock(descriptor: int | None, remove: Callable[[], None]) -> None:
     """Remove a lock file, or its folder, and give the lock back, in the order that takes nobody else's file away."""
     with suppress(OSError):
         remove()
@@ -33,7 +33,7 @@ def given_back(descriptor: int | None, remove: Callable[[], None]) -> None:
         os.close(descriptor)
 
 
-def taken(path: Path) -> tuple[bool, int | None]:
+def take_lock(path: Path) -> tuple[bool, int | None]:
     """Lock a file, made if need be; return whether nobody else holds it, and what holds it for this process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:

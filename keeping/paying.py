@@ -28,7 +28,7 @@ from ..engines.ledger import FirstReplies, Ledger, Spend
 from ..engines.meter import Budget, Meter
 from ..engines.pace import Pace
 from ..errors import BudgetExhausted, CheckpointError, StoppedError, StopRequested, signal_name
-from .locking import given_back, taken
+from .locking import release_lock, take_lock
 from .trust import data_file
 
 
@@ -80,7 +80,7 @@ class Checkpoint:
         self.folder = checkpoint_folder(root, fingerprint)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            free, self._lock = taken(self.folder / _LOCK)
+            free, self._lock = take_lock(self.folder / _LOCK)
             if not free:
                 raise CheckpointError(
                     f"another process is working on this job in {self.folder}",
@@ -120,12 +120,12 @@ class Checkpoint:
 
     def release(self) -> None:
         """Let other processes continue the job; one that ends lets them anyway."""
-        given_back(self._lock, lambda: None)
+        release_lock(self._lock, lambda: None)
         self._lock = None
 
     def remove(self) -> None:
         """Remove the checkpoint: the job has ended."""
-        given_back(self._lock, lambda: shutil.rmtree(self.folder))
+        release_lock(self._lock, lambda: shutil.rmtree(self.folder))
         self._lock = None
         with suppress(OSError):  # another job's checkpoint is there, or that job has just removed the folder
             self.folder.parent.rmdir()

@@ -38,21 +38,21 @@ class Sealed:
     extras: tuple[str, ...] = ()  # what is wrong with files that are no part of it
 
 
-def canonical(value: object, *, sort: bool = True) -> bytes:
+def canonical_json(value: object, *, sort: bool = True) -> bytes:
     """Return a value as JSON: sorted keys, two spaces of indent, UTF-8, one newline at the end."""
     text = json.dumps(value, sort_keys=sort, indent=2, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode("utf-8")
 
 
-def lines(records: Iterable[Mapping[str, object]]) -> bytes:
-    """Return records as JSON lines. Raises what :func:`canonical` raises."""
+def records_json(records: Iterable[Mapping[str, object]]) -> bytes:
+    """Return records as JSON lines. Raises what :func:`canonical_json` raises."""
     texts = []
     for record in records:
         texts.append(json.dumps(dict(record), sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
     return "".join(texts).encode("utf-8")
 
 
-def seal(
+def seal_card(
     program: bytes,
     history: bytes,
     card: Mapping[str, object],
@@ -67,11 +67,11 @@ def seal(
     return sealed_card
 
 
-def added(content: Mapping[str, object], program: bytes) -> bytes:
+def seal_addition(content: Mapping[str, object], program: bytes) -> bytes:
     """Return a file of :data:`ADDED` about the prompt of ``program``: its content with ``program`` and ``sha256``."""
     bound = {**content, "program": _sha256(program)}
     bound.pop("sha256", None)
-    return canonical({**bound, "sha256": _sha256(canonical(bound))})
+    return canonical_json({**bound, "sha256": _sha256(canonical_json(bound))})
 
 
 def read_artifact_file(path: Path) -> bytes:
@@ -79,7 +79,7 @@ def read_artifact_file(path: Path) -> bytes:
     return read_regular_file(path, limit=_FILE_LIMIT)
 
 
-def inspect(folder: Path) -> Sealed:
+def inspect_files(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
     extras: list[str] = []
     try:
@@ -144,7 +144,7 @@ def _read_added(files: Mapping[str, bytes], extras: list[str]) -> dict[str, Json
         content = _read_object(name, files.get(name), extras)
         if not content:
             continue
-        if added(content, files.get(PROGRAM, b"")) == files[name]:
+        if seal_addition(content, files.get(PROGRAM, b"")) == files[name]:
             contents[name] = content
         else:
             extras.append(f"{name}: was changed, or is about another prompt")
@@ -180,7 +180,7 @@ def _read_history_lines(data: bytes, faults: list[str]) -> tuple[JsonObject, ...
 
 def _canonical_or_none(value: object) -> bytes | None:
     try:
-        return canonical(value)
+        return canonical_json(value)
     except (TypeError, ValueError, RecursionError):
         return None
 

@@ -20,7 +20,7 @@ from pydantic import Field, TypeAdapter
 
 from ..errors import ArtifactError, UsageError, why
 from ..text.files import read_regular_file
-from .sealing import canonical
+from .sealing import canonical_json
 
 LATEST = "latest"
 _NAMES = "names.json"
@@ -158,7 +158,7 @@ class Shelf:
         if name == LATEST:
             versions += meant_versions.get(LATEST, [])
         meant_versions[name] = list(dict.fromkeys(versions))
-        _write(self.path / _NAMES, canonical(meant_versions))
+        _write(self.path / _NAMES, canonical_json(meant_versions))
 
     def _next_version(self) -> int:
         """Return the number after all that were given; one that a name means counts even if its folder was removed."""

@@ -15,7 +15,7 @@ from ..engines.database import Database
 from ..engines.direct import Reply
 from ..engines.failures import brief
 from ..errors import CheckpointError
-from ..keeping.locking import alone
+from ..keeping.locking import lock_output
 from .outputs import checkpoint_of
 
 _TRIES = 4
@@ -88,7 +88,7 @@ def batches_of(output: Path) -> Path:
 @contextmanager
 def only_process(output: Path) -> Iterator[None]:
     """Keep other processes off the batches of an output."""
-    with alone(batches_of(output) / "batches") as free:
+    with lock_output(batches_of(output) / "batches") as free:
         if not free:
             busy = f"another process is working on the batches of {output}"
             raise CheckpointError(busy, hint="wait until it has ended")

@@ -12,7 +12,7 @@ from ..errors import CheckpointError, GoldError, UsageError, why
 from ..gold.scanning import scan
 from ..gold.sheets import escape_cell, unescape_cell
 from ..gold.writing import of_table
-from ..keeping.locking import alone
+from ..keeping.locking import lock_output
 from ..programs.options import JUDGE_OPTIONS
 
 FORMATS = (".jsonl", ".csv")
@@ -53,7 +53,7 @@ def claimed(
         output.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             # a second run would pay for the same rows; devices are nobody's
-            if (output.is_file() or not output.exists()) and not held.enter_context(alone(output)):
+            if (output.is_file() or not output.exists()) and not held.enter_context(lock_output(output)):
                 raise CheckpointError(
                     f"another process is writing {output}",
                     hint="wait until it has ended, or name another output file",

@@ -19,7 +19,7 @@ from jurist.errors import ArtifactError, JudgeError
 from jurist.exports import EXPORTERS
 from jurist.jobs.exporting import export, export_text
 from jurist.keeping.artifacts import Store
-from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
+from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical_json, seal_card
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 
@@ -155,7 +155,7 @@ def reseal(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     card = json.loads((folder / CARD).read_bytes())
     change(card)
     program, history = ((folder / name).read_bytes() for name in (PROGRAM, HISTORY))
-    (folder / CARD).write_bytes(canonical(seal(program, history, card)))
+    (folder / CARD).write_bytes(canonical_json(seal_card(program, history, card)))
 
 
 @pytest.fixture

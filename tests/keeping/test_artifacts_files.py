@@ -13,7 +13,7 @@ from judges import JUDGES, POLITE, Polite, basic, changed, save
 
 from jurist.errors import ArtifactError
 from jurist.keeping.artifacts import Store
-from jurist.keeping.dspy_state import dump, state_of
+from jurist.keeping.dspy_state import dump_state, read_state
 from jurist.programs.judge import Judge
 from jurist.programs.state import PredictorPrompt, PromptState
 
@@ -160,11 +160,11 @@ def test_prompts_survive_the_file(instruction: str, demos: list[dict[str, Any]],
     state = basic(POLITE).with_instruction("self", instruction).with_demos("self", tuple(demos))
     # DSPy dedents an instruction when it is read; what the model saw is what must come back.
     seen = PromptState.of(state.apply(POLITE.basic()))
-    data = json.loads(json.dumps(dump(POLITE, seen)))
+    data = json.loads(json.dumps(dump_state(POLITE, seen)))
     path = tmp_path / "program.json"
     path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
     program = POLITE.basic()
     program.load(path)
-    assert PromptState.of(program).to_json() == state_of(data).to_json()
-    assert state_of(data).predictors["self"].demos == seen.predictors["self"].demos
-    assert state_of(data).predictors["self"].instructions.split() == instruction.split()
+    assert PromptState.of(program).to_json() == read_state(data).to_json()
+    assert read_state(data).predictors["self"].demos == seen.predictors["self"].demos
+    assert read_state(data).predictors["self"].instructions.split() == instruction.split()

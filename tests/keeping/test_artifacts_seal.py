@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from jurist.errors import ArtifactError
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
-from jurist.keeping.sealing import CARD, FILES, HISTORY, PROGRAM, PROOF, SEEN, canonical, inspect, seal
+from jurist.keeping.sealing import (
+    CARD,
+    FILES,
+    HISTORY,
+    PROGRAM,
+    PROOF,
+    SEEN,
+    canonical_json,
+    inspect_files,
+    seal_card,
+)
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
 
@@ -58,7 +68,7 @@ def test_every_changed_byte_is_found(
     bad = good[:position] + insert + good[position + drop :]
     try:
         path.write_bytes(bad)
-        assert bool(inspect(artifact.path).faults) == (bad != good) == refused(store)
+        assert bool(inspect_files(artifact.path).faults) == (bad != good) == refused(store)
         if name == PROOF and bad != good:  # which is read when it is asked for
             with pytest.raises(ArtifactError, match=r"proof\.jsonl was changed"):
                 artifact.proof()
@@ -77,7 +87,7 @@ def _without(key: str) -> Callable[[bytes], bytes]:
     def change(data: bytes) -> bytes:
         card = json.loads(data)
         del card[key]
-        return canonical(card)
+        return canonical_json(card)
 
     return change
 
@@ -101,7 +111,10 @@ def _reordered(data: bytes) -> bytes:
         (_edit(HISTORY, lambda data: data[:-1]), "history.jsonl: its content was changed"),
         (_edit(HISTORY, lambda data: b""), "history.jsonl: its content was changed"),
         (_edit(CARD, lambda data: data.replace(b"g  h", b"g h")), "card.json: its content was changed"),
-        (_edit(CARD, lambda data: canonical(json.loads(data)).replace(b": ", b":")), "card.json: its layout"),
+        (
+            _edit(CARD, lambda data: canonical_json(json.loads(data)).replace(b": ", b":")),
+            "card.json: its layout",
+        ),
         (_edit(CARD, lambda data: data.replace(b"{\n", b'{\n  "gold": 1,\n', 1)), "card.json: its layout"),
         (_edit(CARD, _reordered), "card.json: its layout was changed after it was saved"),
         (_edit(CARD, _without("sha256")), "card.json: its content was changed"),
@@ -158,11 +171,11 @@ def test_a_resealed_file_that_is_more_than_a_prompt_is_refused(
     store: Store, artifact: Artifact, change: dict[str, object]
 ) -> None:
     """The seal is no signature: whoever forges it must still not smuggle in a model or an attribute."""
-    program = canonical({**artifact.program_state, **change})
+    program = canonical_json({**artifact.program_state, **change})
     more = {PROOF: (artifact.path / PROOF).read_bytes()}
-    card = seal(program, (artifact.path / HISTORY).read_bytes(), artifact.card, more)
+    card = seal_card(program, (artifact.path / HISTORY).read_bytes(), artifact.card, more)
     (artifact.path / PROGRAM).write_bytes(program)
-    (artifact.path / CARD).write_bytes(canonical(card))
+    (artifact.path / CARD).write_bytes(canonical_json(card))
     assert [problem.ref for problem in store.verify()] == ["fect@1"]
     with pytest.raises(ArtifactError, match=r"program\.json"):
         store.load("fect").program(FECT)
@@ -183,4 +196,4 @@ def test_damaged_names_are_found_and_numbers_still_work(store: Store, text: str)
 
 
 def test_no_byte_moves_between_files_unnoticed() -> None:
-    assert seal(b"ab", b"c", {})["sha256"] != seal(b"a", b"bc", {})["sha256"]
+    assert seal_card(b"ab", b"c", {})["sha256"] != seal_card(b"a", b"bc", {})["sha256"]

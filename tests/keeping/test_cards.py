@@ -23,7 +23,16 @@ from jurist.keeping.records import (
     MeasuredRobustness,
     ProofRecord,
 )
-from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, PROOF, added, canonical, lines, seal
+from jurist.keeping.sealing import (
+    CARD,
+    HISTORY,
+    PROGRAM,
+    PROOF,
+    canonical_json,
+    records_json,
+    seal_addition,
+    seal_card,
+)
 from jurist.programs.state import PromptState
 from jurist.report.scores import disagreement_words, metric_cell, robustness_table
 
@@ -233,7 +242,7 @@ def changed_at(value: Any, place: tuple[Any, ...], other: Any) -> Any:
 @pytest.mark.parametrize("kind", RECORDS)
 def test_a_part_is_written_as_it_was_read(kind: type[Part]) -> None:
     written = kind.model_validate(RECORDS[kind]).to_json()
-    assert canonical(written) == canonical(RECORDS[kind])
+    assert canonical_json(written) == canonical_json(RECORDS[kind])
 
 
 def show(record: Part) -> None:
@@ -309,11 +318,11 @@ def write_version(card: dict[str, Any], history: dict[str, Any], proof: dict[str
     artifact = Store("compiled").save(FLAG, changed(FLAG), {}, [], make_latest=True)
     program = (artifact.path / PROGRAM).read_bytes()
     content = {**artifact.card, **card, "judge": "flag", "version": 1}
-    records = {PROOF: lines([proof])}
-    sealed = seal(program, lines([history]), content, records)
-    files = {CARD: canonical(sealed), HISTORY: lines([history]), **records}
-    files["robustness.json"] = added({"measured": [ROBUSTNESS]}, program)
-    files["disagreements.json"] = added({"measured": [LABEL_PROOF]}, program)
+    records = {PROOF: records_json([proof])}
+    sealed = seal_card(program, records_json([history]), content, records)
+    files = {CARD: canonical_json(sealed), HISTORY: records_json([history]), **records}
+    files["robustness.json"] = seal_addition({"measured": [ROBUSTNESS]}, program)
+    files["disagreements.json"] = seal_addition({"measured": [LABEL_PROOF]}, program)
     for name, data in files.items():
         (artifact.path / name).write_bytes(data)
 

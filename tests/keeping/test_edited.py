@@ -16,7 +16,7 @@ from small import FAST, OWN, Done, cli, ok, replies, tree, write_jsonl
 
 from jurist.errors import ArtifactError
 from jurist.keeping.card import CardContent, written_card
-from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
+from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical_json, seal_card
 from jurist.keeping.trust import data_file
 from jurist.programs.catalogue import JUDGES
 from jurist.programs.definition import read_definition, write_definition
@@ -176,7 +176,7 @@ def test_a_stranger_s_card_does_not_make_a_file_be_executed() -> None:
     folder = Path("compiled/may-go/1")
     card = {**json.loads((folder / CARD).read_text()), "judge_sha256": "0" * 64, "judge_code": "1" * 64}
     (folder / CARD).write_bytes(
-        canonical(seal((folder / PROGRAM).read_bytes(), (folder / HISTORY).read_bytes(), card))
+        canonical_json(seal_card((folder / PROGRAM).read_bytes(), (folder / HISTORY).read_bytes(), card))
     )
     done = cli(*COMMANDS["run"], "--trust")
     assert (done.code, Path("executed").exists()) == (1, False)

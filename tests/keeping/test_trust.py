@@ -17,7 +17,7 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.naming import judge_of_artifact
-from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
+from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical_json, seal_card
 from jurist.keeping.trust import Trust, data_file
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
@@ -35,8 +35,8 @@ COMMANDS = (
 def resealed(folder: Path, **changes: Any) -> None:
     """Change a card as whoever passes an artifact on can: the seal has no key."""
     card = {**json.loads((folder / CARD).read_text()), **changes}
-    whole = seal((folder / PROGRAM).read_bytes(), (folder / HISTORY).read_bytes(), card)
-    (folder / CARD).write_bytes(canonical(whole))
+    whole = seal_card((folder / PROGRAM).read_bytes(), (folder / HISTORY).read_bytes(), card)
+    (folder / CARD).write_bytes(canonical_json(whole))
 
 
 def executed() -> bool:
