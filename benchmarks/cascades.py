@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from jurist.evaluation.cascade import Step, chosen, crossed, steps, trust_in
+from jurist.evaluation.cascade import Step, choose_step, cross_fit, fit_trust, try_levels
 from jurist.evaluation.trust import SureAnswer, Trust
 from jurist.gold.goldset import Gold
 
@@ -52,9 +52,9 @@ def judged(skills: Sequence[float], lean: float, rows: int, size: int, random: n
 def choose(own: Judged, agree: float = AGREE) -> tuple[Step | None, list[Trust]]:
     """Return the level that some rows give, and what they tell of each judge."""
     said, right, groups = own
-    sure = [crossed(*pair, groups) for pair in zip(said, right, strict=True)]
-    best = chosen(list(steps(sure, right, groups, agree=agree, risk=RISK)), agree)
-    return best, [trust_in(*pair) for pair in zip(said, right, strict=True)]
+    sure = [cross_fit(*pair, groups) for pair in zip(said, right, strict=True)]
+    best = choose_step(list(try_levels(sure, right, groups, agree=agree, risk=RISK)), agree)
+    return best, [fit_trust(*pair) for pair in zip(said, right, strict=True)]
 
 
 def held(best: Step, trusts: Sequence[Trust], later: Judged) -> tuple[float, float, float]:

@@ -28,7 +28,7 @@ from ..errors import JuristError
 from .closed_labels import cohen_kappa
 from .intervals import Estimate, Jackknife, estimated, leaving_out
 from .measured import Measured, measure
-from .metrics import Counted, Metric, Ratio, mean
+from .metrics import GroupWeights, Metric, Ratio, mean
 from .rows import Row
 from .scale import MetricLike, Scale, shown_metrics
 from .units import MISSING, Bools, Floats, Ints, Units, encode
@@ -331,15 +331,15 @@ def _mean_over_raters(raters: Sequence[Units], metric: Metric) -> Estimate:
     values: list[float] = []
     values_without_block: list[Floats] = []
     units_left: list[Bools] = []  # of a rater who labelled nothing beside a block there is no value
-    counted: list[Counted] = []
+    group_weights: list[GroupWeights] = []
     for units in raters:
         values.append(metric.of(units))
         values_without_block.append(metric.resampled(units, weights))
         units_left.append(weights @ units.sizes > 0)
-        counted.append(metric.counted(units))
+        group_weights.append(metric.group_weights(units))
     has_value = np.array(units_left, dtype=np.float64)  # (raters, blocks)
     total_without_block = (np.array(values_without_block) * has_value).sum(axis=0)
     mean_without_block = total_without_block / np.maximum(has_value.sum(axis=0), 1.0)
     mean_value = float(np.mean(values))
-    jackknife = Jackknife.of(mean_value, mean_without_block, Counted.added(counted))
+    jackknife = Jackknife.of(mean_value, mean_without_block, GroupWeights.in_mean(group_weights))
     return Estimate(value=mean_value, interval=jackknife.within(metric.low, metric.high))

@@ -1,11 +1,12 @@
 """Cascades: each row is answered by the first judge that is sure enough of it, and by people where none is.
 
-How sure is chosen on gold, so that those who answer agree with people often enough (Jung et al. 2024, *Trust or
-Escalate*). How probable it is that a judge agrees is fitted for each judge, by what it says and how sure it is, so that
-one level holds for all of them. The levels are tested from the strictest on, and the first that is not shown to agree
-often enough ends it: so the risk of all tests together is that of one (fixed-sequence testing). A row's probability
-comes from rows of other groups alone. The bound on the agreement is the exact binomial one, and where groups have
-several rows that of so many rows as they are worth (Korn and Graubard 1998).
+"Sure enough" is a level: the probability of agreeing with people from which on a judge may answer. It is chosen on
+gold, so that the judges that answer agree with people often enough (Jung et al. 2024, *Trust or Escalate*). A model of
+this probability is fitted for each judge, by the label it gives and how sure it is, so one level holds for all judges;
+a row's probability comes from a fit to rows of other groups alone. The levels are tested from the strictest on, and the
+tests end at the first level that is not shown to agree often enough: so the risk of all tests together is that of one
+(fixed-sequence testing). The bound on the agreement is the exact binomial one; where groups have several rows, it is
+the bound for the number of independent rows that say as much (Korn and Graubard 1998).
 """
 
 import math
@@ -23,12 +24,12 @@ from .trust import SURENESS_MARGIN, SureAnswer, Trust
 
 LEVELS = tuple(round(0.995 - 0.01 * step, 3) for step in range(50))
 """Probabilities of agreeing with people from which on a judge may answer, the strictest first."""
-FOLDS = 5
-START = 1 / 3
-"""Of the rows, how many are answered at the first level that is tested: fewer could show little."""
+_FOLDS = 5
+_LEAST_ANSWERED_SHARE = 1 / 3
+"""The share of the rows that a level must answer to be tested: fewer rows could show little."""
 
 
-def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
+def fit_trust(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     """Return the probability model of a judge's agreement, fitted to its answers and whether people gave the same."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
@@ -50,7 +51,7 @@ def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
         is_label = np.array(label_of_row)[:, np.newaxis] == np.array(labels)  # (rows, labels)
         columns = np.column_stack([sureness, is_label])
         mean_sureness = float(np.mean(sureness))
-    # One row more that agrees and one that does not: neither is ever impossible.
+    # The fit sees one more row that agrees and one that does not, so no probability becomes 0 or 1.
     middle_row = np.full(1 + len(labels), 1 / max(1, len(labels)))
     middle_row[0] = mean_sureness
     columns = np.vstack([columns, middle_row, middle_row])
@@ -64,15 +65,15 @@ def trust_in(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     )
 
 
-def crossed(
+def cross_fit(
     answers: Sequence[SureAnswer], right: Sequence[bool], groups: Sequence[str], seed: int = 0
 ) -> list[float]:
-    """Return the probability that the judge agrees, for each row, by rows of other groups alone."""
+    """Return for each row the probability that a judge agrees with people, fitted to rows of other groups alone."""
     group_names = sorted(set(groups))
-    folds = np.random.default_rng(seed).permutation(len(group_names)) % FOLDS
+    folds = np.random.default_rng(seed).permutation(len(group_names)) % _FOLDS
     fold_of_group = dict(zip(group_names, folds.tolist(), strict=True))
     probabilities = [0.0] * len(answers)
-    for fold in range(FOLDS):
+    for fold in range(_FOLDS):
         fold_rows: list[int] = []
         learning_answers: list[SureAnswer] = []
         learning_right: list[bool] = []
@@ -82,7 +83,7 @@ def crossed(
             else:
                 learning_answers.append(answers[row])
                 learning_right.append(right[row])
-        trust = trust_in(learning_answers, learning_right)
+        trust = fit_trust(learning_answers, learning_right)
         for row in fold_rows:
             probabilities[row] = trust.of(answers[row])
     return probabilities
@@ -90,21 +91,21 @@ def crossed(
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One level that was tested."""
+    """One level that was tested, and what the cascade does to the labelled rows at it."""
 
-    level: float  # how probable it must be that a judge agrees, for it to answer
-    by: tuple[int, ...]  # rows that each judge answers
-    right: tuple[int, ...]  # those of them on which people say the same
-    bound: float  # the agreement is at least this, but for the risk
+    level: float  # the probability of agreeing with people from which on a judge answers a row
+    by: tuple[int, ...]  # the number of rows that each judge answers
+    right: tuple[int, ...]  # the number of those rows on which people give the same label
+    bound: float  # the lower bound of the agreement, which fails with the probability of the risk at most
 
     @property
     def answered(self) -> int:
-        """Rows that some judge answers."""
+        """The number of rows that some judge answers."""
         return sum(self.by)
 
     @property
     def agreement(self) -> float:
-        """The share of them on which people say the same."""
+        """The share of the answered rows on which people give the same label; 0 where none is answered."""
         if not self.answered:
             return 0.0
         return sum(self.right) / self.answered
@@ -115,7 +116,7 @@ class Step:
 
 
 def least_agreement(right: NDArray[np.bool_], groups: NDArray[Any], risk: float) -> float:
-    """Return the lower bound of the share of rows that are right, but for a risk, from rows in groups."""
+    """Return the lower bound of the share of right rows, too high with probability ``risk`` at most."""
     rows = len(right)
     if not rows:
         return 0.0
@@ -126,16 +127,17 @@ def least_agreement(right: NDArray[np.bool_], groups: NDArray[Any], risk: float)
     share = float(right.mean())
     effective_rows = float(rows)
     if len(sums) < rows:
-        # One error more is assumed, which a whole group shares.
-        variance = over_groups(sums, mean).error ** 2 + rows / len(sums) / rows**2
+        # One more error is assumed, which a whole group of the mean size shares.
+        group_size = rows / len(sums)
+        variance = over_groups(sums, mean).error ** 2 + group_size / rows**2
         effective_rows = min(effective_rows, (share * (1.0 - share) + 1.0 / rows) / variance)
-    if not share * effective_rows:  # One group says nothing of others.
-        return 0.0
     right_rows = share * effective_rows
+    if not right_rows:  # No row is right, or there is one group, whose variance is infinite.
+        return 0.0
     return float(scipy.special.betaincinv(right_rows, (1.0 - share) * effective_rows + 1.0, risk))
 
 
-def steps(
+def try_levels(
     probable: Sequence[Sequence[float]],
     right: Sequence[Sequence[bool]],
     groups: Sequence[str],
@@ -143,15 +145,22 @@ def steps(
     agree: float,
     risk: float,
 ) -> Iterator[Step]:
-    """Yield the levels that are tested, the strictest first, up to the first that is not shown to agree enough."""
-    # Both tables are of shape (judges, rows), the judges in the order in which they are asked.
-    probability = np.array(probable)
+    """Yield the levels that are tested, the strictest first; the first that is not shown to agree enough is the last.
+
+    Args:
+        probable: of each judge, in the order in which they are asked, the probability of agreeing on each row.
+        right: of each judge, whether it agrees on each row.
+        groups: the group of each row.
+        agree: the share of the answered rows on which people must give the same label.
+        risk: the largest probability of choosing a level whose agreement is lower.
+    """
+    probability = np.array(probable)  # (judges, rows)
     agrees = np.array(right, dtype=np.bool_)
     group_of_row = np.array(groups)
-    fewest_answered = max(START * len(group_of_row), fewest(agree, risk))
+    fewest_answered = max(_LEAST_ANSWERED_SHARE * len(group_of_row), fewest_rows_needed(agree, risk))
     for level in LEVELS:
         may_answer = probability >= level
-        # The first judge that may answer a row does; -1 where none may.
+        # The first judge that may answer a row answers it; -1 stands for no judge.
         judge_of_row = np.where(may_answer.any(axis=0), may_answer.argmax(axis=0), -1)
         is_answered = judge_of_row >= 0
         if is_answered.sum() < fewest_answered:
@@ -170,13 +179,13 @@ def steps(
             return
 
 
-def fewest(agree: float, risk: float) -> int:
-    """Return the rows, each of a group of its own, without which no agreement can be shown, though all are right."""
+def fewest_rows_needed(agree: float, risk: float) -> int:
+    """Return the fewest rows, each of a group of its own, that can show an agreement if all of them are right."""
     return math.ceil(math.log(risk) / math.log(agree))
 
 
-def chosen(tested: Sequence[Step], agree: float) -> Step | None:
-    """Return the last level that was shown to agree enough; ``None`` without any."""
+def choose_step(tested: Sequence[Step], agree: float) -> Step | None:
+    """Return the most lenient level that was shown to agree enough; ``None`` without any."""
     for step in reversed(tested):
         if step.bound >= agree:
             return step

@@ -63,7 +63,7 @@ class ClusteredT:
         first, second = filled.halves
         difference = metric.of(second) - metric.of(first)
         added_variance = 2.0 * float((largest_moves(filled, metric) ** 2).sum())
-        effective_groups = min(metric.counted(first).effective, metric.counted(second).effective)
+        effective_groups = min(metric.group_weights(first).effective, metric.group_weights(second).effective)
         return cls(
             difference=difference,
             gain=metric.oriented(difference),

@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from .metrics import Counted, Metric, Ratio, mean
+from .metrics import GroupWeights, Metric, Ratio, mean
 from .units import Floats, Ints, Units
 
 LEVEL = 0.95
@@ -84,26 +84,26 @@ class Jackknife:
     quotients: int  # that the value is the sum of, without those over nothing
 
     @classmethod
-    def of(cls, value: float, without_each: Floats, counted: Counted) -> "Jackknife":
+    def of(cls, value: float, without_each: Floats, weights: GroupWeights) -> "Jackknife":
         """Return a value with the error that its values without each block of groups give."""
         blocks = len(without_each)
         deviations = without_each - without_each.mean()
         error = math.sqrt((blocks - 1) / blocks * float((deviations**2).sum()))
         if error <= _ROUNDING:
             error = 0.0
-        fall = counted.effective_by_quotient(counted.top)
-        rise = counted.effective_by_quotient(counted.bottom)
-        quotients = int(counted.weights.any(axis=0).sum())
+        fall = weights.effective_by_quotient(weights.top)
+        rise = weights.effective_by_quotient(weights.bottom)
+        quotients = int(weights.weights.any(axis=0).sum())
         if error == 0.0 and len(fall) + len(rise) < quotients:
-            fall = rise = (counted.effective,)
+            fall = rise = (weights.effective,)
             quotients = 1
-        if np.count_nonzero(counted.weights.any(axis=1)) <= 1:
+        if np.count_nonzero(weights.weights.any(axis=1)) <= 1:
             error = math.inf
         return cls(
             value=value,
             error=error,
-            groups=len(counted.weights),
-            effective=counted.effective,
+            groups=len(weights.weights),
+            effective=weights.effective,
             fall=fall,
             rise=rise,
             quotients=quotients,
@@ -176,7 +176,7 @@ def has_one_value(units: Units, metric: Metric) -> bool:
 def metric_interval(units: Units, metric: Metric) -> Interval:
     """The interval of a metric over answered units."""
     without_each = metric.resampled(units, leaving_out(units.groups))
-    jackknife = Jackknife.of(metric.of(units), without_each, metric.counted(units))
+    jackknife = Jackknife.of(metric.of(units), without_each, metric.group_weights(units))
     return jackknife.within(metric.low, metric.high)
 
 
@@ -196,7 +196,7 @@ def over_groups(sums: Floats, of: Ratio) -> Jackknife:
     """Return a ratio of sums by group, (G, ...), with its standard error."""
     weights = leaving_out(len(sums)).astype(np.float64)
     sums_without_each = np.tensordot(weights, sums, axes=1)
-    return Jackknife.of(float(of(sums.sum(axis=0))), of(sums_without_each), of.counted(sums))
+    return Jackknife.of(float(of(sums.sum(axis=0))), of(sums_without_each), of.group_weights(sums))
 
 
 def estimated(per_unit: NDArray[Any], group: NDArray[Any], of: Ratio, *, low: float = 0.0) -> Estimate:

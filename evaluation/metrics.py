@@ -1,15 +1,15 @@
 """A metric is a vector of statistics per unit and a function of their weighted sum.
 
-So the value over all units, over resampled groups, over two judges whose answers are exchanged, over repeats and
-over raters is the same function of another sum, and every statistical method is written once. Two kinds of vector are
-enough:
+Each statistical method weighs the units in its own way (all alike, resampled groups, the exchanged answers of two
+judges, repeats, raters) and applies the same function to the weighted sum, so each method is written once for all
+metrics. The vector of a unit is made in one of two ways:
 
-- :func:`pair_sums`: numbers that follow from gold and answer (their error and 1; hits, gold and found labels);
-- :func:`pair_counts`: how often each distinct pair of gold and answer occurs, for what is no function of a small
-  sum: rank correlations, and a user's own function.
+- :func:`pair_sums`: a few numbers that follow from gold and answer (their error and 1; hits, gold and found labels);
+- :func:`pair_counts`: a count for each distinct pair of gold and answer, for metrics that no small sum determines: rank
+  correlations, and a user's own function.
 
-The function is mostly a quotient, or the sum of several, and knows how much each group counts in it. A quotient 0/0 is
-0.0 unless a metric says otherwise.
+The function is mostly a :class:`Ratio`: a quotient, or the sum of several, which also says how much each group counts
+in it. A quotient 0/0 is 0.0 unless a metric says otherwise.
 """
 
 import statistics
@@ -29,16 +29,17 @@ DRAWS = 10_000
 """Swaps that a permutation test draws."""
 SLOW_DRAWS = 1000
 """Swaps drawn for a metric whose value takes long, such as a function of a user's."""
-SLICE = 512  # weighted sums held in memory at once; small products are also not spread over busy cores
-
-DENSE = 1_000_000  # cells of a table up to which an array is faster than a sparse one, and small enough
+_SLICE = 512  # weighted sums held in memory at once; small products are also not spread over busy cores
+_LARGEST_DENSE_TABLE = (
+    1_000_000  # cells of a table up to which an array is faster than a sparse one, and small enough
+)
 
 Sums: TypeAlias = Any
-"""Shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
+"""The summed vectors of each group, shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
 ValueFunction: TypeAlias = Callable[[Sequence[Value], Sequence[Value]], float]
 """(gold, predicted), one entry per unit -> a number in [0, 1]."""
 SumFunction: TypeAlias = Callable[[Floats], Floats]
-"""(..., d) sums -> (...) values; a :class:`Ratio` also knows how much each group counts."""
+"""(..., d) sums -> (...) values; a :class:`Ratio` also says how much each group counts."""
 
 _ROUNDING = 1e-12  # equal values may be computed along different roundings
 
@@ -50,16 +51,16 @@ def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Counted:
-    """The weight of each of G groups in each of the M quotients that a value is the sum of."""
+class GroupWeights:
+    """The weight of each of G groups in each of the M quotients that a metric's value is the sum of."""
 
     weights: Floats  # (G, M)
-    top: Bools  # (M,): which quotients are as high as they can be
-    bottom: Bools  # (M,): which are 0
+    top: Bools  # (M,): the quotients that are 1, where there are several
+    bottom: Bools  # (M,): the quotients that are 0, where there are several
 
     @classmethod
-    def added(cls, parts: Sequence["Counted"]) -> Self:
-        """Return the weights of groups in the mean of several values of the same quotients."""
+    def in_mean(cls, parts: Sequence["GroupWeights"]) -> Self:
+        """Return the weights of the groups in the mean of several values, each with the same groups and quotients."""
         return cls(
             weights=np.sum([part.weights for part in parts], axis=0),
             top=np.all([part.top for part in parts], axis=0),
@@ -72,7 +73,7 @@ class Counted:
         return float(_effective_groups(self.weights.sum(axis=1)))
 
     def effective_by_quotient(self, selected: Bools) -> tuple[float, ...]:
-        """Return, of each selected quotient (M,), the number of groups of equal weight that say as much."""
+        """Return of each selected quotient the number of groups of equal weight that say as much; selected: (M,)."""
         return tuple(_effective_groups(self.weights[:, selected]).tolist())
 
 
@@ -83,11 +84,13 @@ def _effective_groups(weights: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A function of sums that is a quotient, or the sum of ``several``, whose parts are of shape (..., M)."""
+    """A function of sums that is one quotient, or the sum of M quotients."""
 
-    parts: Callable[..., tuple[Floats, Floats]]
-    empty: float = 0.0
-    several: bool = False
+    parts: Callable[
+        ..., tuple[Floats, Floats]
+    ]  # sums -> dividends and divisors, (...) or of several (..., M)
+    empty: float = 0.0  # the value of 0/0
+    several: bool = False  # True for the sum of M quotients
 
     def __call__(self, sums: Floats, *arguments: object) -> Floats:
         """Return the values (...) of the ratio."""
@@ -101,17 +104,17 @@ class Ratio:
         """Return the ratio of sums alone, with the further arguments of its parts fixed."""
         return replace(self, parts=lambda sums: self.parts(sums, *arguments))
 
-    def counted(self, sums_by_group: Floats) -> Counted:
-        """Return the weight of each group, from its sums (G, d): the share of the divisor that goes without it."""
-        # A recall counts the groups with something to find: other units beside them make it no surer.
+    def group_weights(self, sums_by_group: Floats) -> GroupWeights:
+        """Return the weight of each group, from its sums (G, d): the share of the divisor that comes from it."""
+        # So a recall counts only groups with gold labels to find: groups without any make it no surer.
         total = sums_by_group.sum(axis=0)
         above, below = self.parts(total)
         _, below_without_group = self.parts(total - sums_by_group)
         share_of_group = quotient(below - below_without_group, below)
-        # Each of several quotients is divided by how many there are, so this is its own value, 0 to 1.
+        # Several quotients add up to a mean (see ``mean_parts``): times their number, each is a value from 0 to 1.
         values = np.atleast_1d(quotient(above, below) * np.count_nonzero(below))
         has_divisor = np.atleast_1d(below) > 0
-        return Counted(
+        return GroupWeights(
             weights=np.maximum(share_of_group, 0.0).reshape(len(sums_by_group), -1),
             top=(values > 1.0 - _ROUNDING) & self.several,
             bottom=has_divisor & (values < _ROUNDING) & self.several,
@@ -119,11 +122,11 @@ class Ratio:
 
 
 Ratios = partial(Ratio, several=True)
-"""Make the sum of several quotients."""
+"""Makes a ratio that is the sum of several quotients."""
 
 
 def mean_parts(above: Floats, below: Floats) -> tuple[Floats, Floats]:
-    """The parts (..., M) of the mean of M quotients, without those of 0/0."""
+    """Return the dividends and divisors (..., M) of quotients whose sum is the mean of M, leaving out those of 0/0."""
     return quotient(above, (below > 0).sum(axis=-1, keepdims=True)), below
 
 
@@ -146,14 +149,15 @@ def f1(sums: Floats) -> tuple[Floats, Floats]:
 
 
 SIDES: Final[Mapping[str, Ratio]] = {"precision": precision, "recall": mean, "f1": f1}
+"""Name -> ratio of sums (..., 3) of hits, gold and found."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Vectors summed by group, one (G, d) table per answer set, and the function of a weighted sum of their rows."""
+    """The statistics of some units under one metric."""
 
-    sums: Sequence[Sums]
-    of: SumFunction
+    sums: Sequence[Sums]  # the vectors summed by group: one (G, d) table for each answer set
+    of: SumFunction  # the metric's value of a weighted sum of the rows of a table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,21 +166,21 @@ class Metric:
 
     name: str
     statistics: Callable[[Units], Statistics]
-    low: float = 0.0
-    high: float = 1.0
-    higher_is_better: bool | None = True
-    draws: int = DRAWS
-    divisible: bool = True  # True where units may count in parts
+    low: float = 0.0  # the least value there can be
+    high: float = 1.0  # the largest value there can be
+    higher_is_better: bool | None = True  # ``None`` for a metric without a better side
+    draws: int = DRAWS  # swaps that a permutation test draws
+    divisible: bool = True  # True where a unit may count by a fraction
     by_t: bool = False  # True where the t-test over groups keeps its level (benchmarks/interval_coverage.py)
 
     def oriented(self, value: float) -> float:
-        """The value turned so that more is better: itself, or its negative for an error."""
+        """Return a value of the metric turned so that more is better: itself, or its negative for an error."""
         if self.higher_is_better:
             return value
         return -value
 
     def values(self, units: Units) -> list[float]:
-        """Return the value over the answered units of each answer set."""
+        """Return the metric's value of each answer set, over the units that it answers."""
         by_group = self.statistics(units)
         values = []
         for sums in by_group.sums:
@@ -184,32 +188,32 @@ class Metric:
         return values
 
     def of(self, units: Units) -> float:
-        """The mean of :meth:`values`."""
+        """Return the mean over the answer sets of the metric's values."""
         return statistics.fmean(self.values(units))
 
     def bounds(self, units: Units) -> tuple[float, float]:
-        """Return the values with every missing answer as wrong as it can be, and with every one as gold has it."""
+        """Return the value with every missing answer as wrong as it can be, and the value with every one right."""
         return self.of(units.worst), self.of(units.best)
 
-    def counted(self, units: Units) -> Counted:
-        """Return the weight of each group: see :meth:`Ratio.counted`; else by its answered units."""
+    def group_weights(self, units: Units) -> GroupWeights:
+        """Return the weight of each group: its share of a ratio's divisor, for other metrics its answered units."""
         by_group = self.statistics(units)
         if isinstance(by_group.of, Ratio):
-            counted_by_set = []
+            weights_by_set = []
             for sums in by_group.sums:
-                counted_by_set.append(by_group.of.counted(sums))
-            return Counted.added(counted_by_set)
+                weights_by_set.append(by_group.of.group_weights(sums))
+            return GroupWeights.in_mean(weights_by_set)
         answered = units.answered.mean(axis=0)
         answered_by_group = np.bincount(units.group, weights=answered, minlength=units.groups)
         at_neither_end = np.zeros(1, dtype=np.bool_)
-        return Counted(
+        return GroupWeights(
             weights=answered_by_group.astype(np.float64)[:, np.newaxis],
             top=at_neither_end,
             bottom=at_neither_end,
         )
 
     def resampled(self, units: Units, weights: Ints) -> Floats:
-        """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
+        """Return the value of each of B resamples, a mean over the answer sets; group g counts weights[b, g] times."""
         by_group = self.statistics(units)
         values_by_set = []
         for sums in by_group.sums:
@@ -220,7 +224,11 @@ class Metric:
         return np.asarray(np.mean(values_by_set, axis=0))
 
     def swapped(self, units: Units, swaps: Bools) -> Floats:
-        """Second minus first, shape (S,), after exchanging their answers in the groups of swaps (S, G)."""
+        """Return the difference of two systems after each of S exchanges of their answers, a mean over repeats.
+
+        It is the second system's value minus that of the first; swaps, shape (S, G), says in which groups the answers
+        are exchanged. The first half of the answer sets is the first system's.
+        """
         by_group = self.statistics(units)
         repeats = len(by_group.sums) // 2
         value_of = by_group.of
@@ -237,19 +245,20 @@ class Metric:
 
 
 def _slices(weights: Ints | Bools, sums: Sums) -> Iterator[Floats]:
-    """The rows of weights @ sums, some at a time."""
-    for start in range(0, len(weights), SLICE):
-        yield weights[start : start + SLICE].astype(np.float64) @ sums
+    """Yield the weighted sums weights @ sums, some rows at a time."""
+    for start in range(0, len(weights), _SLICE):
+        yield weights[start : start + _SLICE].astype(np.float64) @ sums
 
 
 def dense(sums: Sums) -> Floats:
-    """Return sums as an array."""
+    """Return sums as an array, also where they are sparse."""
     if scipy.sparse.issparse(sums):
         return np.asarray(sums.toarray(), dtype=np.float64)
     return np.asarray(sums, dtype=np.float64)
 
 
 def _total(sums: Sums) -> Floats:
+    """Return the sum (d,) over all groups."""
     return np.asarray(sums.sum(axis=0), dtype=np.float64)
 
 
@@ -267,7 +276,7 @@ def _count_cells(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
     """Return the counts of each cell in each group: (groups, cells), sparse where that is large."""
     answered = cells != MISSING
     groups, pairs = shape
-    if groups * pairs > DENSE:
+    if groups * pairs > _LARGEST_DENSE_TABLE:
         ones = np.ones(answered.sum())
         return scipy.sparse.csr_array((ones, (group[answered], cells[answered])), shape=shape)
     places = group[answered] * pairs + cells[answered]
@@ -277,7 +286,7 @@ def _count_cells(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
 def pair_sums(
     vector: Callable[[Value, Value], Sequence[float]], of: SumFunction, size: int
 ) -> Callable[[Units], Statistics]:
-    """Make statistics of numbers that follow from gold and answer."""
+    """Make the statistics of a metric: ``of`` the sum of ``vector(gold, answer)``, which has ``size`` numbers."""
 
     def statistics_of(units: Units) -> Statistics:
         _, pairs = units.pairs
@@ -292,12 +301,12 @@ def pair_sums(
 
 
 def pair_means(number: Callable[[Value, Value], float], of: Ratio = mean) -> Callable[[Units], Statistics]:
-    """Make statistics of the mean of a number that follows from gold and answer."""
+    """Make the statistics of the mean of ``number(gold, answer)``; ``of`` takes sums (..., 2) of the number and 1."""
     return pair_sums(lambda gold, value: (number(gold, value), 1.0), of, 2)
 
 
 def pair_counts(of: Callable[[Floats, list[Value], list[Value]], Floats]) -> Callable[[Units], Statistics]:
-    """Make statistics of counts of the P distinct pairs; ``of`` takes counts (B, P), the golds and the answers."""
+    """Make the statistics of a metric of pairs; ``of`` takes counts (B, P) of the P pairs, their golds and answers."""
 
     def statistics_of(units: Units) -> Statistics:
         _, pairs = units.pairs
@@ -318,7 +327,7 @@ def pair_counts(of: Callable[[Floats, list[Value], list[Value]], Floats]) -> Cal
 def own_metric(function: ValueFunction, metrics: Mapping[str, Metric]) -> Metric:
     """Return the metric of a user's function, which must not depend on the order of the units.
 
-    Where ``metrics`` has one of the function's name, it is called ``custom_NAME``.
+    It has the function's name, or ``custom_NAME`` where ``metrics`` has a metric of that name.
     """
     name = getattr(function, "__name__", type(function).__name__)
 

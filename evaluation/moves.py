@@ -1,7 +1,8 @@
-"""How far single units move a metric: errors that were seen, and errors that were not.
+"""How far one unit moves a metric when its answer changes: by errors that were seen, and by errors that were not.
 
-Few units of a rare kind of gold make a test too sure, because their errors were hardly seen. Both tests of a difference
-add units that stand for the errors that were not seen; this module says how large they are.
+A stratum is a kind of gold value: the gold label, or what the answer's scale makes of it. A stratum with few units
+makes a test too sure, because its errors were hardly seen. Both tests of a difference add units that stand for the
+unseen errors; this module says how far such a unit moves the metric.
 """
 
 from dataclasses import dataclass
@@ -11,29 +12,32 @@ import numpy as np
 from .metrics import Metric, dense
 from .units import Floats, Ints, Units
 
-WELL_SEEN = 5
-"""Groups that hold a kind of gold, up to which nothing is concluded from the errors that were not seen in it."""
-MOST_PAIRS = 500
-"""Pairs of gold and answer of which a unit is tried for how far it moves a metric."""
-MOVES = 64  # units that are moved at once
+_WELL_SEEN_GROUPS = 5
+"""Groups with units of a stratum, from which on the absence of an error begins to say that it is rare."""
+_MOST_PAIRS = 500
+"""The most pairs of gold and answer of which one unit each is moved."""
+_UNITS_AT_ONCE = 64  # units that are moved in one product of arrays
 
 
 def largest_moves(filled: Units, metric: Metric) -> Floats:
-    """Return the largest move of a metric by one unit of each of the S strata of gold, from right to wrong: (S,)."""
+    """Return how far a metric moves at most when one unit turns from right to wrong: (S,), for each stratum of gold.
+
+    ``filled`` are the units of two systems without missing answers.
+    """
     return _moves_by_stratum(filled, metric).possible
 
 
 def unseen_weight(filled: Units, metric: Metric) -> float:
-    """Return the largest move of a metric by a unit that was not seen, over all kinds of gold."""
-    # An error of a kind of gold that many groups hold would have been seen: there a unit counts as the largest error
-    # that was made. Of a kind that few groups hold it counts as the largest error that there is, and nowhere as less
-    # than half of that.
+    """Return how far a metric moves by an error that was not seen, at most, over all strata of gold."""
+    # An error in a stratum that many groups hold would have been seen, so an unseen error there counts as the largest
+    # error that occurred. In a stratum that few groups hold it counts as the largest possible error. The result is
+    # never less than half of the largest possible error of all strata.
     moves = _moves_by_stratum(filled, metric)
-    pairs = np.unique(np.stack([moves.stratum, filled.group]), axis=1)
-    groups = np.bincount(pairs[0], minlength=len(moves.possible))
-    unknown = np.minimum(1.0, WELL_SEEN / groups)
+    stratum_and_group = np.unique(np.stack([moves.stratum, filled.group]), axis=1)
+    groups_of_stratum = np.bincount(stratum_and_group[0], minlength=len(moves.possible))
+    doubt = np.minimum(1.0, _WELL_SEEN_GROUPS / groups_of_stratum)
     unseen = np.maximum(0.0, moves.possible - moves.occurred)
-    largest = float((moves.occurred + unseen * unknown).max())
+    largest = float((moves.occurred + unseen * doubt).max())
     return max(largest, float(moves.possible.max()) / 2.0)
 
 
@@ -47,10 +51,11 @@ class _StratumMoves:
 
 
 def _moves_by_stratum(filled: Units, metric: Metric) -> _StratumMoves:
-    golds, places = np.unique(filled.gold, return_inverse=True)
-    strata = np.array([filled.kind.stratum(filled.values[gold]) for gold in golds])
-    names, stratum = np.unique(strata[places], return_inverse=True)
-    possible = np.zeros(len(names))  # of each stratum the largest move, as is the next one
+    """Return the largest moves of a metric by one unit of each stratum, over the answers of both systems."""
+    gold_codes, code_place = np.unique(filled.gold, return_inverse=True)
+    strata = np.array([filled.kind.stratum(filled.values[code]) for code in gold_codes])
+    names, stratum = np.unique(strata[code_place], return_inverse=True)
+    possible = np.zeros(len(names))
     occurred = np.zeros(len(names))
     first, second = filled.halves
     for answers in (first.predicted[0], second.predicted[0]):
@@ -63,22 +68,25 @@ def _moves_by_stratum(filled: Units, metric: Metric) -> _StratumMoves:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Moves:
-    """The moves of a metric by some units."""
+    """How far each of U units moves a metric."""
 
-    possible: Floats  # from the right answer to one as wrong as can be
-    occurred: Floats  # from the right answer to the answer of the system
+    possible: Floats  # (U,): from the right answer to one as wrong as can be
+    occurred: Floats  # (U,): from the right answer to the answer of the system
 
 
 def _measure_moves(single_units: Units, metric: Metric, answers: Ints, selected: Ints) -> _Moves:
-    """Return the moves of a metric of one system's answers by selected units; each unit is a group of its own."""
+    """Return how far each selected unit moves the metric of one system's answers.
+
+    In ``single_units`` each unit is a group of its own; ``answers`` are the system's answers to all of them.
+    """
     answer_sets = np.stack([answers, single_units.gold, single_units.wrong])
     by_unit = metric.statistics(single_units.answering(answer_sets))
     answered, right, wrong = by_unit.sums
     total = np.asarray(answered.sum(axis=0), dtype=np.float64)
     possible: list[Floats] = []
     occurred: list[Floats] = []
-    for start in range(0, len(selected), MOVES):
-        units = selected[start : start + MOVES]
+    for start in range(0, len(selected), _UNITS_AT_ONCE):
+        units = selected[start : start + _UNITS_AT_ONCE]
         value_if_right = by_unit.of(total + dense(right[units] - answered[units]))
         value_if_wrong = by_unit.of(total + dense(wrong[units] - answered[units]))
         possible.append(np.abs(value_if_right - value_if_wrong))
@@ -89,6 +97,6 @@ def _measure_moves(single_units: Units, metric: Metric, answers: Ints, selected:
 def _different_units(gold: Ints, answers: Ints) -> Ints:
     """Return one unit of each pair of gold and answer, evenly chosen where there are very many."""
     _, units = np.unique(np.stack([gold, answers]), axis=1, return_index=True)
-    if len(units) > MOST_PAIRS:
-        units = units[np.linspace(0, len(units) - 1, MOST_PAIRS).astype(np.int64)]
+    if len(units) > _MOST_PAIRS:
+        units = units[np.linspace(0, len(units) - 1, _MOST_PAIRS).astype(np.int64)]
     return np.asarray(units)

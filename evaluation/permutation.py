@@ -210,7 +210,7 @@ def _swap(
 
 def _group_weights(filled: Units, metric: Metric) -> Floats:
     """Return the weight of each group in a metric (G,); the weights add up to 1."""
-    weights = metric.counted(filled).weights.sum(axis=1)
+    weights = metric.group_weights(filled).weights.sum(axis=1)
     if not weights.any():
         weights = filled.sizes.astype(np.float64)
     return np.asarray(weights / weights.sum())

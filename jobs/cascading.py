@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ..engines.ledger import Spend
 from ..engines.models import Model
 from ..errors import UsageError, plural
-from ..evaluation.cascade import Step, chosen, crossed, fewest, steps, trust_in
+from ..evaluation.cascade import Step, choose_step, cross_fit, fewest_rows_needed, fit_trust, try_levels
 from ..evaluation.disagreements import credit
 from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
@@ -110,7 +110,7 @@ class Cascade:
     @property
     def _why_not_shown(self) -> str:
         """The reason why no level was shown, in words: the best bound, or too few groups."""
-        needed = fewest(self.agree, self.level)
+        needed = fewest_rows_needed(self.agree, self.level)
         if self.groups < needed:
             return f"{plural(needed, 'group')} are needed, and there are {self.groups}"
         best_bound = 0.0
@@ -152,7 +152,7 @@ class _JudgedGold:
             alone=sum(self.right) / len(self.right),
             answered=answered,
             right=right,
-            trust=trust_in(self.sure, self.right),
+            trust=fit_trust(self.sure, self.right),
         )
 
 
@@ -213,8 +213,8 @@ class Cascading(Experiment):
         level = self.risk
         if self.look.opening:
             level = level_of(self.risk, self.look.opening)
-        tested = tuple(steps(probable, right, groups, agree=self.agree, risk=level))
-        best = chosen(tested, self.agree)
+        tested = tuple(try_levels(probable, right, groups, agree=self.agree, risk=level))
+        best = choose_step(tested, self.agree)
         tokens, dollars = {}, {}
         if best is not None:
             for name, price in _prices(judged, rows, best.level).items():
@@ -248,7 +248,7 @@ class Cascading(Experiment):
         for row in rows:
             sure.append(sure_answer(scale, answers.verdicts[row]))
             right.append(self._agrees(answers.repeats[0][row]))
-        probable = crossed(sure, right, groups, self.seed)
+        probable = cross_fit(sure, right, groups, self.seed)
         return _JudgedGold(answers=answers, sure=sure, right=right, probable=probable)
 
     def _agrees(self, row: Row) -> bool:

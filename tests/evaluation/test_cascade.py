@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from jurist.evaluation.cascade import Step, chosen, crossed, fewest, least_agreement, steps, trust_in
+from jurist.evaluation.cascade import (
+    Step,
+    choose_step,
+    cross_fit,
+    fewest_rows_needed,
+    fit_trust,
+    least_agreement,
+    try_levels,
+)
 from jurist.evaluation.trust import SureAnswer
 
 ROWS = st.lists(st.booleans(), min_size=1, max_size=60)
@@ -27,12 +35,14 @@ class Answers:
         """Return how probable it is that each judge is right on each row, by rows of other groups."""
         probabilities = []
         for answers, right in zip(self.answers, self.right, strict=True):
-            probabilities.append(crossed(answers, right, self.groups))
+            probabilities.append(cross_fit(answers, right, self.groups))
         return probabilities
 
     def tested(self, *, agree: float, risk: float) -> list[Step]:
         """Return the levels that are tested."""
-        return list(steps(self.agreement_probabilities(), self.right, self.groups, agree=agree, risk=risk))
+        return list(
+            try_levels(self.agreement_probabilities(), self.right, self.groups, agree=agree, risk=risk)
+        )
 
 
 def judged(skills: list[float], rows: int, size: int, random: np.random.Generator) -> Answers:
@@ -61,14 +71,14 @@ def test_a_level_that_is_chosen_keeps_what_it_says(skills: list[float], size: in
     broken = shown = 0
     for _ in range(runs):
         gold = judged(skills, 120, size, random)
-        step = chosen(gold.tested(agree=0.85, risk=0.2), 0.85)
+        step = choose_step(gold.tested(agree=0.85, risk=0.2), 0.85)
         if step is None:
             continue
         shown += 1
         hits = answered = 0
         unanswered = set(range(6000))
         for judge in range(len(skills)):
-            trust = trust_in(gold.answers[judge], gold.right[judge])
+            trust = fit_trust(gold.answers[judge], gold.right[judge])
             for row in sorted(unanswered):
                 if trust.of(new_rows.answers[judge][row]) >= step.level:
                     unanswered.remove(row)
@@ -101,7 +111,7 @@ def test_the_strictest_level_is_tested_first_and_the_first_that_fails_is_the_las
     assert levels == sorted(levels, reverse=True)
     assert answered == sorted(answered)
     assert all(step.bound >= 0.9 for step in tested[:-1])
-    assert chosen(tested, 0.9) == (tested[-1] if tested[-1].bound >= 0.9 else tested[-2])
+    assert choose_step(tested, 0.9) == (tested[-1] if tested[-1].bound >= 0.9 else tested[-2])
 
 
 def test_what_is_told_of_a_row_does_not_come_from_its_group() -> None:
@@ -111,8 +121,8 @@ def test_what_is_told_of_a_row_does_not_come_from_its_group() -> None:
     turned = []
     for is_right, group in zip(right, gold.groups, strict=True):
         turned.append(not is_right if group == "3" else is_right)
-    probabilities = crossed(answers, right, gold.groups)
-    probabilities_if_turned = crossed(answers, turned, gold.groups)
+    probabilities = cross_fit(answers, right, gold.groups)
+    probabilities_if_turned = cross_fit(answers, turned, gold.groups)
     of_group = np.array(gold.groups) == "3"
     assert np.array_equal(np.array(probabilities)[of_group], np.array(probabilities_if_turned)[of_group])
     assert probabilities != probabilities_if_turned
@@ -120,14 +130,14 @@ def test_what_is_told_of_a_row_does_not_come_from_its_group() -> None:
 
 @pytest.mark.parametrize(("agree", "risk", "rows"), [(0.9, 0.1, 22), (0.95, 0.1, 45), (0.9, 0.05, 29)])
 def test_so_few_rows_can_show_it_at_all(agree: float, risk: float, rows: int) -> None:
-    assert fewest(agree, risk) == rows
+    assert fewest_rows_needed(agree, risk) == rows
     all_right = np.ones(rows, dtype=np.bool_)
     assert least_agreement(all_right[1:], np.arange(rows - 1), risk) < agree
     assert least_agreement(all_right, np.arange(rows), risk) >= agree
 
 
 def test_a_judge_that_is_never_sure_and_one_that_says_nothing() -> None:
-    trust = trust_in([("yes", 1.0), ("no", 1.0), None] * 20, [True, False, False] * 20)
+    trust = fit_trust([("yes", 1.0), ("no", 1.0), None] * 20, [True, False, False] * 20)
     assert trust.of(("yes", 1.0)) > 0.8 > 0.2 > trust.of(("no", 1.0))
     assert trust.of(None) == 0.0
-    assert trust_in([None], [False]).of(("yes", 0.9)) == pytest.approx(0.5, abs=0.2)
+    assert fit_trust([None], [False]).of(("yes", 0.9)) == pytest.approx(0.5, abs=0.2)

@@ -109,7 +109,7 @@ def test_large_tables_are_sparse_and_say_the_same(name: str, monkeypatch: pytest
     swaps = weights > 1
     metric = kind.metrics[name]
     dense = metric.resampled(units, weights), metric.swapped(units, swaps)
-    monkeypatch.setattr(metrics, "DENSE", 0)
+    monkeypatch.setattr(metrics, "_LARGEST_DENSE_TABLE", 0)
     sparse = metric.resampled(units, weights), metric.swapped(units, swaps)
     assert np.concatenate(sparse) == pytest.approx(np.concatenate(dense), abs=1e-12)
 
