@@ -41,7 +41,7 @@ _MARKS: Final[tuple[tuple[str, str], ...]] = (
     # MedGemma
     (r"<unused94>", r"<unused95>"),
 )
-"""What begins a draft, and what ends it; a draft of one kind ends by a mark of its own kind."""
+"""(pattern of the mark that begins a draft, pattern of the mark that ends it) of each kind of draft."""
 _CHANNEL: Final = 4  # its marks follow each other and do not nest
 _MARK_PATTERNS: Final = [f"(?P<o{row}>{begin})|(?P<c{row}>{end})" for row, (begin, end) in enumerate(_MARKS)]
 _MARK: Final = re.compile("|".join(_MARK_PATTERNS), re.IGNORECASE)

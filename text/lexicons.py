@@ -73,7 +73,7 @@ def lexicons_of(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def profile(lowered: str) -> Mapping[str, int]:
-    """Count the matches of every lexicon in a text already in lower case (cached)."""
+    """Return lexicon -> the number of its matches in a text that is in lower case (cached)."""
     entries = _entries()
     counts: Counter[str] = Counter()
     words = _WORD.findall(lowered.replace("’", "'"))
@@ -91,5 +91,5 @@ def profile(lowered: str) -> Mapping[str, int]:
 
 
 def hits(name: str, lowered: str) -> int:
-    """Count the matches of one lexicon in a text already in lower case."""
+    """Return the number of matches of one lexicon in a text that is in lower case."""
     return profile(lowered).get(name, 0)

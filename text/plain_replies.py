@@ -164,7 +164,7 @@ def _value_in_opening(text: str, read_value: Read, names: Collection[object]) ->
 
 
 def _has_label(text: str, label: str) -> bool:
-    """Whether a text has a label as words of its own."""
+    """Return whether a text has a label as words of its own."""
     boundary_before = r"(?<!\w)" if label[:1].isascii() else ""
     boundary_after = r"(?!\w)" if label[-1:].isascii() else ""
     if label.lower() in _ORDINARY:

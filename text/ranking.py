@@ -45,7 +45,7 @@ def folded(text: str) -> str:
 
 
 def near(first: str, second: str) -> bool:
-    """Say whether texts of letters and digits are near copies by their shingles; never if one is twice as long."""
+    """Return whether texts of letters and digits are near copies by their shingles; never if one is twice as long."""
     if first == second:
         return True
     shorter, longer = sorted((len(first), len(second)))
@@ -137,7 +137,7 @@ class Ranking:
         return scores
 
     def _is_near(self, place: int, letters_of_row: Mapping[str, str]) -> bool:
-        """Say whether all inputs of a remembered row are near those of a row."""
+        """Return whether all inputs of a remembered row are near those of a row."""
         inputs = sorted(self._letters[place].items(), key=lambda item: len(item[1]))  # short ones are quick
         return all(near(letters_of_row.get(name, ""), text) for name, text in inputs)
 

@@ -1,4 +1,4 @@
-"""What may be said or written to a file: no keys, and no addresses that hold credentials."""
+"""Redaction: messages and files hold no keys, and no addresses with credentials."""
 
 import math
 import os

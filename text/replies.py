@@ -37,7 +37,7 @@ _WHOLE = re.compile(
 
 
 def is_whole(finish_reason: object) -> bool:
-    """Whether a reply that ended for this reason, as an endpoint says it, is over: all but known ends are doubted."""
+    """Return whether a reply that ended for this reason is over: not for an unknown reason, but without any."""
     return finish_reason is None or bool(_WHOLE.fullmatch(str(finish_reason)))
 
 
@@ -59,7 +59,7 @@ _FRAME: Final = re.compile(
 
 
 def is_frame(text: str) -> bool:
-    """Whether a text is nothing but what may stand around an answer."""
+    """Return whether a text is nothing but what may stand around an answer."""
     return not _FRAME.sub("", text)
 
 
@@ -184,7 +184,7 @@ def said_once(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
 
 
 def same(first: object, second: object) -> bool:
-    """Whether two values are equal and of one type: 1 is not True."""
+    """Return whether two values are equal and of one type: 1 is not True."""
     return bool(first == second) and isinstance(first, bool) == isinstance(second, bool)
 
 
@@ -348,7 +348,7 @@ def _without_layer(text: str) -> str:
 
 
 def is_empty_word(text: str) -> bool:
-    """Whether a text is a word for an empty list."""
+    """Return whether a text is a word for an empty list."""
     return any(_folded(word) in EMPTY_WORDS for word in undecorated(text))
 
 

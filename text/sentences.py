@@ -1,4 +1,4 @@
-"""Splitting a text into sentences: NLTK's Punkt for what is written with spaces, and Chinese by its own punctuation.
+"""Sentences of a text: NLTK's Punkt for what is written with spaces, and Chinese by its own punctuation.
 
 Nothing is ever downloaded: Punkt's parameters are built from our own lists (``data/sentences.toml``).
 

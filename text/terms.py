@@ -26,13 +26,13 @@ CJK_STOP = frozenset("的了是在和与及也就都而或于被把对为以之�
 
 
 def is_cjk(text: str) -> bool:
-    """Say whether more than a fifth of the first 2,000 characters are Chinese or Japanese."""
+    """Return whether more than a fifth of the first 2,000 characters are Chinese or Japanese."""
     head = text[:2000]
     return not head.isascii() and len(_CJK_CHAR.findall(head)) * 5 > len(head.strip())
 
 
 def count_tokens(text: str) -> int:
-    """Estimate tokens: one per CJK character, one per four other characters, rounded up."""
+    """Return an estimate of a text's tokens: one per CJK character, one per four other characters, rounded up."""
     wide = 0
     if not text.isascii():
         wide = len(_CJK_CHAR.findall(text))
@@ -57,7 +57,7 @@ def _strip_inflection(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Cut an English word (lower case) to a crude stem; other words come back unchanged."""
+    """Return the crude stem of an English word in lower case; other words come back unchanged."""
     if len(word) < 4 or not word.isascii():
         return word
     word = _strip_inflection(word)
@@ -145,7 +145,7 @@ def latin_names(text: str) -> set[str]:
 
 
 def _opens_sentence(text: str, start: int) -> bool:
-    """Say whether a word may be the first of a sentence, by the three characters in front of it."""
+    """Return whether a word may be the first of a sentence, by the three characters in front of it."""
     prefix = text[max(0, start - 3) : start].rstrip()
     if not prefix or prefix[-1] in ".!?:;\"'(“-*":
         return True
@@ -153,18 +153,18 @@ def _opens_sentence(text: str, start: int) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Split at sentence ends and line breaks; empty pieces are dropped."""
+    """Return the pieces of a text between sentence ends and line breaks, without empty ones."""
     return [piece.strip() for piece in _SENTENCE_END.split(text) if piece and piece.strip()]
 
 
 def neutralise(text: str) -> str:
-    """Break what an adapter could read as its own field marker; drop what XML forbids."""
+    """Return a text with an adapter's field markers visibly broken, and without the characters that XML forbids."""
     text = _FORBIDDEN.sub(" ", text).replace("]]>", "]]＞")
     return _MARKER.sub(lambda marker: marker[0].replace("#", "＃"), text)
 
 
 def shorten(text: str, limit: int) -> str:
-    """Put a text on one line of at most ``limit`` characters, ending in an ellipsis if cut."""
+    """Return a text on one line of at most ``limit`` characters, ending in an ellipsis if it was cut."""
     flat = " ".join(text[: limit * 4].split())
     if len(flat) <= limit:
         return flat

@@ -1,4 +1,4 @@
-"""What data sets keep in place of a text, as the text that a judge reads: lists of messages, numbers, dates."""
+"""Texts of what data sets keep in place of a text: lists of messages, numbers, dates."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final

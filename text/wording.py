@@ -1,4 +1,4 @@
-"""What counts as a word: the one measure of length that generation, statistics and the offline engine share.
+"""Words: the one measure of length that generation, statistics and the offline engine share.
 
 A word is a number (``1,250.5``) or a run of letters, with the apostrophes and hyphens inside it; a Chinese or Japanese
 character counts as one word, because there are no spaces to count by. It knows nothing of judges or models.
@@ -27,7 +27,7 @@ def chinese_share(text: str) -> float:
 
 
 def is_chinese(text: str) -> bool:
-    """Say whether at least half of the words of a text are Chinese or Japanese characters."""
+    """Return whether at least half of the words of a text are Chinese or Japanese characters."""
     return chinese_share(text) >= 0.5
 
 

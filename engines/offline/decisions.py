@@ -233,7 +233,7 @@ def _read_labels(
 
 
 def _unit_labels(value: object, shape: Shape, units: Sequence[Unit]) -> Iterator[tuple[int, object]]:
-    """Yield (place of a unit, label) as a demonstration's output says them; they may be none that there are."""
+    """Yield (place of a unit, label) as a demonstration's output gives them; such a unit or label need not exist."""
     values = value if isinstance(value, list) else []
     match shape.kind:
         case "echo":

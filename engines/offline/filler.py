@@ -1,4 +1,4 @@
-"""What the engine writes, few and right, where a request is no decision: by writers that are registered for it.
+"""Outputs that the engine writes, few and right, where a request is no decision: by writers registered for it.
 
 A paper registers writers for the requests of its own programs. An unregistered request is decided on.
 """

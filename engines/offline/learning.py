@@ -1,4 +1,4 @@
-"""What demonstrations teach: a softmax regression whose penalty pulls towards the prior, not towards zero."""
+"""Learning from demonstrations: a softmax regression whose penalty pulls towards the prior, not towards zero."""
 
 from collections import Counter
 from collections.abc import Sequence
