@@ -1,34 +1,39 @@
 """Scores and their errors in proofs and objectives: which way each of them points."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from measures import difference, noisy, permutation, rows_of
 
+from jurist.cases import Value
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import measure, objective_score, score_constant
 from jurist.evaluation.proof import prove_improvement
-from jurist.evaluation.scale import choosable
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scale import Scale, choosable
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
 from jurist.evaluation.units import encode
 from jurist.keeping.card_parts import ScoreCard
 from jurist.report.scores import metric_cell
 
-FIVE, UNIT = Scores(1, 5, whole=True), Scores(0.0, 1.0)
+FIVE = Scores(1, 5, whole=True)
+FAR = noisy(1, 3.0)
+NEAR = noisy(2, 0.3)
 
 
 @pytest.mark.parametrize("name", choosable(FIVE))
 def test_a_closer_judge_is_better_by_the_permutation_test_whichever_way_the_metric_points(name: str) -> None:
-    far, near = noisy(1, 3.0), noisy(2, 0.3)
-    found = prove_improvement(far, near, name, FIVE).decision
-    assert (found.verdict, found.mcnemar) == ("better", None)
-    assert found.p == found.test.better < 0.025
-    assert (found.to_card()["b"], found.to_card()["right"]) == (None, "")
-    assert prove_improvement(near, far, name, FIVE).decision.verdict == "worse"
-    assert prove_improvement(near, near, name, FIVE).decision.verdict == "not shown to be better"
-    shown = contrast(("near", [near]), ("far", [far]), name, FIVE)
-    assert shown.verdict == "better"
-    assert objective_score(near, name, FIVE) > objective_score(far, name, FIVE)
+    decision = prove_improvement(FAR, NEAR, name, FIVE).decision
+    assert (decision.verdict, decision.mcnemar) == ("better", None)
+    assert decision.p == decision.test.better < 0.025
+    card = decision.to_card()
+    assert (card["b"], card["right"]) == (None, "")
+    assert prove_improvement(NEAR, FAR, name, FIVE).decision.verdict == "worse"
+    assert prove_improvement(NEAR, NEAR, name, FIVE).decision.verdict == "not shown to be better"
+    assert contrast(("near", [NEAR]), ("far", [FAR]), name, FIVE).verdict == "better"
+    assert objective_score(NEAR, name, FIVE) > objective_score(FAR, name, FIVE)
 
 
 def test_an_error_is_reported_as_it_is_and_its_objective_is_negated() -> None:
@@ -39,103 +44,134 @@ def test_an_error_is_reported_as_it_is_and_its_objective_is_negated() -> None:
 
 
 def test_differences_of_correlations_are_paired() -> None:
-    far, near = noisy(1, 2.0, float), noisy(2, 0.3, float)
     kind = Scores(1, 5)
-    found = difference(far, near, "spearman", kind)
-    assert 0.0 < found.low < found.high
-    same = difference(near, near, "spearman", kind)
-    assert same.low == -same.high < 0.0
+    far = noisy(1, 2.0, float)
+    near = noisy(2, 0.3, float)
+    ends = difference(far, near, "spearman", kind)
+    assert 0.0 < ends.low < ends.high
+    ends_of_equals = difference(near, near, "spearman", kind)
+    assert ends_of_equals.low == -ends_of_equals.high < 0.0
 
 
-LOW, GOOD, BEST = 1, 4, 5
+def rows_of_single_units(gold: Sequence[Value], answers: Sequence[Value]) -> list[Row]:
+    """Return rows of one unit, each a group of its own."""
+    return rows_of(list(zip(gold, answers, strict=True)), group_size=1)
 
 
-def scores_of(rng: np.random.Generator, gold: list[int], missed: float, near: float) -> list[int]:
+class ShownDifferences:
+    """How often the plain and the cautious permutation show a difference between two judges."""
+
+    def __init__(self, name: str, kind: Scale) -> None:
+        self.name = name
+        self.kind = kind
+        self.runs = self.plain = self.cautious = 0
+
+    def count(self, first: list[Row], second: list[Row]) -> None:
+        """Count the differences that are shown of two judges."""
+        plain = permutation(first, second, self.name, self.kind, seed=self.runs, draws=399)
+        cautious = permutation(first, second, self.name, self.kind, seed=self.runs, draws=399, cautious=True)
+        self.plain += min(plain.better, plain.worse) < 0.025
+        self.cautious += min(cautious.better, cautious.worse) < 0.025
+        self.runs += 1
+
+
+LOW = 1
+GOOD = 4
+BEST = 5
+
+
+def judge_scores(rng: np.random.Generator, gold: list[int], miss_rate: float, near_rate: float) -> list[int]:
     """Return scores that take some of the lowest for the highest, and are one off in some of the others."""
-    said = []
+    scores = []
     for score in gold:
         if score == LOW:
-            said.append(BEST if rng.random() < missed else LOW)
+            scores.append(BEST if rng.random() < miss_rate else LOW)
         else:
-            said.append(GOOD + BEST - score if rng.random() < near else score)
-    return said
+            scores.append(GOOD + BEST - score if rng.random() < near_rate else score)
+    return scores
 
 
 @pytest.mark.parametrize(
-    ("name", "lowest", "near"), [("quadratic_kappa", 0.03, 0.288), ("mae", 0.02, 0.0614)]
+    ("name", "low_rate", "near_rate"), [("quadratic_kappa", 0.03, 0.288), ("mae", 0.02, 0.0614)]
 )
 def test_rare_large_errors_against_frequent_small_ones_do_not_pass_for_sure(
-    name: str, lowest: float, near: float
+    name: str, low_rate: float, near_rate: float
 ) -> None:
     """Half of the few lowest scores are taken for the highest; or others are one off: equally good."""
-    rng, runs, shown = np.random.default_rng(1), 100, {False: 0, True: 0}
-    for run in range(runs):
-        gold = [LOW] + [LOW if rng.random() < lowest else int(rng.choice([GOOD, BEST])) for _ in range(99)]
-        judges = [scores_of(rng, gold, missed, small) for missed, small in ((0.5, 0.0), (0.0, near))]
-        rows = [rows_of(list(zip(gold, said, strict=True)), group_size=1) for said in judges]
-        for cautious in shown:
-            found = permutation(rows[0], rows[1], name, FIVE, seed=run, draws=399, cautious=cautious)
-            shown[cautious] += min(found.better, found.worse) < 0.025
-    assert shown[False] > 0.08 * runs  # what the plain permutation says too often
-    assert shown[True] <= 0.05 * runs
+    rng = np.random.default_rng(1)
+    shown = ShownDifferences(name, FIVE)
+    for _ in range(100):
+        gold = [LOW]
+        for _ in range(99):
+            gold.append(LOW if rng.random() < low_rate else int(rng.choice([GOOD, BEST])))
+        first = rows_of_single_units(gold, judge_scores(rng, gold, 0.5, 0.0))
+        second = rows_of_single_units(gold, judge_scores(rng, gold, 0.0, near_rate))
+        shown.count(first, second)
+    assert shown.plain > 0.08 * shown.runs  # what the plain permutation says too often
+    assert shown.cautious <= 0.05 * shown.runs
+
+
+RATE_OF_LABEL = {"rare": 0.03, "some": 0.3, "most": 0.6}
 
 
 def test_a_rare_label_of_a_set_of_which_little_is_known_does_not_pass_for_sure() -> None:
     """One judge misses a rare label more, the other names it more where it is not: equally good in the long run."""
-    rng, runs, shown = np.random.default_rng(2), 100, {False: 0, True: 0}
-    kind, rates = LabelSets(("rare", "some", "most")), (0.03, 0.3, 0.6)
+    rng = np.random.default_rng(2)
+    kind = LabelSets(tuple(RATE_OF_LABEL))
 
-    def said(gold: tuple[str, ...], missed: float, alarms: float) -> tuple[str, ...]:
-        named = []
+    def judge_set(gold: tuple[str, ...], miss_rate: float, alarm_rate: float) -> tuple[str, ...]:
+        labels = []
         for label in kind.labels:
-            wrong = 0.2 if label != "rare" else missed if label in gold else alarms
-            if (label in gold) != (rng.random() < wrong):
-                named.append(label)
-        return tuple(sorted(named))
+            error_rate = 0.2
+            if label == "rare":
+                error_rate = miss_rate if label in gold else alarm_rate
+            if (label in gold) != (rng.random() < error_rate):
+                labels.append(label)
+        return tuple(sorted(labels))
 
-    for run in range(runs):
-        golds = [
-            tuple(
-                sorted(label for label, rate in zip(kind.labels, rates, strict=True) if rng.random() < rate)
-            )
-            for _ in range(59)
-        ]
+    shown = ShownDifferences("balanced_accuracy", kind)
+    for _ in range(100):
+        golds = []
+        for _ in range(59):
+            labels = [label for label, rate in RATE_OF_LABEL.items() if rng.random() < rate]
+            golds.append(tuple(sorted(labels)))
         golds.append(("rare",))
-        judges = [[said(gold, *errors) for gold in golds] for errors in ((0.6, 0.02), (0.1, 0.52))]
-        rows = [rows_of(list(zip(golds, answers, strict=True)), group_size=1) for answers in judges]
-        for cautious in shown:
-            found = permutation(
-                rows[0], rows[1], "balanced_accuracy", kind, seed=run, draws=399, cautious=cautious
-            )
-            shown[cautious] += min(found.better, found.worse) < 0.025
-    assert shown[False] > 0.08 * runs
-    assert shown[True] <= 0.05 * runs
+        first = rows_of_single_units(golds, [judge_set(gold, 0.6, 0.02) for gold in golds])
+        second = rows_of_single_units(golds, [judge_set(gold, 0.1, 0.52) for gold in golds])
+        shown.count(first, second)
+    assert shown.plain > 0.08 * shown.runs
+    assert shown.cautious <= 0.05 * shown.runs
 
 
 @pytest.mark.parametrize("name", ["quadratic_kappa", "mae"])
 def test_a_gain_in_well_known_scores_is_still_shown(name: str) -> None:
-    rng, runs, better = np.random.default_rng(3), 30, 0
+    rng = np.random.default_rng(3)
+
+    def judge(gold: np.ndarray, sd: float) -> list[Row]:
+        scores = np.clip(np.rint(gold + rng.normal(0, sd, len(gold))), 1, 5).astype(int)
+        return rows_of_single_units(gold.tolist(), scores.tolist())
+
+    runs = 30
+    shown = 0
     for run in range(runs):
         gold = rng.integers(1, 6, 150)
-        rows = []
-        for sd in (1.1, 0.6):
-            said = np.clip(np.rint(gold + rng.normal(0, sd, len(gold))), 1, 5).astype(int)
-            rows.append(rows_of(list(zip(gold.tolist(), said.tolist(), strict=True)), group_size=1))
-        found = permutation(rows[0], rows[1], name, FIVE, seed=run, draws=399, cautious=True)
-        better += found.better < 0.025
-    assert better >= 0.7 * runs
+        first = judge(gold, 1.1)
+        second = judge(gold, 0.6)
+        test = permutation(first, second, name, FIVE, seed=run, draws=399, cautious=True)
+        shown += test.better < 0.025
+    assert shown >= 0.7 * runs
 
 
 def test_a_constant_answer_has_no_interval_where_its_value_cannot_vary() -> None:
-    rows = rows_of([(score, 3) for score in (1, 2, 4, 5, 3, 4, 2, 1, 5, 4)])
-    units = encode(FIVE, rows)
+    units = encode(FIVE, rows_of([(score, 3) for score in (1, 2, 4, 5, 3, 4, 2, 1, 5, 4)]))
     kappa = score_constant(units, FIVE.metrics["quadratic_kappa"])
     assert (kappa.value, kappa.interval.low, kappa.interval.high) == (0.0, 0.0, 0.0)
     assert metric_cell(ScoreCard.model_validate(kappa.to_json())) == "0.000"
     error = score_constant(units, FIVE.metrics["mae"])
     assert error.interval.low < error.value < error.interval.high
-    alike = encode(
-        FIVE, rows_of([(3, 3)] * 10)
-    )  # nothing but this answer occurs: it is right by luck, perhaps
-    right = score_constant(alike, FIVE.metrics["within_one"])
+
+
+def test_a_constant_answer_that_may_be_right_by_luck_has_an_interval() -> None:
+    units = encode(FIVE, rows_of([(3, 3)] * 10))  # nothing but this answer occurs
+    right = score_constant(units, FIVE.metrics["within_one"])
     assert right.interval.low < right.value == 1.0
