@@ -85,6 +85,7 @@ class _Recorder:
         return self
 
     def complete(self, request: Request) -> Response:
+        """Record a request, and return an answer that nobody reads."""
         self.request = request
         return Response(
             id=None,
@@ -179,7 +180,7 @@ def _answering(
 _RenderedFrom: TypeAlias = tuple[
     Signature, list[dict[str, object]], dspy.LM, dict[str, object], dict[str, object]
 ]
-"""What a prompt was rendered from: signature, demonstrations, model, the model's settings, and those of the call."""
+"""The sources of a prompt: signature, demonstrations, model, the model's settings, and those of the call."""
 
 
 class _Typed:
@@ -204,6 +205,7 @@ class _Typed:
         demos: Sequence[_Values],
         inputs: _Values,
     ) -> Any:
+        """Answer a case as DSPy's adapter does, from a prompt that is rendered once where that is possible."""
         with _answering(self, signature, demos, inputs):
             request = self.request(lm, lm_kwargs, signature, demos, inputs)
             if request is None:
@@ -348,7 +350,7 @@ class PlainAdapter(_Typed, dspy.Adapter):
     def __init__(self, template: Template, meanings: Mapping[str, object]) -> None:
         super().__init__()
         self._template = template  # the prompt as the user wrote it
-        self._meanings = meanings  # what a reply may say in other words -> the value that it means
+        self._meanings = meanings  # words of a reply that are no label -> the value that they mean
 
     def format(self, signature: Signature, demos: Sequence[_Values], inputs: _Values) -> list[dict[str, str]]:
         """Return the messages for a case: the opening, a turn for each demonstration, and the turn of the case."""
@@ -391,6 +393,7 @@ class PlainAdapter(_Typed, dspy.Adapter):
         return _value_as_text(signature.output_fields[name], value)
 
     def _sections(self, fields: Mapping[str, FieldInfo], text: str) -> Iterable[tuple[str, object]]:
+        """Return the output field with the value that the reply states."""
         ((name, field),) = fields.items()
         if _lacks_end(text):
             raise ValueError(f"{name} may be half of what it was to be")

@@ -35,11 +35,11 @@ from .failures import (
     LongLimitError,
     RefusedRowError,
     UnusableReplyError,
-    absent,
     attempts_for,
     backoff,
     brief,
     kind_of,
+    met_nobody,
 )
 from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import FirstReplies, Ledger, Purpose, Spend
@@ -396,7 +396,7 @@ class Channel:
         self, attempt: _Attempt, error: LMError, kind: FailureKind, counts: _AttemptCounts, begun: float
     ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
-        wait = self.pace.note_absence(begun) if absent(error, self.pace.is_away) else None
+        wait = self.pace.note_absence(begun) if met_nobody(error, is_away=self.pace.is_away) else None
         if wait is None:
             wait = self._wait_before_next(error, kind, counts)
         is_sent_again = wait is not None
@@ -421,7 +421,7 @@ class Channel:
                 return None
             counts.refusals += 1
             return backoff(error, counts.refusals - 1)
-        is_there = self.pace.has_answered and not absent(error, False)
+        is_there = self.pace.has_answered and not met_nobody(error, is_away=False)
         counts.failures += 1
         if counts.failures >= attempts_for(kind, is_there=is_there):
             return None

@@ -65,7 +65,7 @@ class Database:
 
     def all(self, statement: str, *values: object) -> list[Any]:
         """Execute a statement, and return all rows that it gives."""
-        try:  # as self.used(), but a call of a model waits for this
+        try:  # this is self.used() by hand, as a call of a model waits for it
             with self._lock:
                 return self._data.execute(statement, values).fetchall()
         except sqlite3.Error as error:

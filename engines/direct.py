@@ -86,7 +86,7 @@ class Reply:
         """Return the JSON value of the body, or raise ``ValueError``."""
         try:
             return orjson.loads(self.body)
-        except ValueError:  # what Python takes for JSON, as NaN
+        except ValueError:  # Python also takes NaN, say, for JSON
             return json.loads(self.body)
 
     def with_words(self) -> Reply:

@@ -1,4 +1,4 @@
-"""What a call belongs to: a sample and a case. It travels beside the programs, which need not know of it."""
+"""The sample and the case that a call belongs to. They travel beside the programs, which need not know of them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ class TypedRequest:
     """One request as it was before it became a prompt."""
 
     adapter: dspy.Adapter
-    """What writes the prompt, and the form in which a reply is expected."""
+    """Writes the prompt, and says in which form a reply is expected."""
     signature: type[dspy.Signature]
     """Fields, types and instruction."""
     demos: Sequence[Mapping[str, object]]

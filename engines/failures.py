@@ -1,4 +1,4 @@
-"""What a failed request was: one table from status, code and words to a kind, and what follows from each kind.
+"""The kinds of failed requests: one table from status, code and words to a kind, and what follows from each kind.
 
 The status decides first: a code or a word only tells kinds apart that share a status. Words are the provider's own;
 what DSPy's client and LiteLLM add to a message is advice to programmers, and says nothing about the request.
@@ -361,7 +361,7 @@ class Failure:
 
     kind: FailureKind
     words: str
-    """What the provider has said, without what clients add to it."""
+    """The provider's words, without the additions of clients."""
     hint: str
 
 
@@ -401,6 +401,7 @@ def _status_of(error: LMError) -> int | None:
 
 
 def _kind_without_status(error: LMError) -> FailureKind:
+    """Return the kind of a failure by its class."""
     if _NO_PROVIDER in error.message:
         return FailureKind.CONFIGURATION
     if isinstance(error, UnusableReplyError | RefusedRowError):
@@ -492,10 +493,11 @@ def backoff(error: LMError, attempt: int) -> float:
     return float(error.retry_after) if attempt < 2 else max(float(error.retry_after), growing)
 
 
-def absent(error: LMError, away: bool) -> bool:
-    """Say whether nobody was there; of a server that was ``away``, also whether it still starts."""
-    nobody = isinstance(error, LMTransportError) and "failed to connect" in str(error)
-    return nobody or (away and error.status in (502, 503, 504))
+def met_nobody(error: LMError, *, is_away: bool) -> bool:
+    """Say whether nobody was there; where the server is away, a gateway that finds none behind it counts too."""
+    if isinstance(error, LMTransportError) and "failed to connect" in str(error):
+        return True
+    return is_away and error.status in (502, 503, 504)
 
 
 def timed_out(error: LMError) -> bool:
@@ -510,16 +512,26 @@ def timed_out(error: LMError) -> bool:
     return bool(names & {"ReadTimeout", "TimeoutError"}) and not names & {"ConnectTimeout", "ConnectError"}
 
 
-def our_own(error: LMError) -> JuristError | None:
+def jurist_error_in(error: LMError) -> JuristError | None:
     """Return the error of ours that DSPy wrapped as an unexpected failure of an engine, if it is one."""
     cause = error.__cause__
-    return cause if isinstance(error, LMUnexpectedError) and isinstance(cause, JuristError) else None
+    if isinstance(error, LMUnexpectedError) and isinstance(cause, JuristError):
+        return cause
+    return None
+
+
+_MOST_CHARACTERS: Final = 300
+"""Characters of an error on one line."""
 
 
 def brief(error: object) -> str:
     """Return an error, or what is said of one, on one line of at most 300 characters, redacted."""
     text = redact(_without_additions(str(error)))
-    return text if len(text) <= 300 else f"{text[:296].rpartition(' ')[0] or text[:296]} ..."
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    text = text[: _MOST_CHARACTERS - 4]
+    complete_words = text.rpartition(" ")[0]
+    return f"{complete_words or text} ..."
 
 
 def model_error(error: LMError) -> ModelError:

@@ -19,7 +19,7 @@ from .meter import Amount
 WINDOW_FULL: Final = "window"
 """The end of a reply for which the model's context window had no more room."""
 WITHOUT_END: Final = ("length", WINDOW_FULL, "content_filter", "error")
-"""What ended a reply before it was over: a limit, a filter, or anything else. Such a reply may be empty."""
+"""The ends of a reply that was not over: a limit, a filter, or anything else. Such a reply may be empty."""
 Failed = Literal["again", "over", "refused", "dropped"]
 """How an attempt failed: another one followed; it was the last; the endpoint refused the row for what it is, so that it
 is never sent again; its answer was no longer waited for."""

@@ -1,4 +1,4 @@
-"""What was spent, by purpose, counted where a call is made: DSPy loses the calls of other threads."""
+"""The calls, tokens and cost of a job by purpose, counted where a call is made: DSPy loses those of other threads."""
 
 import threading
 from collections.abc import Callable, Iterable

@@ -170,6 +170,7 @@ class Model(EndpointSettings):
         return cls(name=lm.model, key_env=key_variable, **settings)
 
     def _check_address(self, address: str) -> None:
+        """Refuse an address that is no plain one, or that belongs to no model."""
         server = address.partition("//")[2].partition("/")[0]
         if not re.match(r"https?://[^\s/]+", address) or "@" in server or "?" in address:
             # The client cannot send what else one may hold, a key among it, and it is not to end up in messages.
@@ -331,6 +332,7 @@ class _Offline:
 
 @functools.cache  # once a model, however often it is connected
 def _say_slower(name: str) -> None:
+    """Say that DSPy's own client asks a model, and load the library that it needs."""
     _log.warning("%s is asked by DSPy's own client: slower, and at most 100 requests at once", name)
     with suppress(ImportError):  # the first request says what is missing
         importlib.import_module("litellm")  # it takes seconds, which are no part of the time for a request
@@ -419,7 +421,7 @@ class Endpoint:
         with self._in_time(request, sent):
             # A client's own limit is between two bytes; a server that trickles would never end.
             async with asyncio.timeout(self._timeout):
-                response = await self._answered(self._marked(sent))
+                response = await self._ask(self._marked(sent))
         return self._priced(request, sent, response)
 
     def _marked(self, sent: Request) -> Request:
@@ -436,6 +438,7 @@ class Endpoint:
         return replace(request, config=self._config(request.config))
 
     def _with_effort(self, config: Config) -> Config:
+        """Return settings with the model's reasoning effort and, for LiteLLM, its further fields."""
         effort = self.model.reasoning_effort
         if effort is not None:
             config = replace(config, reasoning=Reasoning(effort="off" if effort == "none" else effort))
@@ -444,7 +447,8 @@ class Endpoint:
             config = replace(config, extensions=dict(config.extensions or {}) | fields)
         return config
 
-    async def _answered(self, sent: Request) -> Response:
+    async def _ask(self, sent: Request) -> Response:
+        """Return the response over our connections, or that of DSPy's client where these do not fit."""
         if self._direct.fits:
             try:
                 return await self._direct.complete(sent)

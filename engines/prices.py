@@ -1,4 +1,4 @@
-"""What calls cost: by the prices that a user has stated for a model, else by the table that DSPy ships."""
+"""The cost of calls: by the prices that a user has stated for a model, else by the table that DSPy ships."""
 
 import os
 from functools import cache, lru_cache

@@ -21,7 +21,7 @@ def with_all_tokens(usage: Usage, provider: str) -> Usage:
 
 
 def _counts_reasoning_apart(usage: Usage, provider: str) -> bool:
-    """Whether hidden reasoning is counted beside the output, as the provider does or the total of a reply shows."""
+    """Say whether hidden reasoning is counted beside the output, as the provider does or the total of a reply shows."""
     if provider in _HIDDEN_APART:
         return True
     # A gateway that speaks OpenAI's protocol may pass on the counts of such a provider.

@@ -1,4 +1,4 @@
-"""Whether a server has read all of a prompt: some cut a long one and do not say so, as Ollama does."""
+"""A check that a server has read all of a prompt: some cut a long one and do not say so, as Ollama does."""
 
 import threading
 from typing import Final

@@ -14,7 +14,7 @@ import dspy
 from dspy import AdapterParseError, LMError
 
 from ..cases import Case
-from ..engines.failures import ROW_REFUSED, fatal, kind_of, model_error, our_own
+from ..engines.failures import ROW_REFUSED, fatal, jurist_error_in, kind_of, model_error
 from ..programs.answers.base import Answer
 from ..programs.together import asking_of, run_to_end, together
 from ..text.escaping import defuse
@@ -63,7 +63,7 @@ def propose(
         except AdapterParseError:
             return None  # an unusable proposal is no proposal; the call is on the ledger
         except LMError as error:
-            jurist_error = our_own(error)
+            jurist_error = jurist_error_in(error)
             if jurist_error is not None:
                 raise jurist_error from error
             if fatal(error):

@@ -19,7 +19,7 @@ from ..cases import Case
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, answers_cut_off, current_draw
-from ..engines.failures import FATAL, FailureKind, brief, kind_of, model_error, our_own
+from ..engines.failures import FATAL, FailureKind, brief, jurist_error_in, kind_of, model_error
 from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
 from ..errors import JudgeError
@@ -242,7 +242,7 @@ class Asker:
 
     def _failure(self, bad: LMError) -> Reading:
         """Return the end of a case whose request failed; raise what ends the work."""
-        ours = our_own(bad)
+        ours = jurist_error_in(bad)
         if ours is not None:
             raise ours from bad
         kind = kind_of(bad)
@@ -343,7 +343,7 @@ def embedding_errors() -> Iterator[None]:
     try:
         yield
     except LMError as bad:
-        raise our_own(bad) or model_error(bad) from bad
+        raise jurist_error_in(bad) or model_error(bad) from bad
 
 
 def room_for(judge: Judge, cases: int, samples: int) -> int:
