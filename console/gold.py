@@ -14,7 +14,7 @@ from ..gold.rejects import Rejects
 from ..gold.rows import row_keys
 from ..gold.splits import PARTS
 from ..gold.writing import write_whole
-from ..jobs.incoming import with_names
+from ..jobs.incoming import add_names
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from ..report.scores import agreement_tables, ceiling_card, ceiling_table, rules_table, strata_line
@@ -181,7 +181,7 @@ def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
     new_text = None
     # A column that is called like a field of the judge would also be renamed in the file that was just written.
     if columns.keys().isdisjoint(row_keys(judge)):
-        new_text = with_names(text, variable, columns, labels)
+        new_text = add_names(text, variable, columns, labels)
     if new_text is None:
         return [f"{file} is not changed: name {names} with --column and --map wherever such files are read"]
     if new_text == text:

@@ -1,7 +1,8 @@
-"""One judge on one set of rows: every metric and class with its clustered interval, and what was not answered.
+"""The scores of one judge on one set of rows: every metric and class with its interval, clustered by group.
 
 Nothing is silently defaulted: a value is over the units that are labelled and answered, its bounds say how far the
-missing ones could move it, and the objective counts them as wrong.
+missing ones could move it, and the objective counts them as wrong. ``comparison`` is the scale on which answers are
+compared with gold; it need not be the scale on which they were given.
 """
 
 from collections import Counter
@@ -22,10 +23,10 @@ from .units import Units, encode
 
 @dataclass(frozen=True, kw_only=True)
 class Score(Estimate):
-    """One metric."""
+    """The value of one metric, with its interval."""
 
-    worst: float
-    best: float
+    worst: float  # the value if every missing answer were as wrong as it can be
+    best: float  # the value if every missing answer were right
 
     def to_json(self) -> dict[str, float]:
         """Return value, low, high, worst and best."""
@@ -56,7 +57,7 @@ def score(units: Units, metric: Metric) -> Score:
 
 
 def score_constant(units: Units, metric: Metric) -> Score:
-    """Score one answer to every unit: where the metric gives it the same value on any units, there is no interval."""
+    """Score the same answer to every unit; the interval is a point if the metric is the same whatever the gold."""
     constant_score = score(units, metric)
     if len(np.unique(units.gold)) < 2 or not has_one_value(units, metric):
         return constant_score
@@ -71,7 +72,7 @@ def measure(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Measu
 
 
 def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: Scale) -> Measured:
-    """Score encoded rows, of several repeats if there are, on every metric that is shown, and on ``metric``."""
+    """Score encoded rows, of one or several repeats, on every metric that is shown, and on ``metric``."""
     scores: dict[str, Score] = {}
     for table_metric in shown_metrics(comparison, metric):
         scores[table_metric.name] = score(units, table_metric)
@@ -79,7 +80,7 @@ def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: S
 
 
 def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> float:
-    """The metric with every abstained or failed unit counted as wrong: what optimizers select on."""
+    """Return the score that optimizers select on: higher is better, each abstained or failed unit counts as wrong."""
     # A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving none
     # where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
     units = encode(comparison, rows)
@@ -87,13 +88,16 @@ def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) 
     return judge_metric.oriented(judge_metric.of(units.worst))
 
 
-_MOST = 0.95  # the largest share of one answer that nothing is said of
+_LARGEST_SHARE = 0.95  # of one answer; above it a warning is given
 
 
-def lopsided(
+def warn_if_lopsided(
     name: str, rows: Sequence[Row], comparison: Scale, text: Callable[[Value], str] = str
 ) -> tuple[str, ...]:
-    """Return warnings of a judge that answers nearly always the same, or never gives a class that gold has."""
+    """Return warnings if a judge gives one answer nearly always, or never gives a class that gold has.
+
+    ``name`` is the judge's in the warnings, and ``text`` writes a value there.
+    """
     golds: Counter[Value] = Counter()
     answers: Counter[Value] = Counter()
     for gold, answer in _labelled_pairs(rows):
@@ -104,7 +108,7 @@ def lopsided(
     if units < 2:
         return ()
     value, count = answers.most_common(1)[0]
-    if count > _MOST * units:
+    if count > _LARGEST_SHARE * units:
         return (
             f"{name} gives one answer, {text(value)}, to {count} of {units} units ({count / units:.0%}), "
             f"people to {golds[value]}: hold its score against the constant's",
@@ -129,7 +133,7 @@ def _labelled_pairs(rows: Sequence[Row]) -> Iterator[tuple[Value, Value | None]]
 
 
 def _units_by_class(units_by_value: Counter[Value], comparison: Scale) -> Counter[str]:
-    """Count the units of each class; a value is of one class, or a set of them. Empty without classes."""
+    """Count the units of each class; a value is one class, or a set of classes. Empty for a scale without classes."""
     units_by_class = Counter[str]()
     if not comparison.classes:
         return units_by_class
@@ -147,11 +151,15 @@ BINS = 10
 
 
 def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[str, object]:
-    """Hold probabilities of being positive against gold; what cards call ``calibration``."""
-    # ``ece`` is the expected calibration error: how far probability and share are apart, mean over units by ranges.
-    # ``bins`` are the ranges that hold a unit, lowest first: above ``low`` (the first: from it on) and at most
-    # ``high``, with the mean probability ``said`` and the share ``found`` positive by gold. What ranks is ``None`` if
-    # gold has one side only.
+    """Compare the probability of being positive with gold, unit by unit: the figures ``calibration`` of cards.
+
+    Returns:
+        ``units`` and ``positive``, counts; ``brier``, the Brier score; ``auc`` and ``average_precision``, ``None`` if
+        gold is positive for all units or for none; ``bins``, the ranges of probability that hold a unit, lowest first;
+        ``ece``, the expected calibration error: the mean over units of how far the mean probability of a bin and its
+        share of positive units are apart. A bin is above ``low`` (the first one: from it on) and at most ``high``, with
+        its mean probability ``said`` and the share ``found`` positive by gold.
+    """
     from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
     probability = np.array(probabilities, dtype=np.float64)  # (N,), as is gold
@@ -191,18 +199,18 @@ def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> dict[
 
 @dataclass(frozen=True, kw_only=True)
 class ClassScores:
-    """One class against the rest."""
+    """The scores of one class against the rest."""
 
     label: str
     gold: int  # units that have it in gold, answered or not
-    # These are over the answered units; ``None`` where there is nothing that they are a share of.
-    precision: Score | None  # of units that were given the class
-    recall: Score | None  # of units that have it in gold
-    f1: Score | None  # of both
+    # Over the answered units; ``None`` if there is no unit to divide by.
+    precision: Score | None  # over the units whose answer is the class
+    recall: Score | None  # over the units that have it in gold
+    f1: Score | None
 
 
 def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, ...]:
-    """Score every class against the rest; empty for kinds of answers without classes."""
+    """Score every class against the rest; empty for a scale without classes."""
     if not comparison.classes:
         return ()
     units = encode(comparison, rows)
@@ -234,19 +242,21 @@ def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, .
 
 
 UNANSWERED = "no answer"
-"""What a missing answer is called."""
-_FEW = 12
-"""Gold or judged values above which nobody would read a table of what was taken for what."""
+"""The name of a missing answer in a table."""
+_LARGEST_TABLE = 12
+"""Values of a table of confusions at most: nobody would read a larger one."""
 
 
-def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
-    """Return gold -> judged -> labelled units, :data:`UNANSWERED` among the judged; empty for answers of many."""
-    # Both sides stand in the order of the scale's own values, then by name. Of several criteria each has its own
-    # labels.
+def count_confusions(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """Count the labelled units by the category of their gold, then of their answer; empty for too many categories.
+
+    A missing answer is :data:`UNANSWERED`. With several criteria, the keys are ``criterion: category``.
+    """
+    # Both sides stand in the order of the scale's values, then by name.
     if isinstance(scale, CriteriaScale):
         by_criterion: dict[str, dict[str, int]] = {}
         for criterion, criterion_scale in scale.scales.items():
-            for gold, answers in confused(criterion_scale, scale.rows(criterion, rows)).items():
+            for gold, answers in count_confusions(criterion_scale, scale.rows(criterion, rows)).items():
                 by_criterion[f"{criterion}: {gold}"] = answers
         return by_criterion
     counts: Counter[tuple[str, str]] = Counter()
@@ -259,7 +269,7 @@ def confused(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     answer_categories = {answer for _, answer in counts}
     categories = dict.fromkeys(map(scale.category, scale.domain))
     categories.update(dict.fromkeys(sorted((gold_categories | answer_categories) - {UNANSWERED})))
-    if len(categories) > _FEW:
+    if len(categories) > _LARGEST_TABLE:
         return {}
     columns = list(categories)
     if UNANSWERED in answer_categories:

@@ -12,14 +12,15 @@ Of several labels:
 
 A missing answer counts as all labels that gold has not, and none that it has: no answer could be worse.
 
-Of objects each is matched to at most one of gold's by best assignment, then precision, recall and F1 follow.
+Of objects:
 
-Of all one-to-one assignments the one with the largest sum of similarities counts (Kuhn 1955, "The Hungarian method").
-Precision is that sum over the objects found, recall over gold's, F1 their harmonic mean, all over the sums of all
-units (micro); 0/0 is 0.0. With a similarity that is 0 or 1 the sum is the number of matched objects.
+Each object is matched to at most one of gold's. Of all such assignments the one with the largest sum of similarities
+counts (Kuhn 1955, "The Hungarian method"). Precision is that sum over the objects found, recall over gold's, F1 their
+harmonic mean, all over the sums of all units (micro); 0/0 is 0.0. With a similarity that is 0 or 1 the sum is the number
+of matched objects.
 
-A missing answer counts as as many wrong objects as gold has, at least one. A set has no largest size, so an answer
-can be worse than none.
+A missing answer counts as a number of wrong objects: as many as gold has, and at least one. A set has no largest size,
+so an answer can be worse than none.
 """
 
 import json
@@ -48,7 +49,7 @@ _NONE = "none"
 
 @dataclass(frozen=True)
 class LabelSets(Members):
-    """Some labels of a closed set, as a sorted tuple; an answer is more or less right."""
+    """The scale of answers that are any number of labels out of a closed set; a value is a sorted tuple of them."""
 
     labels: Sequence[Label]
 
@@ -73,7 +74,7 @@ class LabelSets(Members):
 
         statistics = {
             "balanced_accuracy": pair_sums(by_label_and_unit, _mean_label_recall, size + 1),
-            "micro_f1": pair_sums(_hits, f1, 3),
+            "micro_f1": pair_sums(_label_counts, f1, 3),
             "macro_f1": pair_sums(self._by_label, _mean_label_f1, size),
             "example_f1": pair_means(_example_f1),
             "exact_match": pair_means(lambda gold, value: float(gold == value)),
@@ -95,7 +96,7 @@ class LabelSets(Members):
         return metrics_by_label
 
     def _by_label(self, gold: Set, value: Set) -> list[float]:
-        """Return the cells of each label, one label after the other."""
+        """Return the three cells of each label (:func:`_label_cells`), one label after the other."""
         cells: list[float] = []
         for label in self.labels:
             cells.extend(_label_cells(label, gold, value))
@@ -195,7 +196,7 @@ class LabelSets(Members):
 
 
 def _json_names(text: str) -> list[object]:
-    """Return the entries of a JSON list; a text that is none is one entry."""
+    """Return the entries of a JSON list; a text that is no JSON, or no list, is the only entry."""
     try:
         labels = json.loads(text)
     except (RecursionError, ValueError):
@@ -206,14 +207,14 @@ def _json_names(text: str) -> list[object]:
 
 
 def _label_cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
-    """Return three numbers for a label, each 1 or 0: it is in both, in gold, in the answer."""
+    """Return the cells of a label, each 1.0 or 0.0: whether it is in both, in gold, in the answer."""
     in_gold = label in gold
     in_value = label in value
     return float(in_gold and in_value), float(in_gold), float(in_value)
 
 
-def _hits(gold: Set, value: Set) -> tuple[float, float, float]:
-    """Return the numbers of labels in both, in gold, in the answer."""
+def _label_counts(gold: Set, value: Set) -> tuple[float, float, float]:
+    """Return the number of labels in both, in gold, and in the answer."""
     return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
 
 
@@ -224,13 +225,17 @@ def _by_labels(cells: Floats) -> Floats:
 
 @Ratios
 def _mean_label_f1(sums: Floats) -> tuple[Floats, Floats]:
+    """Return numerator and denominator of the mean F1 over labels, from the summed cells of each label."""
     doubled_hits, sizes = f1.parts(_by_labels(sums))
     return mean_parts(doubled_hits, sizes)
 
 
 @Ratios
 def _mean_label_recall(sums: Floats) -> tuple[Floats, Floats]:
-    """Return the recalls of labels given and left out, from the cells of each label and the number of units."""
+    """Return numerator and denominator of the mean recall of labels, given and left out.
+
+    ``sums`` are the summed cells of each label, and last the number of units.
+    """
     units = sums[..., -1:]
     cells_by_label = _by_labels(sums[..., :-1])
     in_both, in_gold, in_answer = np.moveaxis(cells_by_label, -1, 0)  # (..., labels) each
@@ -238,16 +243,16 @@ def _mean_label_recall(sums: Floats) -> tuple[Floats, Floats]:
     out_of_both = out_of_gold - in_answer + in_both
     # A label that all units of gold have, or none, has one recall only and counts for nothing.
     has_both_sides = np.minimum(in_gold, out_of_gold) > _ROUNDING * units
-    above = np.concatenate([in_both, out_of_both], axis=-1)
-    below = np.concatenate(
+    numerators = np.concatenate([in_both, out_of_both], axis=-1)
+    denominators = np.concatenate(
         [np.where(has_both_sides, in_gold, 0.0), np.where(has_both_sides, out_of_gold, 0.0)], axis=-1
     )
-    return mean_parts(above, below)
+    return mean_parts(numerators, denominators)
 
 
 def _example_f1(gold: Set, value: Set) -> float:
-    """Return the F1 of one set of labels against another; 1.0 of two empty ones."""
-    in_both, in_gold, in_answer = _hits(gold, value)
+    """Return the F1 of one set of labels against another; 1.0 for two empty ones."""
+    in_both, in_gold, in_answer = _label_counts(gold, value)
     if in_gold + in_answer == 0.0:
         return 1.0
     return 2.0 * in_both / (in_gold + in_answer)
@@ -260,20 +265,20 @@ Similarity: TypeAlias = Callable[[Any, Any], float]
 
 
 @dataclass(frozen=True)
-class _Wrong:
-    """So many objects of which none is like anything in gold."""
+class _WrongObjects:
+    """A number of objects that are like none in gold: the value of a missing answer."""
 
     count: int
 
 
 @dataclass(frozen=True)
 class ObjectSets(Members):
-    """A tuple of hashable objects whose order does not matter; an answer is more or less right.
+    """The scale of answers that are any number of objects; a value is a tuple of hashable objects, in any order.
 
-    Those of a model are kept as their canonical JSON texts, which read back as they were.
+    An object of a pydantic model is its canonical JSON text, from which it is read back unchanged.
     """
 
-    same: Similarity
+    same: Similarity  # how similar an object of gold and one of the answer are
     model: type[pydantic.BaseModel] = pydantic.BaseModel
     key: tuple[str, ...] = ()  # the fields by which two objects are compared; default: all
     noun: str = "set"  # what a value is called
@@ -297,9 +302,9 @@ class ObjectSets(Members):
             metrics[name] = Metric(name=name, statistics=pair_sums(self._sums, ratio, 3))
         return metrics
 
-    def _sums(self, gold: Objects, value: Objects | _Wrong) -> tuple[float, float, float]:
+    def _sums(self, gold: Objects, value: Objects | _WrongObjects) -> tuple[float, float, float]:
         """Return the matched similarity, the objects of gold and the objects of the answer."""
-        if isinstance(value, _Wrong):
+        if isinstance(value, _WrongObjects):
             return 0.0, float(len(gold)), float(value.count)
         matched = sum(similarity for _, _, similarity in self.match(gold, value))
         return matched, float(len(gold)), float(len(value))
@@ -336,14 +341,14 @@ class ObjectSets(Members):
         return {}
 
     def similarity(self, gold: Objects, value: Objects) -> float:
-        """F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""
+        """Return the F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""
         if not gold and not value:
             return 1.0
         matched, in_gold, in_value = self._sums(gold, value)
         return 2.0 * matched / (in_gold + in_value)
 
-    def wrong(self, gold: Objects) -> _Wrong:
-        return _Wrong(max(1, len(gold)))
+    def wrong(self, gold: Objects) -> _WrongObjects:
+        return _WrongObjects(max(1, len(gold)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -425,7 +430,10 @@ class ObjectSets(Members):
         return {"labels": [], "answer": "object set", "objects": list(self.names), "key": key}
 
     def combine(self, votes: Mapping[Objects, int], sampling: Sampling) -> Objects | None:
-        """The set that more than half of the samples give, else the one most similar to all; ``None`` of too few."""
+        """Return the set that more than half of the samples give, else the one most similar to all of them.
+
+        ``None`` if no more than half of the samples can be read.
+        """
         samples = list(Counter(votes).elements())
         majority_size = more_than_half(sampling.samples)
         if len(samples) < majority_size:

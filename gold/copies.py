@@ -1,10 +1,11 @@
-"""Texts that several cases have: near copies, texts that stand in another case, and rows of a compilation.
+"""Texts that several cases have: near copies of cases, texts of one case in another, and constant texts.
 
-The evidence of a case are the inputs that are not judged themselves. A row is a near copy of another if its evidence
-and its judged text both are near, and people gave both the same labels: two texts that differ in what decides are
-no copies. Every command leaves out the near copies of rows that an optimizer sees by this one rule. A text that more
-than a quarter of the groups have nearly alike, or all of them exactly (a policy, a form), belongs to the task and gives
-nothing away. Whole texts are compared from 40 characters on: shorter ones repeat by chance.
+The evidence of a case are its inputs, without those that are judged and those that are common to many rows by design.
+A row is a near copy of another if its evidence and its judged text both are near, and people gave both the same labels:
+two texts that differ in what decides are no copies. Every command leaves out the near copies of rows that an optimizer
+sees by this one rule. A text that more than a quarter of the groups have nearly alike, or all of them exactly (a policy,
+a form), belongs to the task and gives nothing away. Whole texts are compared from 40 characters on: shorter ones repeat
+by chance.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from .near import Sketches, clusters, from_text, sketches, to_text
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-_LONG = 40
-"""Letters and digits from which evidence that nearly repeats is a copy, and not chance."""
+_MIN_COPY = 40
+"""Letters and digits from which a text that nearly repeats is a copy, and not chance."""
 
 
 def texts_of(inputs: Mapping[str, object], *, without: Collection[str] = ()) -> Iterator[str]:
-    """Yield the normalised texts of inputs that are long enough to matter; of all but those named in ``without``."""
+    """Yield the normalised texts of inputs, of 40 characters or more, except of the inputs named in ``without``."""
     for name, value in inputs.items():
         if name in without:
             continue
@@ -40,20 +41,20 @@ def texts_of(inputs: Mapping[str, object], *, without: Collection[str] = ()) -> 
                 yield text
 
 
-def constants(cases: Sequence[Case], units: Collection[str]) -> frozenset[str]:
-    """Return the texts that stand in all cases, apart from the judged fields."""
+def find_constant_texts(cases: Sequence[Case], excluded_fields: Collection[str]) -> frozenset[str]:
+    """Return the texts that all cases have in common, not counting some fields."""
     if not cases:
         return frozenset()
-    common_texts = set(texts_of(cases[0].inputs, without=units))
+    common_texts = set(texts_of(cases[0].inputs, without=excluded_fields))
     for case in cases[1:]:
         if not common_texts:
             break
-        common_texts.intersection_update(texts_of(case.inputs, without=units))
+        common_texts.intersection_update(texts_of(case.inputs, without=excluded_fields))
     return frozenset(common_texts)
 
 
 def evidence_fields(judge: Judge) -> list[str]:
-    """Return the inputs that are neither judged themselves nor the same in many rows by design."""
+    """Return the names of the inputs that are evidence: neither judged nor the same in many rows by design."""
     excluded_fields = fields_without_evidence(judge)
     fields: list[str] = []
     for name in judge.input_fields:
@@ -63,12 +64,12 @@ def evidence_fields(judge: Judge) -> list[str]:
 
 
 def fields_without_evidence(judge: Judge) -> tuple[str, ...]:
-    """Return the inputs that are judged themselves, or the same in many rows by design."""
+    """Return the names of the inputs that are no evidence: judged, or the same in many rows by design."""
     return judge.answer.unit_fields + tuple(judge.common or ())
 
 
 def find_shared_evidence(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
-    """Yield cases of several groups, one of each, whose inputs hold an evidence text of one of them."""
+    """Yield, for each evidence text that stands in cases of several groups, the first such case of each group."""
     excluded_fields = fields_without_evidence(judge)
     evidence_texts: set[str] = set()
     cases_of_text: dict[str, dict[str, Case]] = {}  # text -> group -> its first case with this text
@@ -78,7 +79,7 @@ def find_shared_evidence(judge: Judge, cases: Sequence[Case]) -> Iterator[list[C
             cases_of_text.setdefault(text, {}).setdefault(case.group, case)
 
     texts = list(cases_of_text)
-    wanted_texts = sorted(evidence_texts - constants(cases, excluded_fields))
+    wanted_texts = sorted(evidence_texts - find_constant_texts(cases, excluded_fields))
     for holders in find_holders(wanted_texts, texts):
         case_of_group: dict[str, Case] = {}
         for number in holders:
@@ -90,17 +91,19 @@ def find_shared_evidence(judge: Judge, cases: Sequence[Case]) -> Iterator[list[C
 
 @dataclass(frozen=True, kw_only=True)
 class NearCopies:
-    """Groups that hold near copies of each other."""
+    """Two or more groups that hold near copies of each other."""
 
-    groups: tuple[str, ...]  # their names, two or more, sorted; together they count as the first of them
-    sources: tuple[str, ...]  # a row of each that is near one of the others, as messages name it
+    groups: tuple[str, ...]  # their names, sorted; together they count as the first one
+    sources: tuple[
+        str, ...
+    ]  # for each group, the place of a case that is near one of another group, for messages
 
 
-def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
-    """Return the sets of groups that hold near copies of each other's evidence (of judged texts, without evidence)."""
+def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
+    """Return the groups that hold near copies of each other's evidence, or judged texts for want of evidence."""
     fields = evidence_fields(judge) or list(judge.answer.unit_fields)
     source_of_group: dict[str, str] = {}
-    unions = {case.group: {case.group} for case in cases}  # group -> the groups that are one with it
+    unions = {case.group: {case.group} for case in cases}  # group -> all groups that count as one with it
     for near_cases in chain(_near_in_a_field(cases, fields), find_shared_evidence(judge, cases)):
         for case in near_cases:
             source_of_group.setdefault(case.group, case.source)
@@ -116,8 +119,8 @@ def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
 
 
 def _merge_unions(unions: dict[str, set[str]], cases: Sequence[Case]) -> None:
-    """Make the groups of some cases one; ``unions`` holds for each group the groups that are one with it."""
-    # the largest grows: thousands may come to it one by one
+    """Make the groups of some cases one union; ``unions`` is group -> the groups of its union, changed in place."""
+    # The largest union takes in the others: thousands of groups may join it one by one.
     largest = max((unions[case.group] for case in cases), key=len)
     for case in cases:
         union = unions[case.group]
@@ -127,14 +130,14 @@ def _merge_unions(unions: dict[str, set[str]], cases: Sequence[Case]) -> None:
 
 
 def _near_in_a_field(cases: Sequence[Case], fields: Sequence[str]) -> Iterator[list[Case]]:
-    """Yield the cases that are near in a field, where they are of several groups, but not of most."""
+    """Yield the cases that are near in a field: of two or more groups, but of no more than a quarter of all groups."""
     group_limit = max(2, _count_groups(cases) // 4)
     for name in fields:
         texts: list[str] = []
         compared_cases: list[Case] = []
         for case in cases:
             text = " ".join(strings(case.inputs.get(name)))
-            if len(folded(text)) >= _LONG:
+            if len(folded(text)) >= _MIN_COPY:
                 texts.append(text)
                 compared_cases.append(case)
         cases_of_cluster: dict[int, list[Case]] = {}
@@ -146,12 +149,12 @@ def _near_in_a_field(cases: Sequence[Case], fields: Sequence[str]) -> Iterator[l
 
 
 def _count_groups(cases: Sequence[Case]) -> int:
-    """Return the number of groups of some cases."""
+    """Return the number of different groups of some cases."""
     return len({case.group for case in cases})
 
 
 def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
-    """Return the rows of a compilation as an artifact keeps them: sketches that find near copies, and no text."""
+    """Return the rows that an artifact keeps of a compilation's cases: sketches to find near copies by, and no text."""
     evidence_sketches, unit_sketches = _sketch_cases(judge, cases)
     rows: list[dict[str, str]] = []
     for case, evidence, unit in zip(cases, evidence_sketches, unit_sketches, strict=True):
@@ -161,8 +164,8 @@ def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:
     return rows
 
 
-def near_rows(judge: Judge, cases: Sequence[Case], rows: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """Return the ids of the cases that are near copies of a row of a compilation, as :func:`sketched_rows` made it."""
+def find_near_cases(judge: Judge, cases: Sequence[Case], rows: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """Return the ids of the cases that are near copies of ``rows``, which :func:`sketched_rows` made."""
     seen_rows = list(rows)
     if judge.answer.scale.row_type is type(None):  # documents carry no label that two of them could share
         return frozenset()
@@ -180,7 +183,7 @@ def near_rows(judge: Judge, cases: Sequence[Case], rows: Iterable[Mapping[str, s
     for pair, case in zip(pairs[len(seen_rows) :], cases, strict=True):
         label = _label_hash(judge, case)
         seen_labels = labels_of_pair.get(pair, set())
-        # a row that nobody labelled, or of an artifact that kept no labels, may have the same label
+        # An unlabelled row, and a row of an older artifact, which kept no labels, may have the same label.
         may_be_unlabelled = bool(seen_labels) and (not label or "" in seen_labels)
         if may_be_unlabelled or label in seen_labels:
             near_ids.add(case.id)
@@ -188,7 +191,7 @@ def near_rows(judge: Judge, cases: Sequence[Case], rows: Iterable[Mapping[str, s
 
 
 def _find_clusters(seen_rows: Sequence[Mapping[str, str]], part: str, case_sketches: Sketches) -> list[int]:
-    """Return the cluster of each seen row, then of each case; ``part`` names the sketch of a row."""
+    """Return the cluster number of each seen row, then of each case; ``part`` is ``evidence`` or ``unit``."""
     seen_sketches = from_text([row[part] for row in seen_rows])
     numbers: list[int] = clusters(np.concatenate([seen_sketches, case_sketches])).tolist()
     return numbers
@@ -205,7 +208,7 @@ def _label_hash(judge: Judge, case: Case) -> str:
 
 
 def _sketch_cases(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
-    """Return the sketches of the cases' evidence and of their judged texts; inputs are in the order of the case."""
+    """Return a sketch of each case's evidence, and one of its judged texts; shape (cases, ...) both."""
     evidence_texts: list[str] = []
     unit_texts: list[str] = []
     for case in cases:

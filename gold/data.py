@@ -86,13 +86,13 @@ class GoldData:
     @cached_property
     def near_copies(self) -> tuple[NearCopies, ...]:
         """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
-        from .copies import near_copies  # numpy is not loaded to read gold
+        from .copies import find_near_copies  # numpy is not loaded to read gold
 
         labelled_cases: list[Case] = []
         for case in self.cases:
             if case.known:
                 labelled_cases.append(case)
-        return near_copies(self.settled, labelled_cases)
+        return find_near_copies(self.settled, labelled_cases)
 
     @cached_property
     def sha256(self) -> str:

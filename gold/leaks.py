@@ -1,4 +1,4 @@
-"""Leaks: whether the test part of a split, or one of its texts, is seen in train, in dev or in a prompt."""
+"""Leaks: a case of the test part of a split, or one of its texts, stands in train, in dev or in a prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..cases import Case
 from ..errors import GoldError
 from ..text.wording import normalised, strings
 from .containment import find_holders
-from .copies import constants, fields_without_evidence, texts_of
+from .copies import fields_without_evidence, find_constant_texts, texts_of
 
 if TYPE_CHECKING:
     from ..programs.state import Demo, PromptState
@@ -21,7 +21,7 @@ _QUOTED_CHARACTERS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where a text stands in a prompt."""
+    """A place where a text stands in a prompt."""
 
     state_id: str
     words: str  # for people, such as "demonstration 2 of 'judge'"
@@ -29,7 +29,7 @@ class _Place:
 
 @dataclass(frozen=True, kw_only=True)
 class _PromptText:
-    """A text of one or more prompts."""
+    """A text that one or more prompts hold, with all its places."""
 
     text: str  # normalised
     in_demonstration: bool
@@ -38,7 +38,7 @@ class _PromptText:
 
 @dataclass(frozen=True, kw_only=True)
 class _Demonstration:
-    """A demonstration of one or more prompts."""
+    """A demonstration that one or more prompts have, with all its places."""
 
     values: Demo
     places: list[_Place] = field(default_factory=list)
@@ -46,16 +46,18 @@ class _Demonstration:
 
 @dataclass(frozen=True, kw_only=True)
 class _SealedCase:
-    """A case of the test, and the texts of it that no prompt may hold."""
+    """A case of the test, and its texts that a prompt may not hold."""
 
     case: Case
     values: Demo  # its inputs, as a prompt shows them
     evidence: set[str]  # normalised
-    units: set[str]  # normalised texts of judged fields, which demonstrations may hold
+    units: set[
+        str
+    ]  # normalised texts of the other fields, which no instruction may hold, but a demonstration may
 
 
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
-    """Refuse a split, or prompts, that show something of the test part."""
+    """Raise ``GoldError`` for the first leak of a split, or of the prompts ``states``, which were made on it."""
     # A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case, or the whole
     # case, in a demonstration; an evidence or unit text of a test case inside an instruction, unless train or dev hold
     # the same unit.
@@ -75,12 +77,12 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
         if same_group is not None:
             where = f"in test ({case.source}) and in train or dev ({same_group.source})"
             raise GoldError(f"leak: the group {case.group!r} is {where}", hint=hint)
-    for leak in leaks_of(split, states).values():
+    for leak in find_leaks(split, states).values():
         raise leak
 
 
-def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError]:
-    """Return, by the id of its state, the first leak of each prompt that shows something of the test part."""
+def find_leaks(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError]:
+    """Return the first leak of each prompt that shows something of the test part: id of the prompt -> the error."""
     leaks: dict[str, GoldError] = {}
     prompt_texts, demonstrations = _read_prompts(states)
     if not prompt_texts:
@@ -94,7 +96,7 @@ def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError
                 _note_leaks(leaks, demonstration.places, f"is the test case {source}")
         for text in sorted(sealed.evidence | sealed.units):
             for prompt_text in holders_of_text[text]:
-                # a claim may repeat across conversations, so a demonstration may hold it
+                # A claim may repeat across conversations, so a demonstration may hold the text of a unit.
                 if text in sealed.evidence or not prompt_text.in_demonstration:
                     _note_leaks(
                         leaks, prompt_text.places, f"holds {_shorten(text)!r} of the test case {source}"
@@ -103,11 +105,11 @@ def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError
 
 
 def _seal_cases(split: Split) -> list[_SealedCase]:
-    """Return the cases of the test with the texts of theirs that no prompt may hold."""
+    """Return the cases of the test, each with its texts that a prompt may not hold."""
     judge = split.judge
     excluded_fields = fields_without_evidence(judge)
     open_cases = split.train + split.dev
-    constant_texts = constants(open_cases + split.test, excluded_fields)
+    constant_texts = find_constant_texts(open_cases + split.test, excluded_fields)
     allowed_units = _unit_texts(open_cases, excluded_fields) | constant_texts
     sealed_cases: list[_SealedCase] = []
     for case in split.test:
@@ -137,26 +139,26 @@ def _find_prompt_texts(
 
 
 def _note_leaks(leaks: dict[str, GoldError], places: Iterable[_Place], words: str) -> None:
-    """Add a leak of each prompt at these places that has none yet."""
+    """Add a leak for each prompt of these places that has none yet; ``words`` end its message."""
     hint = "compile again on this split: the prompt was made with test rows in sight"
     for place in places:
         leaks.setdefault(place.state_id, GoldError(f"leak: {place.words} {words}", hint=hint))
 
 
 def _shows_values(demo: Demo, values: Demo) -> bool:
-    """Whether a demonstration has all of these values."""
+    """Say whether a demonstration has all of these values."""
     return all(demo.get(name) == value for name, value in values.items())
 
 
 def _shorten(text: str) -> str:
-    """Return a text as a message quotes it."""
+    """Return a text, cut to 60 characters for a message."""
     if len(text) <= _QUOTED_CHARACTERS:
         return text
     return text[: _QUOTED_CHARACTERS - 3] + "..."
 
 
 def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:
-    """Return the normalised texts of the judged fields."""
+    """Return the normalised texts of some fields of cases."""
     texts: set[str] = set()
     for case in cases:
         for name in fields:

@@ -1,4 +1,4 @@
-"""New rows to judge, streamed: every row of a source is a case of its own, in its order, equal ones too."""
+"""New rows to judge, streamed in their order; two rows with equal inputs are two cases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,50 +22,50 @@ class NewRow:
     """A case to judge."""
 
     row: int  # the number of its row in the source, from 1
-    part: int  # which of the cases that the row holds, from 1
+    part: int  # the number of the case in its row, from 1: a row may hold several
     case: Case  # what is judged
     id: object = None  # the row's own id; ``None`` without a column ``id``
-    # the row's other columns, without its group and those that are judged
+    # the other columns, which travel with the verdict: no inputs, no id, and no group that the judge reads
     columns: Mapping[str, object] = field(default_factory=dict)
     source_row: Mapping[str, object] = field(default_factory=dict)  # the row as the source has it
 
 
 @dataclass(frozen=True, kw_only=True)
 class BadRow:
-    """A row that cannot be used: its number, what is wrong, and the row as far as it could be read."""
+    """A row that cannot be used."""
 
-    row: int
-    error: GoldError
-    content: Row | None
+    row: int  # its number in the source, from 1
+    error: GoldError  # what is wrong with it
+    content: Row | None  # the row; ``None`` if it could not be read
 
 
 StreamedRow: TypeAlias = NewRow | BadRow | None
-"""``None`` for a row in which nothing concerns the judge."""
+"""``None`` is a row without a case for the judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where new rows come from."""
+    """A source of new rows for a judge."""
 
     name: str  # what :func:`jurist.gold.sources.open_rows` takes; documents for a judge of documents
     judge: Judge  # whose rows they are
-    # how its columns and labels are called by the judge
+    # the judge's names for the columns and labels of the source
     mapping: RowMapping = field(default_factory=RowMapping)
     # the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
     # messages call them
     records: object = None
-    # what a user should know of how they are read; filled when all rows are
+    # remarks on how the rows were read, for a user; complete when all rows are read
     notes: list[str] = field(default_factory=list, compare=False)
 
     @property
     def can_be_read_again(self) -> bool:
-        """True where :meth:`rows` gives the rows as often as it is called: a pipe or a generator is read once."""
+        """Whether :meth:`rows` yields the rows each time that it is called: a pipe or a generator is read once."""
         if self.records is None:
             return can_be_read_again(self.name)
         return isinstance(self.records, Sequence) or is_table(self.records)
 
     def rows(self) -> Iterator[StreamedRow]:
-        """Yield the rows, in their order."""
+        """Yield the cases of each row, or why it cannot be used, in the order of the source."""
         judged_columns = self._judged_columns()
         for number, (place, content) in enumerate(self._placed_rows(), 1):
             if isinstance(content, GoldError):
@@ -101,7 +101,11 @@ class Source:
         return columns
 
     def _cases_of(self, content: Row, place: Place) -> list[tuple[Case, Row]]:
-        """Return the cases that a row of the source holds, each with its row by the judge's names."""
+        """Return the cases in a row of the source, each with its own row under the judge's names.
+
+        Raises:
+            GoldError: the row cannot be used.
+        """
         cases: list[tuple[Case, Row]] = []
         for item in self.mapping.items(self.judge, content, place):
             row = self.mapping.row(self.judge, item)
@@ -132,14 +136,18 @@ class Source:
         try:
             for line, row in enumerate(each_record(self.records, self.name), 1):
                 yield Place(self.name, line, kind), row
-        except OSError as error:  # of the user's own generator: it says nothing of a file of ours
+        except OSError as error:  # raised by the user's own generator: no file of this program is meant
             message = f"reading them raised {type(error).__name__}: {why(error)}"
             hint = "mend what gives the rows, and go on with --resume"
             raise GoldError(message, path=self.name, hint=hint) from error
 
 
 def read_rows(source: str | Path, judge: Judge) -> list[Case]:
-    """Read all rows; labels are optional. A row of another layout gives as many cases as concern the judge."""
+    """Return the cases of all rows of a source; labels are optional, and a row may hold several cases or none.
+
+    Raises:
+        GoldError: a row cannot be used, or no row holds a case for the judge.
+    """
     rows = list(Source(name=str(source), judge=judge).rows())
     for row in rows:
         if isinstance(row, BadRow):

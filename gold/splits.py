@@ -204,10 +204,10 @@ class Split:
 
     def without_copies(self) -> Split:
         """Return the split without the test cases that nearly repeat a case of train or dev."""
-        from .copies import near_rows, sketched_rows  # numpy is not loaded to read gold
+        from .copies import find_near_cases, sketched_rows  # numpy is not loaded to read gold
 
         learning_rows = sketched_rows(self.judge, self.train + self.dev)
-        copies = near_rows(self.judge, self.test, learning_rows)
+        copies = find_near_cases(self.judge, self.test, learning_rows)
         test = []
         for case in self.test:
             if case.id not in copies:
@@ -414,12 +414,12 @@ def _without_holdout(
     judge: Judge, cases: Sequence[Case], holdout_cases: Sequence[Case]
 ) -> tuple[list[Case], tuple[NearCopies, ...]]:
     """Return the cases of no group of the holdout, nor near one, and the near copies among them."""
-    from .copies import near_copies
+    from .copies import find_near_copies
 
     ids = {case.id for case in holdout_cases}
     groups = {case.group for case in holdout_cases}
     near: list[NearCopies] = []
-    for copies in near_copies(judge, list(cases) + list(holdout_cases)):  # no group is in two of them
+    for copies in find_near_copies(judge, list(cases) + list(holdout_cases)):  # no group is in two of them
         if groups.isdisjoint(copies.groups):
             near.append(copies)
         else:

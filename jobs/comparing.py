@@ -25,10 +25,10 @@ from ..evaluation.measured import (
     Measured,
     Score,
     class_scores,
-    confused,
-    lopsided,
+    count_confusions,
     measure,
     measure_units,
+    warn_if_lopsided,
 )
 from ..evaluation.plain import plain, plain_fields
 from ..evaluation.rows import Tally, tally
@@ -213,7 +213,7 @@ class Evaluation:
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
     measured: Measured  # every metric with its interval and bounds, and what was not answered
     classes: tuple[ClassScores, ...]  # each class against the rest; empty for answers without classes
-    confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.evaluation.measured.confused`
+    confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.evaluation.measured.count_confusions`
     # the worst first; of equals, those that the judge's own samples agreed on most
     disagreements: tuple[Disagreement, ...]
     spend: Mapping[str, object]  # calls, tokens and cost
@@ -264,7 +264,7 @@ class Evaluating(Experiment):
         warnings = []
         if judged.other_adapter:
             warnings.append(judged.other_adapter)
-        warnings += lopsided(judged.judge.name, rows, judge.comparison, judge.answer.scale.text)
+        warnings += warn_if_lopsided(judged.judge.name, rows, judge.comparison, judge.answer.scale.text)
         warnings += references.words(judged.judge.name)
         members = Counter(verdict.by for verdict in judged.verdicts if verdict.by)
         return Evaluation(
@@ -278,7 +278,7 @@ class Evaluating(Experiment):
             opening=self.look.opening,
             measured=measure(rows, judge.metric, judge.comparison),
             classes=class_scores(rows, judge.comparison),
-            confusion=confused(judge.answer.scale, rows),
+            confusion=count_confusions(judge.answer.scale, rows),
             disagreements=self._disagreements(judged),
             spend=judged.spend.to_json(),
             references=references.to_card(),

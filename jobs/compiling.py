@@ -12,7 +12,7 @@ from ..engines.models import same_model
 from ..errors import OptimizerError, checked
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
-from ..gold.leaks import leaks_of
+from ..gold.leaks import find_leaks
 from ..gold.splits import Split
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
@@ -309,7 +309,7 @@ def _without_leaks(split: Split, job: Job, result: Result) -> Result:
     """Return the result, in which no prompt with text of a test case wins; an error if the basic prompt has some."""
     board = result.board
     candidates = board.candidates.values()
-    leaks = leaks_of(split, [candidate.state for candidate in candidates])
+    leaks = find_leaks(split, [candidate.state for candidate in candidates])
     leaking_ids = set()
     for candidate in candidates:
         if candidate.state.id in leaks and candidate.id != board.basic.id:

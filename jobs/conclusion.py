@@ -1,4 +1,4 @@
-"""From a candidate to a version: held against basic on the sealed test, and kept with the evidence of that."""
+"""The end of a compilation: a candidate is compared with basic on the sealed test, and kept as a version."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from ..cases import Case
 from ..engines.models import json_form_of
 from ..evaluation.contrasts import Contrast, NotWorse, contrast, not_worse, usual_margin
-from ..evaluation.measured import calibrate, lopsided
+from ..evaluation.measured import calibrate, warn_if_lopsided
 from ..evaluation.plain import plain
 from ..evaluation.proof import Proof, prove_improvement
 from ..evaluation.rows import Row
@@ -52,56 +52,62 @@ _Verdicts = Mapping[str, Sequence[Verdict]]
 
 @dataclass(frozen=True)
 class Contest:
-    """The basic prompt, as a compilation asks it, and a candidate under its setting, on the sealed test."""
+    """The comparison of a candidate under its setting with the basic prompt, on the sealed test."""
 
     plan: Plan
     job: Job
     candidate: Candidate
-    earlier_openings: int = 0  # openings of the test that the ledger need not know of
-    parent: Artifact | None = None  # the version that the candidate is made of, proven on the same test
-    gain_is_clear: bool = True  # train and dev show the candidate's gain by themselves
+    earlier_openings: int = 0  # openings of the test that may be missing in the ledger
+    parent: Artifact | None = None  # the version that was changed into the candidate, proven on the same test
+    gain_is_clear: bool = True  # whether train and dev already show the candidate's gain
 
     @cached_property
-    def basic(self) -> Asker:
+    def basic_asker(self) -> Asker:
         """The asker of the basic prompt."""
         return self.job.asker(self.plan.judge.basic())
 
     @cached_property
-    def chosen(self) -> Asker:
+    def candidate_asker(self) -> Asker:
         """The asker of the candidate."""
         program = self.candidate.state.apply(self.plan.judge.basic())
         return self.job.asker(program, self.candidate.setting)
 
     @property
-    def same(self) -> bool:
-        """Whether both are asked the same."""
+    def asks_basic_prompt(self) -> bool:
+        """Whether the candidate asks the same as the basic prompt; its setting may differ."""
         basic = PromptState.of(self.plan.judge.basic())
         return self.candidate.asked_id == basic.id
 
     @property
     def unchanged(self) -> bool:
-        """Whether the candidate is the basic prompt, voted on by the same rule: the two cannot differ."""
-        return self.same and self.basic.settings.sampling.rule == self.chosen.settings.sampling.rule
+        """Whether the candidate is the basic prompt under the same rule for votes, so that verdicts cannot differ."""
+        return (
+            self.asks_basic_prompt
+            and self.basic_asker.settings.sampling.rule == self.candidate_asker.settings.sampling.rule
+        )
 
     @cached_property
     def look(self) -> Proving:
-        """The opening of the test that this is."""
+        """The look at the sealed test that the proof takes: its cases, its prompts and the number of the opening."""
         plan = self.plan
         basic_state = PromptState.of(plan.judge.basic())
         basic_prompt = identify_prompt(
-            plan.judge, basic_state, plan.model, self.basic.adapter, plan.settings.sampling
+            plan.judge, basic_state, plan.model, self.basic_asker.adapter, plan.settings.sampling
         )
         candidate_prompt = identify_prompt(
             plan.judge,
             self.candidate.state,
             plan.model,
-            self.chosen.adapter,
-            self.chosen.settings.sampling,
+            self.candidate_asker.adapter,
+            self.candidate_asker.settings.sampling,
         )
         return look_of_proof(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
 
-    def against(self, records: Sequence[ProofRecord]) -> Contrast | None:
-        """Hold the candidate's answers to the test against those of the version that it is made of, which are kept."""
+    def compare_with_parent(self, records: Sequence[ProofRecord]) -> Contrast | None:
+        """Compare the candidate's answers to the test with those that its parent gave in its own proof.
+
+        ``None`` without a parent, or if the parent keeps no answers.
+        """
         if self.parent is None:
             return None
         parent_records = self.parent.proof_records()
@@ -118,7 +124,7 @@ class Contest:
         )
 
     def not_worse(self, against: Contrast, margin: float | None) -> NotWorse:
-        """Say whether the candidate is worse than the version that it is made of by no more than a margin."""
+        """Test whether the candidate is worse than its parent by no more than a margin; ``None``: the usual one."""
         judge = self.plan.split.judge
         if margin is None:
             margin = usual_margin(resolve(judge.metric, judge.comparison))
@@ -127,25 +133,25 @@ class Contest:
 
 @dataclass(frozen=True, kw_only=True)
 class Concluded:
-    """The new version, its proof, and whether it was made the latest."""
+    """The new version and its proof."""
 
     artifact: Artifact
     proof: Proof | None  # ``None`` where the basic prompt was kept: nothing was asked of the sealed test
-    latest: bool
+    latest: bool  # whether the store made it the latest version
 
     @property
     def verdict(self) -> str:
-        """The decision in the words of the card."""
+        """The decision in one word, as on the card, such as ``better``."""
         return str(self.artifact.about.decision.verdict)
 
     @property
     def better_than_basic(self) -> bool:
-        """Whether the sealed test has shown it to be better than the basic prompt, a constant answer or not."""
+        """Whether the sealed test shows it to be better than the basic prompt, even if not than a constant answer."""
         return self.proof is not None and self.proof.decision.direction == "better"
 
     @property
     def words(self) -> str:
-        """The decision in words, as the card has it."""
+        """The decision as a sentence, as on the card."""
         return self.artifact.about.decision.words
 
 
@@ -154,8 +160,8 @@ class Evidence:
     """The evidence of the sealed test about a candidate."""
 
     proof: Proof
-    content: CardContent  # of the card
-    records: Sequence[ProofRecord]  # both answers to each case
+    content: CardContent  # the part of the card that tells it
+    records: Sequence[ProofRecord]  # a line for each case, with the answers of both prompts
 
 
 def conclude(
@@ -173,7 +179,7 @@ def conclude(
 ) -> Concluded:
     """Prove a candidate, and keep it as the next version: the latest if it is shown to be better, or by force.
 
-    A candidate that is made of a version must be shown to be worse than that by no more than ``margin``, too.
+    A candidate with a parent must also be shown to be worse than that by no more than ``margin``.
 
     Args:
         contest: the candidate and the basic prompt.
@@ -184,7 +190,7 @@ def conclude(
         history: the candidates that were tried, as lines of the version's history.
         added_cases: cases that the candidate learned from beside train and dev.
         force: make it the latest even if it is not shown to be better.
-        margin: by how much it may be worse than the version that it is made of; default: the metric's usual one.
+        margin: by how much it may be worse than its parent; default: the metric's usual margin.
         tick: called after each case that is asked about.
     """
     plan = contest.plan
@@ -202,7 +208,7 @@ def conclude(
         result = evidence.content
         records[PROOF] = [record.to_json() for record in evidence.records]
         is_better = proof.decision.verdict == "better"
-        against = contest.against(evidence.records)
+        against = contest.compare_with_parent(evidence.records)
         if against is not None:
             beside_parent = contest.not_worse(against, margin)
             is_better = is_better and beside_parent.outcome == "holds"
@@ -224,7 +230,7 @@ def conclude(
 def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
     """Return the part of the card with the candidate's settings and the spend of the job."""
     model = contest.plan.model
-    chosen = contest.chosen
+    chosen = contest.candidate_asker
     content = CardContent(
         model=ModelCard.of(model),
         adapter=chosen.adapter,
@@ -241,7 +247,7 @@ def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
 
 
 def _content_of_basic(contest: Contest) -> CardContent:
-    """Return the card's content where the basic prompt was kept: no score, and no opening of the sealed test."""
+    """Return the part of the card for a kept basic prompt: no score, and no opening of the sealed test."""
     judge = contest.plan.split.judge
     look = contest.look
     metric = resolve(judge.metric, judge.comparison)
@@ -257,7 +263,7 @@ def _content_of_basic(contest: Contest) -> CardContent:
 
 
 def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -> Evidence:
-    """Ask both on the sealed test, and return the evidence of their answers."""
+    """Ask both prompts about the sealed test, and return the evidence in their answers."""
     plan = contest.plan
     split = plan.split
     judge = split.judge
@@ -279,7 +285,7 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
     )
     warnings: list[str] = []
     for system, system_rows in rows.items():
-        warnings += lopsided(system, system_rows, judge.comparison, judge.answer.scale.text)
+        warnings += warn_if_lopsided(system, system_rows, judge.comparison, judge.answer.scale.text)
     warnings += references.words("compiled")
     content = CardContent.model_validate(
         {
@@ -289,12 +295,12 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
             **_count_facts(judge, verdicts),
         }
     )
-    content = content.joined(_price_content(contest, verdicts), _calibration_content(judge, test, verdicts))
+    content = content.joined(_cost_content(contest, verdicts), _calibration_content(judge, test, verdicts))
     return Evidence(proof=proof, content=content, records=_make_records(judge, test, verdicts))
 
 
 def _make_records(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> list[ProofRecord]:
-    """Return both answers to each case of the test, as the proof keeps them."""
+    """Return a line of the proof for each case of the test, with both answers."""
     records: list[ProofRecord] = []
     for case, basic, compiled in zip(test, verdicts["basic"], verdicts["compiled"], strict=True):
         gold = [judge.answer.scale.to_json(value) for value in case.gold or ()]
@@ -310,7 +316,7 @@ def _make_records(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> li
 
 
 def _remarks_on(contest: Contest) -> tuple[str, ...]:
-    """Return the remarks that stand beside the decision, in words."""
+    """Return the remarks on the decision: near copies, and a gain that may be luck."""
     remarks = []
     if contest.plan.split.near_words:
         remarks.append(contest.plan.split.near_words)
@@ -340,14 +346,14 @@ def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
     )
 
 
-def _price_content(contest: Contest, verdicts: _Verdicts) -> CardContent:
-    """Return the tokens, seconds and dollars that a row takes."""
+def _cost_content(contest: Contest, verdicts: _Verdicts) -> CardContent:
+    """Return the part of the card with the tokens, seconds and dollars that a row takes."""
     tokens: dict[str, TokensCard | None] = {}
     seconds: dict[str, float] = {}
     dollars: dict[str, float] = {}
     for system in verdicts:
-        # One prompt under two thresholds is asked once: the vote takes no more than the answers that it is on.
-        asked_system = "basic" if contest.same else system
+        # One prompt under two thresholds is asked once, so its verdicts under the second one used nothing.
+        asked_system = "basic" if contest.asks_basic_prompt else system
         usage = spent([verdict.usage for verdict in verdicts[asked_system]])
         tokens[system] = TokensCard.model_validate(usage.per_row())
         if usage.seconds:
@@ -361,7 +367,7 @@ def _price_content(contest: Contest, verdicts: _Verdicts) -> CardContent:
 
 
 def _calibration_content(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> CardContent:
-    """Return how right the probabilities of both are; nothing where one of them has none."""
+    """Return the part of the card with the calibration of both prompts; empty if one gave no probabilities."""
     calibration: dict[str, CalibrationCard] = {}
     for system, system_verdicts in verdicts.items():
         figures = _calibrate_verdicts(judge, test, system_verdicts)
@@ -373,7 +379,7 @@ def _calibration_content(judge: Judge, test: Sequence[Case], verdicts: _Verdicts
 
 
 def _count_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, object]]:
-    """Return further counts of both prompts by name: contradictions, and the counts of the kind of answer."""
+    """Return further facts of the card: name -> prompt -> figure; contradictions, and facts of the scale."""
     scale = judge.answer.scale
     facts: dict[str, dict[str, object]] = {"inconsistent": {}}
     for system, system_verdicts in verdicts.items():
@@ -392,23 +398,27 @@ def _count_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, objec
 def _ask_both(contest: Contest, tick: Callable[[], None]) -> _Verdicts:
     """Return the verdicts of both prompts; one prompt under two thresholds is asked once, and voted on twice."""
     test = contest.plan.split.test
-    have_one_rule = contest.basic.settings.sampling.rule == contest.chosen.settings.sampling.rule
-    votes_twice = contest.same and not have_one_rule
+    have_one_rule = (
+        contest.basic_asker.settings.sampling.rule == contest.candidate_asker.settings.sampling.rule
+    )
+    votes_twice = contest.asks_basic_prompt and not have_one_rule
     # Samples that cannot change an outcome are not drawn, except where both thresholds vote on them.
     stopping: Stopping = "all" if votes_twice else "settled"
-    basic = replace(contest.basic, settings=replace(contest.basic.settings, stopping=stopping))
-    compiled = replace(contest.chosen, settings=replace(contest.chosen.settings, stopping=stopping))
+    basic = replace(contest.basic_asker, settings=replace(contest.basic_asker.settings, stopping=stopping))
+    compiled = replace(
+        contest.candidate_asker, settings=replace(contest.candidate_asker.settings, stopping=stopping)
+    )
     basic_verdicts = basic.ask_all(test, lambda index, verdict: tick())
     if votes_twice:
         return {"basic": basic_verdicts, "compiled": list(map(compiled.revote, test, basic_verdicts))}
-    if contest.same:
+    if contest.asks_basic_prompt:
         return {"basic": basic_verdicts, "compiled": basic_verdicts}
     compiled_verdicts = compiled.ask_all(test, lambda index, verdict: tick())
     return {"basic": basic_verdicts, "compiled": compiled_verdicts}
 
 
 def _calibrate_verdicts(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return figures of how right the probabilities of reply tokens are; none where no reply gave probabilities."""
+    """Return the calibration of the probabilities of reply tokens; empty if no reply gave any."""
     probability_of = judge.answer.scale.probability
     probabilities: list[float] = []
     positive: list[bool] = []
@@ -428,7 +438,7 @@ def _calibrate_verdicts(judge: Judge, test: Sequence[Case], verdicts: Sequence[V
 
 
 def _answer_record(judge: Judge, verdict: Verdict) -> AnswerRecord:
-    """Return a verdict as a line of the proof keeps it."""
+    """Return the part of a line of the proof with one verdict."""
     scale = judge.answer.scale
     votes: list[dict[str, int]] = []
     for unit_votes in verdict.votes:

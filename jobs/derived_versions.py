@@ -16,9 +16,9 @@ from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import ArtifactError, GoldError, plural
 from ..evaluation.votes import Sampling
-from ..gold.copies import near_rows, sketched_rows, texts_of
+from ..gold.copies import find_near_cases, sketched_rows, texts_of
 from ..gold.goldset import Gold
-from ..gold.leaks import check_leaks, leaks_of
+from ..gold.leaks import check_leaks, find_leaks
 from ..gold.splits import Split
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -86,7 +86,7 @@ class _RenewedPlan(Plan):
         contest = self._foreseen
         test = contest.look.cases
         asks: list[Ask] = []
-        for role, asker in (("judge", contest.basic), ("chosen", contest.chosen)):
+        for role, asker in (("judge", contest.basic_asker), ("chosen", contest.candidate_asker)):
             sampling = asker.settings.sampling
             number = (len(test) * sampling.fewest, len(test) * sampling.samples)
             asks.append(make_ask(role, asker, [self.model], test, number))
@@ -157,9 +157,9 @@ def _select_outside_test(split: Split, cases: Sequence[Case]) -> list[Case]:
     """Return the cases that are not in the sealed test, of none of its groups, and near none of its rows."""
     judge = split.judge
     basic = PromptState.of(judge.basic())
-    near_ids = near_rows(judge, cases, sketched_rows(judge, split.test))
+    near_ids = find_near_cases(judge, cases, sketched_rows(judge, split.test))
     prompts = [with_cases(judge, basic, [case]) for case in cases]
-    leaks = leaks_of(split, prompts)
+    leaks = find_leaks(split, prompts)
     test_groups = {case.group for case in split.test}
     outside: list[Case] = []
     for case, prompt in zip(cases, prompts, strict=True):

@@ -1,4 +1,4 @@
-"""A prompt that somebody has, read from its file and written as the Python file of a judge."""
+"""The Python file of a judge, written from a user's own prompt, or given further names of columns and labels."""
 
 import ast
 import json
@@ -12,17 +12,24 @@ from ..errors import UsageError, why
 from ..gold.files import Place, find_text_fault
 from ..text.templates import LogicInTemplateError, Template
 
-_SIGNATURES_OWN = {"signature", "instructions", "fields", "input_fields", "output_fields", "model_config"}
-"""Attributes of DSPy's signatures: a class with a field of that name cannot be made."""
+_RESERVED_NAMES = {"signature", "instructions", "fields", "input_fields", "output_fields", "model_config"}
+"""Attributes of DSPy's signatures, which no field may have as its name."""
 _INVISIBLE = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f]|[ \t]+$", re.MULTILINE)
-"""Characters that editors and Python's parser change or hide: they are written as escapes."""
-_QUOTES = re.compile(r'"{3,}|"+\Z')
+"""Characters that editors or Python's parser change or hide, so that they are written as escapes."""
+_CLOSING_QUOTES = re.compile(r'"{3,}|"+\Z')
+"""Quotes that would end a text between triple quotes."""
 _WRITE = "write the inputs as {{name}}, or keep the template and write the judge's file by hand"
 
 
 def read_prompt(path: Path) -> Template:
-    """Return the prompt of a file: a text, or chat messages in JSON; variables are ``{{name}}``, or all ``{name}``."""
-    content = _content(path)
+    """Return the prompt in a file: a text, or chat messages in JSON.
+
+    Its variables are written ``{{name}}``, or all of them ``{name}``.
+
+    Raises:
+        UsageError: the file cannot be read, or holds no prompt with variables.
+    """
+    content = _read_prompt_file(path)
     if isinstance(content, Mapping):
         content = content.get("messages")
     try:
@@ -37,19 +44,20 @@ def read_prompt(path: Path) -> Template:
             f"{path} has no variable, so there is nothing to judge", hint="write the inputs as {{name}}"
         )
     for name in template.variables:
-        if keyword.iskeyword(name) or name.startswith("_") or name in _SIGNATURES_OWN:
+        if keyword.iskeyword(name) or name.startswith("_") or name in _RESERVED_NAMES:
             raise UsageError(f"{path} has a variable {name!r}, which cannot be a field", hint="rename it")
     return template
 
 
-def _content(path: Path) -> object:
-    """Return the text of a file, or the value of a JSON file."""
+def _read_prompt_file(path: Path) -> object:
+    """Return the text of a file, or the value in a JSON file."""
     try:
         text = path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {why(error)}", hint="name a text file or JSON") from error
-    if wrong := find_text_fault(text, Place(str(path))):
-        raise UsageError(wrong.message, hint=wrong.hint)
+    fault = find_text_fault(text, Place(str(path)))
+    if fault:
+        raise UsageError(fault.message, hint=fault.hint)
     if path.suffix.lower() != ".json":
         return text
     try:
@@ -87,23 +95,26 @@ judge = jurist.Judge(
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSource:
-    """The answer of a judge to be written, as Python of its file."""
+    """The Python source of a judge's answer."""
 
-    names: Sequence[str]  # for the output field; the first that is no input is taken
-    annotation: str  # its type, and its default
-    arguments: str  # of ``jurist.Judge``; ``{unit}`` is the input that is judged
-    words: str  # for people
+    names: Sequence[str]  # names for the output field; the first one that is no input is used
+    annotation: str  # the type of that field and its default, as source
+    arguments: str  # arguments of ``jurist.Judge``, as source; ``{unit}`` is replaced by the judged input
+    words: str  # a description for people
 
 
 def answer_of_labels(labels: Sequence[str], positive: Sequence[str] = ()) -> AnswerSource:
-    """Return the answer that is one of some labels; of three or more none is positive unless it is named."""
-    chosen = list(positive)
-    if not chosen and len(labels) <= 2:
-        chosen = list(labels[-1:])
+    """Return the source of an answer that is one of some labels.
+
+    Of two labels the last is positive, of three or more none, unless ``positive`` names some.
+    """
+    positive_labels = list(positive)
+    if not positive_labels and len(labels) <= 2:
+        positive_labels = list(labels[-1:])
     arguments, words = "unit={unit}", "no positive class"
-    if chosen:
-        arguments = f"positive=frozenset({{{_quoted_list(chosen)}}}),\n    {arguments}"
-        words = f"the positive class is {', '.join(chosen)}"
+    if positive_labels:
+        arguments = f"positive=frozenset({{{_quoted_list(positive_labels)}}}),\n    {arguments}"
+        words = f"the positive class is {', '.join(positive_labels)}"
     return AnswerSource(
         names=("label", "verdict", "decision", "judged_label"),
         annotation=f"Literal[{_quoted_list(labels)}] = dspy.OutputField()",
@@ -113,7 +124,10 @@ def answer_of_labels(labels: Sequence[str], positive: Sequence[str] = ()) -> Ans
 
 
 def answer_of_score(scale: str) -> AnswerSource:
-    """Return the answer that is a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not."""
+    """Return the source of an answer that is a number from one end of a scale to the other.
+
+    The scale ``1-5`` has whole numbers, ``0.0-1.0`` all between its ends.
+    """
     bounds = _SCALE.fullmatch(scale.strip())
     if not bounds:
         raise UsageError(f"{scale!r} is no scale", hint="give its ends, as --score 1-5 or --score 0.0-1.0")
@@ -130,7 +144,7 @@ def answer_of_score(scale: str) -> AnswerSource:
 
 
 def answer_of_preference(pair: Sequence[str]) -> AnswerSource:
-    """Return the answer that says which of two inputs is better: ``first``, ``second`` or ``tie``."""
+    """Return the source of an answer that says which of two inputs is better: ``first``, ``second`` or ``tie``."""
     if len(pair) != 2:
         raise UsageError(f"{', '.join(pair) or 'nothing'} are not two inputs", hint="let --prefer name two")
     first, second = _quoted(pair[0]), _quoted(pair[1])
@@ -151,7 +165,17 @@ def judge_source(
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the text of a judge's file, not yet tried; a column that is ``label`` goes to the output field."""
+    """Return the text of a judge's file.
+
+    Args:
+        name: the judge's name.
+        source: the name of the prompt's file, for the docstring.
+        prompt: the prompt.
+        answer: the source of the answer.
+        unit: the input that is judged; default: the prompt's last variable.
+        columns: column -> field; the field ``label`` stands for the output field.
+        values: label in files -> label of the judge.
+    """
     output = _output_field(answer, prompt)
     renamed = {}
     for column, field in (columns or {}).items():
@@ -198,10 +222,12 @@ def _class_name(name: str) -> str:
 
 
 def _quoted(value: object) -> str:
+    """Return JSON values as Python source: texts, and mappings of texts, are written alike in both."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _quoted_list(texts: Sequence[str]) -> str:
+    """Return the source of some texts, with commas between them."""
     return ", ".join(map(_quoted, texts))
 
 
@@ -219,22 +245,23 @@ def _prompt_source(prompt: str | Sequence[Mapping[str, str]]) -> str:
 def _text_source(text: str) -> str:
     """Return the Python source of a text between triple quotes, with its line breaks."""
     safe = text.replace("\\", "\\\\")
-    safe = _QUOTES.sub(lambda quotes: quotes[0].replace('"', '\\"'), safe)
+    safe = _CLOSING_QUOTES.sub(lambda quotes: quotes[0].replace('"', '\\"'), safe)
     safe = _INVISIBLE.sub(lambda run: "".join(map(_escape, run[0])), safe)
     return f'"""\\\n{safe}"""'
 
 
 def _escape(character: str) -> str:
+    """Return a character as an escape of Python source."""
     code = ord(character)
     if code < 256:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}"
 
 
-def with_names(
+def add_names(
     source: str, variable: str, columns: Mapping[str, str], values: Mapping[str, str]
 ) -> str | None:
-    """Return the text of a judge's file that reads files by further names; ``None`` where it has no place for them.
+    """Return the text of a judge's file with further names of columns and labels; ``None`` if they cannot be added.
 
     Args:
         source: the text of the file.
@@ -245,29 +272,29 @@ def with_names(
     text: str | None = source
     for argument, names in (("columns", columns), ("values", values)):
         if text is not None and names:
-            text = _with_names_of(text, variable, argument, names)
+            text = _add_names_to_argument(text, variable, argument, names)
     return text
 
 
-def _with_names_of(source: str, variable: str, argument: str, names: Mapping[str, str]) -> str | None:
-    """Return a source with names added to one argument of the judge; ``None`` where it has no place for them."""
+def _add_names_to_argument(source: str, variable: str, argument: str, names: Mapping[str, str]) -> str | None:
+    """Return a source with names added to one argument of the judge; ``None`` if they cannot be added."""
     call = _judge_call(source, variable)
     if call is None:
         return None
     value = _argument_value(call, argument)
     text = source
     if value is None:
-        text = _with_argument(source, call, f"{argument}={_dictionary(names)}")
+        text = _add_argument(source, call, f"{argument}={_dictionary(names)}")
     else:
         try:
             written = ast.literal_eval(value)
-        except ValueError:  # it is worked out by code of the user's
+        except ValueError:  # the argument is no literal: code of the user computes it
             return None
         if not isinstance(written, dict):
             return None
         if not names.items() <= written.items():
-            text = _with_span(source, value, _dictionary({**written, **names}))
-    # what stands in brackets of its own ends elsewhere than the syntax tree says
+            text = _replace_expression(source, value, _dictionary({**written, **names}))
+    # The syntax tree leaves out brackets around an expression, so the new text may stand in the wrong place.
     changed = _judge_call(text, variable)
     if changed is None or _argument_value(changed, argument) is None:
         return None
@@ -275,7 +302,7 @@ def _with_names_of(source: str, variable: str, argument: str, names: Mapping[str
 
 
 def _argument_value(call: ast.Call, argument: str) -> ast.expr | None:
-    """Return the expression of an argument that is named in a call; ``None`` if it is not."""
+    """Return the expression of a keyword argument in a call; ``None`` if the call has no such argument."""
     for keyword_argument in call.keywords:
         if keyword_argument.arg == argument:
             return keyword_argument.value
@@ -283,7 +310,10 @@ def _argument_value(call: ast.Call, argument: str) -> ast.expr | None:
 
 
 def _judge_call(source: str, variable: str) -> ast.Call | None:
-    """Return the call of ``Judge`` whose result a file keeps under a name; ``None`` if it is written otherwise."""
+    """Return the call in ``variable = Judge(...)`` at the top level of a file.
+
+    ``None`` if there is none, or if it has no keyword arguments, or ``**`` among them.
+    """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -300,12 +330,12 @@ def _judge_call(source: str, variable: str) -> ast.Call | None:
 
 
 def _assigns(node: ast.Assign, variable: str) -> bool:
-    """Return whether an assignment gives its value to a variable."""
+    """Say whether an assignment gives its value to a variable."""
     return any(isinstance(target, ast.Name) and target.id == variable for target in node.targets)
 
 
-def _with_argument(source: str, call: ast.Call, argument: str) -> str:
-    """Return a source in which a call has one more argument, on a line of its own where the others have."""
+def _add_argument(source: str, call: ast.Call, argument: str) -> str:
+    """Return a source in which a call has one more argument, on a line of its own if the first one has."""
     starts, ends = [], []
     for value in call.args:
         starts.append((value.lineno, value.col_offset))
@@ -321,8 +351,8 @@ def _with_argument(source: str, call: ast.Call, argument: str) -> str:
     return _replace_bytes(source, place, place, f"{separator}{argument}")
 
 
-def _with_span(source: str, node: ast.expr, text: str) -> str:
-    """Return a source with another text in the place of an expression."""
+def _replace_expression(source: str, node: ast.expr, text: str) -> str:
+    """Return a source with a text in the place of an expression."""
     start = _offset(source, node.lineno, node.col_offset)
     return _replace_bytes(source, start, _offset(source, *_end_position(node)), text)
 
@@ -339,7 +369,7 @@ def _end_position(node: ast.expr) -> tuple[int, int]:
 
 
 def _offset(source: str, line: int, column: int) -> int:
-    """Return the place of a line and a column, which Python counts in bytes, in the bytes of a source."""
+    """Return the byte of a source at which a line, from 1, has a column, counted in bytes as by ``ast``."""
     offset = column
     for text in source.encode("utf-8", "surrogateescape").split(b"\n")[: line - 1]:
         offset += len(text) + 1

@@ -13,7 +13,7 @@ from ..evaluation.paired import fewest_groups, gains, limits
 from ..evaluation.proof import level_of
 from ..evaluation.scale import Scale
 from ..evaluation.votes import Sampling, more_than_half
-from ..gold.copies import near_rows
+from ..gold.copies import find_near_cases
 from ..gold.goldset import Gold
 from ..gold.splits import Split
 from ..keeping.contenders import Contender
@@ -172,7 +172,7 @@ def select_unseen(judges: Sequence[Contender], gold: Gold) -> tuple[Case, ...]:
     for judge in judges:
         if judge.artifact is not None:
             compiled_on.update(judge.artifact.about.gold.seen)
-            compiled_on.update(near_rows(judge.judge, gold.cases, judge.artifact.seen()))
+            compiled_on.update(find_near_cases(judge.judge, gold.cases, judge.artifact.seen()))
     unseen_cases: list[Case] = []
     for case in gold.cases:
         if case.id not in compiled_on:

@@ -9,7 +9,7 @@ from measures import rows_of
 from sklearn import metrics as sk
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.measured import UNANSWERED, class_scores, confused
+from jurist.evaluation.measured import UNANSWERED, class_scores, count_confusions
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
 
@@ -53,7 +53,7 @@ def test_scores_have_no_classes() -> None:
 @given(drawn_pairs=pairs(closed_labels, max_size=12))
 @settings(max_examples=15)
 def test_the_confusion_matrix_is_scikit_learns(drawn_pairs: list[tuple[str, str]]) -> None:
-    table = confused(CLOSED, rows_of(drawn_pairs + [("a", None)]))
+    table = count_confusions(CLOSED, rows_of(drawn_pairs + [("a", None)]))
     golds = [gold for gold, _ in drawn_pairs]
     answers = [answer for _, answer in drawn_pairs]
     expected = sk.confusion_matrix(golds, answers, labels=list("abc"))

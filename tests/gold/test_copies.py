@@ -15,7 +15,7 @@ from small import claims, cli, write_jsonl
 
 from jurist.cases import text_hash
 from jurist.errors import GoldError
-from jurist.gold.copies import near_rows, sketched_rows
+from jurist.gold.copies import find_near_cases, sketched_rows
 from jurist.gold.goldset import Gold
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -39,7 +39,7 @@ def test_no_test_case_has_a_near_copy_in_train(grouped: bool) -> None:
     assert len(gold.near_copies) == 24
     for seed in range(4):
         split = gold.split(seed, (0.4, 0.3, 0.3))
-        assert not near_rows(FECT, split.test, sketched_rows(FECT, (*split.train, *split.dev)))
+        assert not find_near_cases(FECT, split.test, sketched_rows(FECT, (*split.train, *split.dev)))
         assert len({case.group for case in (*split.train, *split.dev, *split.test)}) == 24
 
 
@@ -102,7 +102,7 @@ def test_sealed_rows_that_nearly_repeat_what_is_seen_are_left_out_of_the_test() 
         f"{split.copies} of {split.copies + len(split.test)} sealed cases nearly repeat" in split.near_words
     )
     assert len(split.train) + len(split.dev) + len(split.test) == 60 - split.copies
-    assert not near_rows(CHECK, split.test, sketched_rows(CHECK, (*split.train, *split.dev)))
+    assert not find_near_cases(CHECK, split.test, sketched_rows(CHECK, (*split.train, *split.dev)))
     assert not gold_of(CHECK, *((text, f"Answer {n}.") for n, text in enumerate(days))).split(0).near_words
     with pytest.raises(
         GoldError, match=r"test comes out empty: 10 of 10 sealed cases nearly repeat .*; label rows"
@@ -127,9 +127,9 @@ def test_a_near_copy_with_another_label_is_no_copy(
     first, second = gold_of(CHECK, (SECRET, REPLY), (SECRET + " Ask us.", REPLY.upper())).cases
     sketches = sketched_rows(CHECK, [replace(first, gold=seen)])
     case = replace(second, gold=label)
-    assert near_rows(CHECK, [case], sketches) == ({case.id} if copy else frozenset())
+    assert find_near_cases(CHECK, [case], sketches) == ({case.id} if copy else frozenset())
     without_labels = [{name: value for name, value in row.items() if name != "label"} for row in sketches]
-    assert near_rows(CHECK, [case], without_labels) == {case.id}
+    assert find_near_cases(CHECK, [case], without_labels) == {case.id}
 
 
 def test_the_check_names_them() -> None:
@@ -152,7 +152,7 @@ def test_shifted_rows_are_known_again(seed: int) -> None:
         place = draw.randrange(len(text) + 1)
         row[name] = text[:place] + draw.choice((" ", "\u200b", ",", "-")) + text[place:]
     (case,) = Gold.of([row], FECT, labelled=False).cases
-    assert near_rows(FECT, [case], sketched_rows(FECT, cases)) == {case.id}
+    assert find_near_cases(FECT, [case], sketched_rows(FECT, cases)) == {case.id}
 
 
 class Sent(dspy.Signature):
@@ -223,5 +223,5 @@ def test_rows_that_were_seen_are_known_by_what_is_not_shared() -> None:
     split = gold.split(0)
     seen = sketched_rows(split.judge, split.train)
     assert split.judge.common == ("text",)
-    assert not near_rows(split.judge, split.test, seen)
-    assert near_rows(split.judge, split.train[:3], seen) == {case.id for case in split.train[:3]}
+    assert not find_near_cases(split.judge, split.test, seen)
+    assert find_near_cases(split.judge, split.train[:3], seen) == {case.id for case in split.train[:3]}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from small import cli, ok
 
-from jurist.jobs.incoming import with_names
+from jurist.jobs.incoming import add_names
 
 CALL = 'judge = jurist.Judge(name="j", signature=S{})\n'
 LINES = 'judge = jurist.Judge(\n    name="j",\n    signature=S{},\n)\n'
@@ -37,7 +37,7 @@ WRITTEN: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("case", WRITTEN)
 def test_names_are_written_into_the_call(case: str) -> None:
     before, after = WRITTEN[case]
-    assert with_names(before, "judge", NAMES, {}) == after
+    assert add_names(before, "judge", NAMES, {}) == after
 
 
 NO_PLACE = {
@@ -52,7 +52,7 @@ NO_PLACE = {
 
 @pytest.mark.parametrize("case", NO_PLACE)
 def test_a_file_without_a_place_for_them_stays_as_it_is(case: str) -> None:
-    assert with_names(NO_PLACE[case], "judge", NAMES, {}) is None
+    assert add_names(NO_PLACE[case], "judge", NAMES, {}) is None
 
 
 def test_after_an_import_the_raw_file_is_read_without_options(

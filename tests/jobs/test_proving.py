@@ -33,7 +33,12 @@ def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -
         SimpleNamespace(opening=1, level=0.025),
     )
     contest: Any = SimpleNamespace(
-        plan=plan, basic=basic, chosen=chosen, same=same, look=look, gain_is_clear=True
+        plan=plan,
+        basic_asker=basic,
+        candidate_asker=chosen,
+        asks_basic_prompt=same,
+        look=look,
+        gain_is_clear=True,
     )
     return prove_candidate(contest)
 

@@ -16,7 +16,7 @@ from small import claims
 import jurist
 from jurist.cases import Case
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.measured import lopsided
+from jurist.evaluation.measured import warn_if_lopsided
 from jurist.evaluation.rows import Row
 from jurist.jobs.references import NAMES, References, score_references, score_references_beside
 from jurist.programs.faithqa.writing import FAITHQA_QUERIES
@@ -133,7 +133,7 @@ def test_answers_that_tell_little_apart_are_told_of(gold: str, said: str, words:
         Row(id=str(n), group="", gold=(g,), predicted=(s,))
         for n, (g, s) in enumerate(zip(gold, said, strict=True))
     ]
-    found = lopsided("j", rows, ClosedLabels(("a", "b", "c"), {"b"}))
+    found = warn_if_lopsided("j", rows, ClosedLabels(("a", "b", "c"), {"b"}))
     assert [one.partition(":")[0] for one in found] == words
 
 
