@@ -16,8 +16,8 @@ Of objects:
 
 Each object is matched to at most one of gold's. Of all such assignments the one with the largest sum of similarities
 counts (Kuhn 1955, "The Hungarian method"). Precision is that sum over the objects found, recall over gold's, F1 their
-harmonic mean, all over the sums of all units (micro); 0/0 is 0.0. With a similarity that is 0 or 1 the sum is the number
-of matched objects.
+harmonic mean, all over the sums of all units (micro); 0/0 is 0.0. With a similarity that is 0 or 1 the sum is the
+number of matched objects.
 
 A missing answer counts as a number of wrong objects: as many as gold has, and at least one. A set has no largest size,
 so an answer can be worse than none.
