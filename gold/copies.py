@@ -4,8 +4,8 @@ The evidence of a case are its inputs, without those that are judged and those t
 A row is a near copy of another if its evidence and its judged text both are near, and people gave both the same labels:
 two texts that differ in what decides are no copies. Every command leaves out the near copies of rows that an optimizer
 sees by this one rule. A text that more than a quarter of the groups have nearly alike, or all of them exactly (a
-policy, a form), belongs to the task and gives nothing away. Whole texts are compared from 40 characters on: shorter ones
-repeat by chance.
+policy, a form), belongs to the task and gives nothing away. Whole texts are compared from 40 characters on: shorter
+ones repeat by chance.
 """
 
 from __future__ import annotations
