@@ -14,7 +14,7 @@ from functools import cached_property
 from ..cases import Case
 from ..errors import JuristError, plural
 from ..evaluation.agreement import Ceiling
-from ..evaluation.measured import class_scores, confused
+from ..evaluation.measured import class_scores, count_confusions
 from ..evaluation.plain import plain
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
@@ -159,7 +159,7 @@ class ArtifactReport:
         errors: list[Part] = []
         for name, rows in self._systems.items():
             if not self._generates:
-                errors += confusion_table(name, confused(self.judge.answer.scale, rows), opens=name)
+                errors += confusion_table(name, count_confusions(self.judge.answer.scale, rows), opens=name)
         changed = (
             "Green words were added by compiling, red ones were removed; an instruction that is another one "
             "altogether stands beside the basic one."
@@ -350,7 +350,7 @@ class ArtifactReport:
             yield f"of {plural(unit_count, 'document')}, all items of {right:,} pass all checks."
         elif self._card.decision.c is not None:
             yield f"{right:,} of {plural(labelled, 'unit')} are right."
-        if not self._generates and confused(self.judge.answer.scale, self._rows("compiled")):
+        if not self._generates and count_confusions(self.judge.answer.scale, self._rows("compiled")):
             for (gold, judged), count in self._wrong_answers().most_common(_ERRORS):
                 if gold != judged:
                     filters = {"gold": gold, "by": "compiled", "said": judged}
