@@ -27,7 +27,7 @@ from ..keeping.card_parts import (
     ThresholdCard,
 )
 from ..keeping.contenders import Contender
-from ..keeping.loaders import as_member, sure_answer
+from ..keeping.loaders import ask_as_member, sure_answer
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import Log, LogReference
 from ..keeping.paying import PaidJob
@@ -174,7 +174,7 @@ class Cascading(Experiment):
         members: list[Contender] = []
         for contender in self.contenders:
             if isinstance(contender, LoadedJudge):
-                members.append(as_member(contender))
+                members.append(ask_as_member(contender))
             else:
                 members.append(contender)
         object.__setattr__(self, "contenders", tuple(members))

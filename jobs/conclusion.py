@@ -16,7 +16,7 @@ from ..evaluation.rows import Row
 from ..evaluation.scale import resolve
 from ..evaluation.votes import Stopping
 from ..gold.copies import sketched_rows
-from ..keeping.artifact_card import Artifact, proof_rows
+from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.artifacts import Store
 from ..keeping.card import CardContent
 from ..keeping.card_parts import (
@@ -115,8 +115,8 @@ class Contest:
             return None
         judge = self.plan.split.judge
         return contrast(
-            ("the new version", [proof_rows(judge.answer, records, "compiled")]),
-            (self.parent.ref, [proof_rows(judge.answer, parent_records, "compiled")]),
+            ("the new version", [read_proof_rows(judge.answer, records, "compiled")]),
+            (self.parent.ref, [read_proof_rows(judge.answer, parent_records, "compiled")]),
             judge.metric,
             judge.comparison,
             seed=self.plan.seed,

@@ -28,7 +28,7 @@ from ..keeping.naming import judge_of_artifact
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
-from ..optimizers.fewshot import Nearest, remembering, with_cases
+from ..optimizers.fewshot import Nearest, demonstrate_cases, remembering
 from ..optimizers.guidelines import rules_in, with_rules
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import Demo, PredictorPrompt, PromptState
@@ -158,7 +158,7 @@ def _select_outside_test(split: Split, cases: Sequence[Case]) -> list[Case]:
     judge = split.judge
     basic = PromptState.of(judge.basic())
     near_ids = find_near_cases(judge, cases, sketched_rows(judge, split.test))
-    prompts = [with_cases(judge, basic, [case]) for case in cases]
+    prompts = [demonstrate_cases(judge, basic, [case]) for case in cases]
     leaks = find_leaks(split, prompts)
     test_groups = {case.group for case in split.test}
     outside: list[Case] = []

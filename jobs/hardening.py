@@ -21,7 +21,7 @@ from ..evaluation.rows import Row
 from ..gold.writing import check_files
 from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
-from ..keeping.logs import no_new_rows
+from ..keeping.logs import new_rows_error
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
@@ -101,7 +101,7 @@ class Hardening(Experiment):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.contenders[0], LoadedJudge):
-            raise no_new_rows(self.contenders[0].name)
+            raise new_rows_error(self.contenders[0].name)
         if self.case_limit < 1:
             raise UsageError(f"--cases {self.case_limit} attacks nothing", hint="give 1 or more")
         judge = self.judge.judge

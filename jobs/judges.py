@@ -15,7 +15,7 @@ from ..gold.new_rows import Source
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
-from ..keeping.logs import LogReference, is_log, no_new_rows
+from ..keeping.logs import LogReference, is_log, new_rows_error
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge
 from ..runs.runner import RunSettings, run_judge
@@ -161,7 +161,7 @@ def load_for_new_rows(
     """Return a judge with its model, as new rows are judged by it."""
     (contender,) = load_contenders([judge], model, store, options)
     if isinstance(contender, LogReference):
-        raise no_new_rows(contender.name)
+        raise new_rows_error(contender.name)
     return contender
 
 

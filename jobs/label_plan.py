@@ -25,7 +25,7 @@ from ..gold.raters import merge_case, unit_ratings
 from ..gold.rows import AMBIGUITY
 from ..gold.sheets import SheetLine
 from ..gold.writing import write_whole
-from ..keeping.artifact_card import Artifact, proof_rows
+from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.artifacts import Store
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
@@ -228,8 +228,8 @@ def load_unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains
             f"{artifact.ref} kept no answers of a sealed test, by which labels are weighed in {judge.metric}",
             hint=f"compile {artifact.judge} again",
         )
-    basic = proof_rows(judge.answer, proof, "basic")
-    compiled = proof_rows(judge.answer, proof, "compiled")
+    basic = read_proof_rows(judge.answer, proof, "basic")
+    compiled = read_proof_rows(judge.answer, proof, "compiled")
     return UnitGains.of(basic, compiled, resolve(judge.metric, judge.comparison), judge.comparison)
 
 

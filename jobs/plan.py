@@ -19,12 +19,12 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, checked_shares, shared_hint
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import described
-from ..keeping.loading import verifier_of
+from ..keeping.loading import choose_verifier
 from ..keeping.logs import Log
 from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink
 from ..optimizers.candidate import Setting
 from ..optimizers.raced import ENOUGH
-from ..optimizers.registry import DEFAULT, code_hashes, make, showing_nearest_rows
+from ..optimizers.registry import DEFAULT, code_hashes, list_nearest_row_optimizers, make
 from ..programs.asking import room_for
 from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
@@ -68,7 +68,7 @@ class Plan:
         check_sampling(self.judge, self.settings.sampling)
         embedder = self.settings.embedder
         if embedder and not self._embeds_rows():
-            names = ", ".join(showing_nearest_rows())
+            names = ", ".join(list_nearest_row_optimizers())
             hint = f"it goes with --model and --optimizer {names}, of a judge that labels"
             raise UsageError(f"--embedder {embedder} would embed nothing", hint=hint)
 
@@ -132,7 +132,7 @@ class Plan:
     @property
     def frozen_model(self) -> Model | None:
         """The model that answers the judge's frozen steps; ``None`` without any."""
-        return verifier_of(self.judge, self.model, self.settings.verifier)
+        return choose_verifier(self.judge, self.model, self.settings.verifier)
 
     @cached_property
     def split(self) -> Split:

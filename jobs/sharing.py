@@ -7,7 +7,7 @@ from pathlib import Path
 from ..cases import Value
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..evaluation.scale import Scale
-from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
+from ..keeping.loading import LoadedJudge, find_changed_conditions, read_proven_rows
 from ..runs.lines import unit_values
 from ..runs.outputs import lines_in
 
@@ -87,9 +87,9 @@ def _value_sets(scale: Scale) -> dict[str, frozenset[Value]]:
 
 def _unproven(judge: LoadedJudge) -> str:
     """Return the reason why the errors of the proof do not hold for a run, in words; empty if they hold."""
-    if not proven_rows(judge):
+    if not read_proven_rows(judge):
         return f"{judge.name} kept no answers of its proof"
-    differences = ", ".join(other_conditions(judge, judge.stamp()).values())
+    differences = ", ".join(find_changed_conditions(judge, judge.stamp()).values())
     if not differences:
         return ""
     return f"its errors were measured under other conditions: the run has {differences}"
@@ -104,7 +104,7 @@ def _corrected(
         return replace(prevalence(tallies(units), {}, {}), problem=problem)
     # Of the units of the proof: the values among those with a label of the set, and other values among the rest.
     positives, negatives = [], []
-    for row in proven_rows(judge):
+    for row in read_proven_rows(judge):
         for gold, predicted in zip(row.gold, row.predicted, strict=True):
             if gold is None or predicted is None:
                 continue

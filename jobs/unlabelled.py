@@ -23,7 +23,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import ModelCard
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge, other_conditions
+from ..keeping.loading import LoadedJudge, find_changed_conditions
 from ..keeping.paying import Start
 from .experiment import Answers, Experiment
 from .judges import load_reference
@@ -283,7 +283,7 @@ def _draw_plan(work: Unlabelled, answers: Sequence[Answers], drawn_units: Sequen
         version=work.artifact.ref,
         artifact=work.artifact.sha256,
         model=work.version.model.name,
-        conditions=tuple(other_conditions(work.version, work.version.stamp()).values()),
+        conditions=tuple(find_changed_conditions(work.version, work.version.stamp()).values()),
         rows={"name": work.gold.name, "sha256": work.rows_hash},
         opening=opening,
         level=level_of(ALPHA, opening),

@@ -228,7 +228,7 @@ class Artifact:
             raise ArtifactError(f"{self.ref}: {error.message}", hint=error.hint) from error
 
 
-def proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[Row]:
+def read_proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[Row]:
     """Return the answers of ``basic`` or ``compiled`` on the sealed test as rows of the evaluation.
 
     Raises:
@@ -263,7 +263,7 @@ def proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -> lis
     return rows
 
 
-def prompt_from_json(prompt: Mapping[str, object], place: str) -> PromptState:
+def read_json_prompt(prompt: Mapping[str, object], place: str) -> PromptState:
     """Return a prompt from JSON values that stand in a file of an artifact.
 
     Raises:

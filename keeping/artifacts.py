@@ -13,7 +13,7 @@ from ..cases import text_hash
 from ..errors import ArtifactError, checked
 from ..text.redaction import publishable
 from .artifact_card import RESTORE, Artifact
-from .card import Card, CardContent, written_card
+from .card import Card, CardContent, build_card
 from .card_parts import Part
 from .records import CandidateRecord, MeasuredByLabels, MeasuredRobustness
 from .sealing import (
@@ -135,7 +135,7 @@ class Store:
             content = content.joined(CardContent.model_validate(hashes))
         try:
             program = canonical_json(dump_state(judge, state), sort=False)
-            unsealed_card = written_card(judge, content)
+            unsealed_card = build_card(judge, content)
             history_file = records_json(publishable(list(history)))
             record_files = {name: records_json(rows) for name, rows in records.items()}
             canonical_json(unsealed_card)

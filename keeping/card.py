@@ -219,7 +219,7 @@ def _type_of(annotation: Any) -> dict[str, object]:
         return {"python": inspect.formatannotation(annotation)}
 
 
-def written_card(judge: Judge, content: CardContent) -> dict[str, object]:
+def build_card(judge: Judge, content: CardContent) -> dict[str, object]:
     """Return the card to write, without version and seal: the content without credentials, and the judge."""
     from ..programs.definition import write_definition
 

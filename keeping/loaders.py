@@ -21,11 +21,11 @@ from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.settings import FOR_NEW_ROWS
 from ..programs.verdicts import PEOPLE, UNSURE, Verdict
-from .artifact_card import Artifact, prompt_from_json
+from .artifact_card import Artifact, read_json_prompt
 from .artifacts import Store
 from .card_parts import MemberCard
-from .loading import LoadedJudge, verifier_of
-from .logs import is_log, no_new_rows
+from .loading import LoadedJudge, choose_verifier
+from .logs import is_log, new_rows_error
 from .naming import Name, Prompt, find_judge
 
 
@@ -148,7 +148,7 @@ class CascadeJudge(LoadedJudge):
             reached = replace(
                 judge, context=self.context, contexts=self.contexts, reach=self.reach, settings=settings
             )
-            asker = as_member(reached).asker(repeat)
+            asker = ask_as_member(reached).asker(repeat)
             members.append(Member(name=card.judge, asker=asker, trust=card.trust.trust))
         last = members[-1].asker
         return CascadeAsker(
@@ -171,7 +171,7 @@ class CascadeJudge(LoadedJudge):
         return {**super().stamp(), "model": self.names}
 
 
-def as_member(judge: LoadedJudge) -> LoadedJudge:
+def ask_as_member(judge: LoadedJudge) -> LoadedJudge:
     """Return a judge that is asked as a member of a cascade is: all samples, and probabilities where tokens tell."""
     return replace(judge, settings=replace(judge.settings, stopping="all", probabilities="tokens"))
 
@@ -198,7 +198,7 @@ def load_judge(
     other values a fitted threshold is not used.
     """
     if is_log(reference):
-        raise no_new_rows(reference)
+        raise new_rows_error(reference)
     values = {option: value for option, value in options.items() if value is not None}
     name = Name.of(reference, version, store, samples=samples, threshold=threshold, options=values)
     settings = replace(FOR_NEW_ROWS, concurrency=concurrency, verifier=verifier)
@@ -210,7 +210,7 @@ def load_judge(
         chosen = {"samples": samples, "threshold": threshold, **values, "verifier": verifier}
         return _load_cascade(prompt, prompt.artifact, store, chosen).with_model(model or Model())
     # that there are no frozen steps is said before anything is asked
-    verifier_of(prompt.judge, Model(), verifier)
+    choose_verifier(prompt.judge, Model(), verifier)
     check_sampling(prompt.judge, prompt.settings.sampling)
     loaded = LoadedJudge(
         **vars(prompt),
@@ -243,7 +243,7 @@ def _load_member(card: MemberCard, store: Store) -> LoadedJudge:
         settings = replace(settings, verifier=card.verifier.model())
     return LoadedJudge(
         judge=judge.with_options(card.option_values),
-        state=prompt_from_json(card.prompt, f"the prompt of {card.judge} in the cascade"),
+        state=read_json_prompt(card.prompt, f"the prompt of {card.judge} in the cascade"),
         artifact=None,
         settings=settings,
         model=card.model.model(),

@@ -21,9 +21,9 @@ from ..programs.options import JUDGE_OPTIONS
 from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
 from ..text.templates import CHAT
-from .artifact_card import proof_rows
+from .artifact_card import read_proof_rows
 from .contenders import Contender, request_stamp, sampling_stamp
-from .naming import ADAPTER, BASIC, Name, Prompt, proven_with
+from .naming import ADAPTER, BASIC, Name, Prompt, adapter_error
 
 _WARM = 0.7
 """The temperature at which several samples differ."""
@@ -56,17 +56,17 @@ def resolve_sampling(model: Model, sampling: Sampling, temperature: float | None
         f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
         "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
     )
-    return ResolvedSampling(model, sampled_once(sampling), note)
+    return ResolvedSampling(model, sample_once(sampling), note)
 
 
-def sampled_once(sampling: Sampling) -> Sampling:
+def sample_once(sampling: Sampling) -> Sampling:
     """Return the sampling of one sample: with the same threshold if probabilities decide, else with one vote."""
     if sampling.by_probability:
         return replace(sampling, samples=1)
     return Sampling()
 
 
-def verifier_of(judge: Judge, model: Model, verifier: Model | None) -> Model | None:
+def choose_verifier(judge: Judge, model: Model, verifier: Model | None) -> Model | None:
     """Return who answers the frozen steps of a judge: the verifier that is named, else its model at temperature 0."""
     if not judge.frozen:
         if verifier is not None:
@@ -273,7 +273,7 @@ class LoadedJudge(Prompt):
     @property
     def frozen_model(self) -> Model | None:
         """Who answers the program's frozen steps; ``None`` without any."""
-        return verifier_of(self.judge, self.model, self.settings.verifier)
+        return choose_verifier(self.judge, self.model, self.settings.verifier)
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -307,7 +307,7 @@ class LoadedJudge(Prompt):
         self.judge.adapter(adapter)  # which refuses one that there is not
         if self.artifact:
             if adapter != self.adapter:
-                raise proven_with(self.artifact, self.adapter)
+                raise adapter_error(self.artifact, self.adapter)
             return self
         settings = replace(self.settings, adapter=adapter)
         name = self.name_without_version
@@ -404,15 +404,15 @@ class JudgeModule(dspy.Module):
         return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **fields})
 
 
-def proven_rows(judge: LoadedJudge) -> list[Row]:
+def read_proven_rows(judge: LoadedJudge) -> list[Row]:
     """Return the answers of a judge's version on its sealed test, without failed rows."""
     if judge.artifact is None:
         return []
-    rows = proof_rows(judge.judge.answer, judge.artifact.proof_records(), "compiled")
+    rows = read_proof_rows(judge.judge.answer, judge.artifact.proof_records(), "compiled")
     return [row for row in rows if not row.failed]
 
 
-def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:
+def find_changed_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:
     """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name."""
     assert judge.artifact is not None
     card = judge.artifact.about

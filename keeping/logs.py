@@ -26,7 +26,7 @@ def is_log(reference: object) -> TypeGuard[str]:
     return isinstance(reference, str) and reference.startswith(RECORDED)
 
 
-def no_new_rows(reference: str) -> UsageError:
+def new_rows_error(reference: str) -> UsageError:
     """Return the refusal to ask a log."""
     hint = f"hold them against labels: jurist evaluate {reference} --gold labels.csv"
     return UsageError(f"{reference} are verdicts that were given before: they judge no new rows", hint=hint)

@@ -107,7 +107,9 @@ class Name:
         artifact = self.store.load(f"{self.judge.name}@{version}")
         if self.is_bare and not self.version:
             return self._version_prompt(settings, judge_of_artifact(artifact, self.store), artifact)
-        return self._version_prompt(settings, fitting(self.judge, artifact, self.store, self.file), artifact)
+        return self._version_prompt(
+            settings, choose_fitting_judge(self.judge, artifact, self.store, self.file), artifact
+        )
 
     def _basic_prompt(self, settings: AskSettings, standing: str) -> Prompt:
         """Return the basic prompt, with the reason why the name stands for it."""
@@ -130,7 +132,7 @@ class Name:
         artifact.check(judge)
         adapter = card.adapter or self.adapter or ADAPTER
         if self.adapter not in (None, adapter):
-            raise proven_with(artifact, adapter)
+            raise adapter_error(artifact, adapter)
         proven_values = judge.option_values | card.option_values
         option_values = {**proven_values, **self.options}
         judge = judge.with_options(option_values)
@@ -182,7 +184,7 @@ class Name:
         return f"{judge} was not compiled yet: its basic prompt is used; {command} proves a version"
 
 
-def proven_with(artifact: Artifact, adapter: str) -> UsageError:
+def adapter_error(artifact: Artifact, adapter: str) -> UsageError:
     """Return the refusal of another prompt format than the one that a version was proven with."""
     hint = f"leave out --adapter, or name {artifact.judge}{BASIC}"
     return UsageError(f"{artifact.ref} was proven with {adapter} prompts", hint=hint)
@@ -231,7 +233,7 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
     path, attribute = file_of(card.reference)
     if path is None:
         try:
-            return fitting(find(card.reference), artifact, store)
+            return choose_fitting_judge(find(card.reference), artifact, store)
         except UnknownJudgeError:
             if not card.definition:
                 raise
@@ -254,10 +256,10 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
     )
     if source:
         return judge
-    return fitting(judge, artifact, store, str(place))
+    return choose_fitting_judge(judge, artifact, store, str(place))
 
 
-def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
+def choose_fitting_judge(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
     """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it."""
     compiled, definition = artifact.as_compiled(judge), artifact.about.definition
     if not definition:

@@ -23,7 +23,7 @@ from ..programs.verdicts import FIRST, Verdict, with_readable_adapter
 from ..text.templates import CHAT
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
-from .settings import SettingValue, settings_of_fields, with_fields_changed
+from .settings import SettingValue, change_fields, list_settings
 
 Ending = Literal["finished", "budget", "interrupted"]
 
@@ -188,7 +188,7 @@ class Optimizer(Protocol):
 
     def settings(self) -> dict[str, SettingValue]:
         """Return every setting by name, the defaults included, as JSON values."""
-        return settings_of_fields(self)
+        return list_settings(self)
 
     def with_settings(self, settings: Mapping[str, object]) -> Self:
         """Return the optimizer with some settings changed, which are given as values or as text.
@@ -196,7 +196,7 @@ class Optimizer(Protocol):
         Raises:
             OptimizerError: it has no setting of a name, or a value is unusable.
         """
-        return with_fields_changed(self, self.settings(), settings, self.name)
+        return change_fields(self, self.settings(), settings, self.name)
 
 
 @runtime_checkable
@@ -232,11 +232,11 @@ class WithDefaults(Optimizer):
 
     def settings(self) -> dict[str, SettingValue]:
         """Return the settings of the optimizer."""
-        return settings_of_fields(self.optimizer)
+        return list_settings(self.optimizer)
 
     def with_settings(self, settings: Mapping[str, object]) -> Self:
         """Return the optimizer with some settings changed."""
-        changed = with_fields_changed(self.optimizer, self.settings(), settings, self.name)
+        changed = change_fields(self.optimizer, self.settings(), settings, self.name)
         return replace(self, optimizer=changed)
 
 

@@ -12,7 +12,7 @@ from ..cases import Case
 from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
-from .fewshot import demos_of
+from .fewshot import collect_demos
 from .guidelines import answering, with_more_rules
 from .proposing import Writing, exemplar, propose, task
 from .raced import Raced, Track
@@ -104,7 +104,7 @@ class Contrastive(Raced):
                 demonstrations[counterpart.id] = counterpart
             state = leader.state
             prompts = state.predictors
-            for name, demos in demos_of(track.job.judge, prompts, list(demonstrations.values())).items():
+            for name, demos in collect_demos(track.job.judge, prompts, list(demonstrations.values())).items():
                 state = state.with_demos(name, prompts[name].demos + demos)
             demo_ids = tuple(sorted(demonstrations.keys() | set(leader.demo_ids)))
             candidates += track.fresh(state, parent=leader, source=source, demo_ids=demo_ids)

@@ -29,7 +29,7 @@ def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random
     return demonstrations
 
 
-def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
+def order_by_strata(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
     """Return all ``cases`` in random order, such that every prefix holds each stratum about in its proportion."""
     strata: dict[str, list[Case]] = defaultdict(list)
     for name, case in zip(answer.scale.strata(cases), cases, strict=True):

@@ -25,11 +25,11 @@ from ..engines.failures import ROW_REFUSED, brief, kind_of, model_error
 from ..errors import JuristError, OptimizerError, choices
 from .base import Event, Job, Optimizer
 from .board import Board, Candidate
-from .drawing import stratified
-from .proposing import given_up
+from .drawing import order_by_strata
+from .proposing import count_proposals
 from .raced import Finalists
 from .recorder import CarriedError, Judging, Recorder, Unanswered
-from .settings import SettingValue, typed_settings
+from .settings import SettingValue, read_typed_settings
 
 PREFIX = "dspy:"
 SHORT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -208,7 +208,7 @@ class DspyOptimizer(Optimizer):
         """Return the optimizer with some settings changed, each of the type of its default."""
         defaults = {**self.parameters(), **self.settings()}
         types = {setting: type(value) for setting, value in defaults.items()}
-        return self.changed(typed_settings(self.name, types, defaults, settings))
+        return self.changed(read_typed_settings(self.name, types, defaults, settings))
 
     def parameters(self) -> dict[str, Any]:
         """Return parameter of DSPy's class -> default, of those that can be set; objects cannot."""
@@ -317,7 +317,7 @@ class DspyOptimizer(Optimizer):
     def _ordered(self, job: Job, cases: Sequence[Case], size: int) -> list[Case]:
         """Return up to ``size`` cases (0 for all) in a random order with all strata in every prefix."""
         # DSPy's demonstration optimizers have no seed: the order of their training set stands in for it.
-        order = stratified(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
+        order = order_by_strata(cases, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
         return order[: size or None]
 
 
@@ -405,7 +405,9 @@ class _Lenient(ChatAdapter):
             if any(info.annotation is not str for info in signature.output_fields.values()):
                 raise
         finally:
-            if given_up(self._job, self._name, 1, any(str(value).strip() for value in fields.values())):
+            if count_proposals(
+                self._job, self._name, 1, any(str(value).strip() for value in fields.values())
+            ):
                 raise _UselessProposer
         return fields
 

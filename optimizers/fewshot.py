@@ -38,7 +38,7 @@ class FewShot(Raced):
         job = track.job
         leader = track.text
         names = leader.state.predictors.keys()
-        pool = [case for case in pool_of(job) if job.judge.demos(case).keys() & names]
+        pool = [case for case in list_demonstrable_cases(job) if job.judge.demos(case).keys() & names]
         if not pool:
             return []
         random_ = random.Random(f"fewshot/{job.seed}/{turn}")
@@ -49,7 +49,7 @@ class FewShot(Raced):
         for size in self._sizes(job, pool, turn, count):
             cases = draw_demos(pool, size, job.judge.answer, random_)
             candidates += track.fresh(
-                with_cases(job.judge, leader.state, cases),
+                demonstrate_cases(job.judge, leader.state, cases),
                 parent=leader,
                 source=f"{self.name}, {len(cases)} demonstrations",
                 demo_ids=ids_of(cases),
@@ -94,14 +94,16 @@ class Nearest(Raced):
         count = self.sizes[turn - 1]
         leader = track.text
         job = track.job
-        state = remembering(job.judge, pool_of(job), leader.state, count, self.tokens, job.settings.embedder)
+        state = remembering(
+            job.judge, list_demonstrable_cases(job), leader.state, count, self.tokens, job.settings.embedder
+        )
         source = f"{self.name}, the {count} most alike of the labelled rows"
         return track.fresh(state, parent=leader, source=source, demo_ids=(), params={"nearest": count})
 
 
 def _length(job: Job) -> float:
     """Return how many tokens a demonstration has on average."""
-    pool = pool_of(job)
+    pool = list_demonstrable_cases(job)
     tokens = 0
     for case in pool:
         for demo in job.judge.demos(case).values():
@@ -110,7 +112,7 @@ def _length(job: Job) -> float:
     return tokens / len(pool)
 
 
-def pool_of(job: Job) -> list[Case]:
+def list_demonstrable_cases(job: Job) -> list[Case]:
     """Return the training cases that can be demonstrations."""
     if not job.judge.answer.has_examples:
         raise OptimizerError(
@@ -150,9 +152,9 @@ def remembering(
     return state
 
 
-def with_cases(judge: Judge, state: PromptState, cases: Sequence[Case]) -> PromptState:
+def demonstrate_cases(judge: Judge, state: PromptState, cases: Sequence[Case]) -> PromptState:
     """Return a prompt whose predictors have these cases as demonstrations, in this order."""
-    demos = demos_of(judge, state.predictors, cases)
+    demos = collect_demos(judge, state.predictors, cases)
     for name in state.predictors:
         state = state.with_demos(name, demos.get(name, ()))
     return state
@@ -163,7 +165,7 @@ def ids_of(cases: Iterable[Case]) -> tuple[str, ...]:
     return tuple(sorted({case.id for case in cases}))
 
 
-def demos_of(judge: Judge, names: Iterable[str], cases: Sequence[Case]) -> dict[str, tuple[Demo, ...]]:
+def collect_demos(judge: Judge, names: Iterable[str], cases: Sequence[Case]) -> dict[str, tuple[Demo, ...]]:
     """Return predictor -> demonstrations from the gold of ``cases``, in their order; only predictors that get any."""
     demos_by_name: dict[str, list[Demo]] = {name: [] for name in names}
     for case in cases:

@@ -13,8 +13,8 @@ from ..cases import Case
 from ..programs.state import PromptState
 from .base import Job, Optimizer
 from .board import Board, Candidate
-from .drawing import blocks, stratified
-from .fewshot import pool_of, remembering
+from .drawing import blocks, order_by_strata
+from .fewshot import list_demonstrable_cases, remembering
 from .proposing import CopyGuard, Writing, exemplar, propose, task, truths
 from .raced import Track
 
@@ -211,7 +211,9 @@ class Teach(Guidelines, Optimizer):
         """Teach the start, and score it on dev."""
         lessons = self.reasons(job)
         if not lessons:
-            order = stratified(job.labelled_train(), job.judge.answer, random.Random(f"teach/{job.seed}"))
+            order = order_by_strata(
+                job.labelled_train(), job.judge.answer, random.Random(f"teach/{job.seed}")
+            )
             judged_cases = order[: self.errors]
             for case, outcome in zip(judged_cases, board.score(start, judged_cases), strict=True):
                 if outcome.has_error:
@@ -220,7 +222,12 @@ class Teach(Guidelines, Optimizer):
         words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
         if job.judge.answer.has_examples:
             state = remembering(
-                job.judge, pool_of(job), state, self.nearest, self.tokens, job.settings.embedder
+                job.judge,
+                list_demonstrable_cases(job),
+                state,
+                self.nearest,
+                self.tokens,
+                job.settings.embedder,
             )
             words += ", nearest rows"
         taught = board.add(state, parent=start, source=f"teach, {words}", demo_ids=(), params=params)

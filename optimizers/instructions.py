@@ -10,7 +10,7 @@ import dspy
 
 from .base import Job
 from .board import Candidate
-from .proposing import Writing, exemplars, portions, propose, scored, task
+from .proposing import Writing, cut_portions, exemplars, propose, scored, task
 from .raced import Raced, Track
 
 
@@ -67,7 +67,7 @@ class Opro(Writing, Raced):
         errors = exemplars(track.feedback(leader))
         values = {"task": task(track.job, name), "scored_instructions": scored(name, track.best(self.shown))}
         requests: list[dict[str, str]] = []
-        for portion in portions(errors, self.exemplars, turn, self.candidates):
+        for portion in cut_portions(errors, self.exemplars, turn, self.candidates):
             requests.append({**values, "errors": portion or "none"})
         answers = propose(track.job, ProposeInstruction, requests, self.temperature)
         return track.write(self, leader, [{name: answer["instruction"]} for answer in answers])
@@ -96,7 +96,7 @@ class CFaith(Writing, Raced):
         errors = exemplars(track.feedback(leader))
         if not errors:
             return []
-        error_portions = portions(errors, self.errors, turn, self.rewrites)
+        error_portions = cut_portions(errors, self.errors, turn, self.rewrites)
         texts: dict[str, list[str]] = {}
         for name, prompt in leader.state.predictors.items():
             values = {

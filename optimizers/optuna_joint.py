@@ -18,8 +18,8 @@ from ..errors import BudgetExhausted
 from ..programs.answers.base import Answer
 from .base import Job, Optimizer
 from .board import Board, Candidate
-from .drawing import blocks, draw_demos, stratified
-from .fewshot import ids_of, pool_of, with_cases
+from .drawing import blocks, draw_demos, order_by_strata
+from .fewshot import demonstrate_cases, ids_of, list_demonstrable_cases
 from .instructions import Opro
 
 _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space counts as searched
@@ -51,7 +51,9 @@ class Optuna(Optimizer):
 
     def minimum(self, job: Job) -> int:
         """Return twice the calls of the half that needs more."""
-        joint = 2 * (len(job.dev) + min(self.sample, len(pool_of(job)) // 2)) * job.calls_per_case
+        joint = (
+            2 * (len(job.dev) + min(self.sample, len(list_demonstrable_cases(job)) // 2)) * job.calls_per_case
+        )
         return 2 * max(joint, Opro().minimum(job))
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
@@ -59,12 +61,12 @@ class Optuna(Optimizer):
         start = self._written(job, board, start)
         answer = job.judge.answer
         instructions = self._best_instructions(job, board, start)
-        order = stratified(pool_of(job), answer, random.Random(f"race/{job.seed}"))
+        order = order_by_strata(list_demonstrable_cases(job), answer, random.Random(f"race/{job.seed}"))
         scored = order[: min(self.sample, len(order) // 2)]  # in no set of demonstrations
         pool = order[len(scored) :]
         sets = self._draw_sets(pool, answer, random.Random(f"optuna/{job.seed}/{start.id}"))
         job.note(f"optuna searches {len(instructions)} instructions x {len(sets)} demonstrations")
-        cases = stratified(scored + list(job.dev), answer, random.Random(f"optuna/{job.seed}"))
+        cases = order_by_strata(scored + list(job.dev), answer, random.Random(f"optuna/{job.seed}"))
         self._search(job, board, start, instructions, sets, list(blocks(cases, self.block)))
         best = board.best(job.dev) or start
         job.note(f"optuna: best {board.name(best)}", board.value(best, job.dev), kind="step")
@@ -144,7 +146,7 @@ class Optuna(Optimizer):
                 number = trial.suggest_categorical("demonstrations", range(len(sets)))
                 demonstrations = sets[number]
                 candidate = board.add(
-                    with_cases(job.judge, instruction.state, demonstrations),
+                    demonstrate_cases(job.judge, instruction.state, demonstrations),
                     parent=start,
                     source=f"optuna: instruction of {board.name(instruction)}, {len(demonstrations)} demonstrations",
                     step=trial.number + 1,

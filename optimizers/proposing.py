@@ -47,7 +47,7 @@ def propose(
         ModelError: the proposer cannot be used at all, or failed on every request.
     """
     kind = signature.__name__
-    if given_up(job, kind):
+    if count_proposals(job, kind):
         return []
     note = job.judge.answer.proposer_note
     if note:
@@ -85,11 +85,11 @@ def propose(
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]
     usable = [answer for answer in answers if answer and any(answer.values())]
-    given_up(job, kind, len(answers), len(usable))
+    count_proposals(job, kind, len(answers), len(usable))
     return usable
 
 
-def given_up(job: Job, kind: str, count: int = 0, usable: int = 0) -> bool:
+def count_proposals(job: Job, kind: str, count: int = 0, usable: int = 0) -> bool:
     """Count proposals of a kind, and return whether ten in a row were unusable, so that no more are asked for."""
     unread = job.context.unread
     in_a_row = f"{kind} in a row"
@@ -167,7 +167,7 @@ def truths(case: Case, answer: Answer) -> str:
     return "\n".join(answer.scale.truth(text, gold) for text, gold in units if gold is not None)
 
 
-def portions(errors: Sequence[str], count: int, turn: int, proposals: int) -> list[str]:
+def cut_portions(errors: Sequence[str], count: int, turn: int, proposals: int) -> list[str]:
     """Return ``count`` errors for each proposal of a turn; proposals and turns rotate through all errors."""
     texts: list[str] = []
     for draw in range((turn - 1) * proposals, turn * proposals):

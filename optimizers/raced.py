@@ -16,7 +16,7 @@ from ..text.sentences import without_repeats
 from ..text.wording import normalised
 from .base import Job, Optimizer
 from .board import Board, Candidate
-from .drawing import blocks, stratified
+from .drawing import blocks, order_by_strata
 from .objective import Outcome
 from .proposing import CopyGuard, Writing
 from .standing import Standing
@@ -457,14 +457,14 @@ class Raced(Optimizer):
     def _track(self, job: Job, board: Board, start: Candidate) -> Track:
         """Return the race after its opening: the basic prompt and the start have met their first cases."""
         answer = job.judge.answer
-        train = stratified(job.train, answer, random.Random(f"race/{job.seed}"))[: self.sample]
-        dev = stratified(job.dev, answer, random.Random(f"dev/{job.seed}"))
+        train = order_by_strata(job.train, answer, random.Random(f"race/{job.seed}"))[: self.sample]
+        dev = order_by_strata(job.dev, answer, random.Random(f"dev/{job.seed}"))
         if self.whole:
             order = dev + train
             block = len(dev)
             opening = len(dev)
         else:
-            order = stratified(train + dev, answer, random.Random(f"order/{job.seed}"))
+            order = order_by_strata(train + dev, answer, random.Random(f"order/{job.seed}"))
             block = max(1, self.block)
             opening = max(1, self.opening)
         track = Track(

@@ -183,6 +183,6 @@ def code_hashes(optimizer: object) -> dict[str, str]:
     return {"optimizer_code": hashes["judge_code"]}
 
 
-def showing_nearest_rows() -> list[str]:
+def list_nearest_row_optimizers() -> list[str]:
     """Return the names of the optimizers whose prompts show the labelled rows most like the one that is judged."""
     return [name for name, maker in OPTIMIZERS.items() if maker().shows_nearest_rows]

@@ -18,7 +18,7 @@ _Settable = TypeVar("_Settable")
 _ANY_TYPE = bool | int | float | str
 
 
-def settings_of_fields(optimizer: object) -> dict[str, SettingValue]:
+def list_settings(optimizer: object) -> dict[str, SettingValue]:
     """Return the fields of a dataclass, without its name, as JSON values."""
     values: dict[str, SettingValue] = {}
     for setting in dataclasses.fields(optimizer):  # type: ignore[arg-type]
@@ -30,16 +30,16 @@ def settings_of_fields(optimizer: object) -> dict[str, SettingValue]:
     return values
 
 
-def with_fields_changed(
+def change_fields(
     optimizer: _Settable, defaults: Mapping[str, SettingValue], changes: Mapping[str, object], name: str
 ) -> _Settable:
-    """Return a dataclass with some fields changed, as :func:`typed_settings` reads them."""
+    """Return a dataclass with some fields changed, as :func:`read_typed_settings` reads them."""
     types = get_type_hints(type(optimizer))
-    values = typed_settings(name, types, defaults, changes)
+    values = read_typed_settings(name, types, defaults, changes)
     return dataclasses.replace(optimizer, **values)  # type: ignore[type-var]
 
 
-def typed_settings(
+def read_typed_settings(
     name: str, types: Mapping[str, object], defaults: Mapping[str, object], changes: Mapping[str, object]
 ) -> dict[str, object]:
     """Return changed settings, each as the type of its setting.

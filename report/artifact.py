@@ -20,7 +20,7 @@ from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
-from ..keeping.artifact_card import Artifact, proof_rows
+from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..keeping.card_parts import ConstantCard, ProofFigures
@@ -425,7 +425,7 @@ class ArtifactReport:
         return self.artifact.proof_records()
 
     def _rows(self, system: str) -> list[Row]:
-        return proof_rows(self.judge.answer, self._proof, system)
+        return read_proof_rows(self.judge.answer, self._proof, system)
 
     @property
     def _sampling(self) -> Sampling:

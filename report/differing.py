@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from ..errors import plural
-from ..keeping.artifact_card import Artifact, prompt_from_json
+from ..keeping.artifact_card import Artifact, read_json_prompt
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..keeping.naming import judge_of_artifact
@@ -266,7 +266,7 @@ def basic_state(artifact: Artifact, store: Store) -> PromptState:
     """Return the basic prompt that was compiled, from the history; without one, the judge's basic prompt of today."""
     for candidate in artifact.candidates:
         if candidate.source == "basic" and candidate.prompt:
-            return prompt_from_json(candidate.prompt, f"the basic prompt in the history of {artifact.ref}")
+            return read_json_prompt(candidate.prompt, f"the basic prompt in the history of {artifact.ref}")
     return PromptState.of(judge_of_artifact(artifact, store).basic())
 
 

@@ -10,7 +10,7 @@ from ..errors import JuristError, UsageError, why
 from ..evaluation.measured import UNANSWERED
 from ..evaluation.rows import Row
 from ..gold.scanning import scan
-from ..keeping.artifact_card import Artifact, proof_rows
+from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.card_parts import CascadeFound, PurposeSpend
 from ..keeping.records import AnswerRecord, ProofRecord
 from ..programs.answers.base import Answer
@@ -50,7 +50,7 @@ def paired_cases(
     answer: Answer, proof: Sequence[ProofRecord], cases_by_id: Mapping[str, Case], note: str = ""
 ) -> Cases:
     """Return the cases of a proof, the most telling first."""
-    basic_rows, compiled_rows = (proof_rows(answer, proof, system) for system in SYSTEMS)
+    basic_rows, compiled_rows = (read_proof_rows(answer, proof, system) for system in SYSTEMS)
     cases: list[CaseEntry] = []
     units: Counter[str] = Counter()
     for record, basic, compiled in zip(proof, basic_rows, compiled_rows, strict=True):

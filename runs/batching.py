@@ -14,7 +14,7 @@ from ..engines.meter import Amount, Budget
 from ..engines.models import terms_as_json
 from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
-from ..keeping.loading import LoadedJudge, sampled_once
+from ..keeping.loading import LoadedJudge, sample_once
 from .batch_service import ENDED, BatchEndpoint, BatchService
 from .batch_store import Batch, BatchStore, batches_of, check_no_batches, only_process
 from .runner import RunPlan, RunSettings, run_judge
@@ -112,7 +112,7 @@ class BatchRun:
         budget = self.settings.budget
         context = CallContext.fresh(Budget(calls=budget.calls, cost=budget.cost))
         asker = replace(self.judge, context=context, contexts={}).asker()
-        once = sampled_once(asker.settings.sampling)
+        once = sample_once(asker.settings.sampling)
         try:
             verdict = replace(asker, settings=replace(asker.settings, sampling=once)).ask(case)
         except BudgetExhausted as stop:

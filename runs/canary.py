@@ -20,7 +20,7 @@ import scipy
 
 from ..cases import Case, Values
 from ..errors import UsageError
-from ..keeping.loading import LoadedJudge, other_conditions, proven_rows
+from ..keeping.loading import LoadedJudge, find_changed_conditions, read_proven_rows
 from ..programs.answers.base import Answer
 
 LEVEL = 0.05
@@ -116,12 +116,12 @@ class Canary:
 
 def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Values], ...]:
     """Return the rows of a judge's sealed test that are among some cases, in the order of their ids."""
-    proven_by_id = {row.id: row for row in proven_rows(judge)}
+    proven_by_id = {row.id: row for row in read_proven_rows(judge)}
     if not proven_by_id or judge.artifact is None:
         raise UsageError(
             f"{judge.name} has no proof to compare with", hint="leave out --canary, or compile the judge"
         )
-    differences = other_conditions(judge, judge.stamp())
+    differences = find_changed_conditions(judge, judge.stamp())
     differences.pop("model", None)  # whether another one judges the same is what a canary tells
     if differences:
         raise UsageError(

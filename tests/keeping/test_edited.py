@@ -15,7 +15,7 @@ from judges import CHECK, COT, FLAG, POLITE, TWO
 from small import FAST, OWN, Done, cli, ok, replies, tree, write_jsonl
 
 from jurist.errors import ArtifactError
-from jurist.keeping.card import CardContent, written_card
+from jurist.keeping.card import CardContent, build_card
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical_json, seal_card
 from jurist.keeping.trust import data_file
 from jurist.programs.catalogue import JUDGES
@@ -193,9 +193,7 @@ def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
     made = read_definition(json.loads(json.dumps(data)))
     assert write_definition(made) == data
     keys = ("labels", "positive", "inputs", "types", "output_field")
-    assert all(
-        written_card(judge, CardContent())[key] == written_card(made, CardContent())[key] for key in keys
-    )
+    assert all(build_card(judge, CardContent())[key] == build_card(made, CardContent())[key] for key in keys)
 
 
 def test_a_judge_with_code_has_no_definition() -> None:

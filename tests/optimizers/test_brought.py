@@ -14,7 +14,7 @@ import jurist
 from jurist.arguments.compile import CompileOptions
 from jurist.engines.meter import Budget
 from jurist.errors import OptimizerError
-from jurist.optimizers.registry import OPTIMIZERS, code_hashes, make, showing_nearest_rows
+from jurist.optimizers.registry import OPTIMIZERS, code_hashes, list_nearest_row_optimizers, make
 
 
 def wrong_metric(*judged: Any) -> float:
@@ -211,7 +211,7 @@ def test_help_lists_every_optimizer() -> None:
 
 
 def test_the_optimizers_that_show_nearest_rows_say_so() -> None:
-    assert showing_nearest_rows() == ["race", "nearest", "teach"]
+    assert list_nearest_row_optimizers() == ["race", "nearest", "teach"]
     assert not make("race", {"arm": "history"}).shows_nearest_rows
 
 

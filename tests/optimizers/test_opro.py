@@ -12,7 +12,7 @@ from scripted_runs import FECT, gold, hashed, job_with
 from worlds import job_of, simulator
 
 from jurist.optimizers.base import optimize
-from jurist.optimizers.drawing import stratified
+from jurist.optimizers.drawing import order_by_strata
 from jurist.optimizers.instructions import Opro
 
 
@@ -72,7 +72,7 @@ def test_hostile_training_text_does_not_forge_the_meta_prompt() -> None:
 def test_a_leader_that_was_unlucky_on_dev_is_not_dropped_for_ever() -> None:
     """One bad block of dev must not keep the best prompt from being chosen."""
     world = simulator.World(seed=6)
-    order = stratified(world.cases(30, "dev"), simulator.JUDGE.answer, random.Random("dev/0"))
+    order = order_by_strata(world.cases(30, "dev"), simulator.JUDGE.answer, random.Random("dev/0"))
     unlucky = {case.inputs["item"] for case in order[:4]}
     helping = [name for name, strength in world.strengths.items() if strength > 0]
     good = " ".join(f"Check the {name}." for name in helping)

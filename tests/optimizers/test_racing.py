@@ -14,7 +14,7 @@ from worlds import World, board_of, job_of, simulator
 from jurist.cases import Case
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board, Candidate
-from jurist.optimizers.drawing import stratified
+from jurist.optimizers.drawing import order_by_strata
 from jurist.optimizers.proposing import CopyGuard, Writing
 from jurist.optimizers.raced import Track, Turns
 from jurist.programs.answers.labels import OneLabel
@@ -26,19 +26,19 @@ ANSWER = OneLabel(values={name: name for name in ("bad", "good", "ugly")}, posit
 @given(st.lists(st.sampled_from(["bad", "good", "ugly"]), max_size=60), st.integers(0, 99))
 def test_every_prefix_of_an_order_is_stratified(labels: list[str], seed: int) -> None:
     cases = [Case(inputs={"x": str(n)}, gold=(label,)) for n, label in enumerate(labels)]
-    order = stratified(cases, ANSWER, random.Random(seed))
+    order = order_by_strata(cases, ANSWER, random.Random(seed))
     assert sorted(case.id for case in order) == sorted(case.id for case in cases)
     whole = Counter(case.gold for case in cases)
     for size in range(1, len(order) + 1):
         part = Counter(case.gold for case in order[:size])
         for label, count in whole.items():
             assert abs(part[label] - size * count / len(cases)) <= len(whole)
-    assert order == stratified(cases, ANSWER, random.Random(seed))
+    assert order == order_by_strata(cases, ANSWER, random.Random(seed))
 
 
 def track_of(job: Job) -> Track:
     board = board_of(job)
-    order = stratified([*job.train, *job.dev], job.judge.answer, random.Random(0))
+    order = order_by_strata([*job.train, *job.dev], job.judge.answer, random.Random(0))
     track = Track(job=job, board=board, start=board.basic, order=order, block=6)
     track.run(board.basic)
     return track
