@@ -35,8 +35,11 @@ def rows_of(pairs: Sequence[tuple[Any, Any]], *, group_size: int = 2) -> list[Ro
 
 def row(key: str, gold: str, predicted: str, *, group: str = "g", failed: bool = False) -> Row:
     """A row from one character per unit, '-' for none."""
-    each = (tuple(None if mark == "-" else mark for mark in text) for text in (gold, predicted))
-    return Row(id=key, group=group, gold=next(each), predicted=next(each), failed=failed)
+    return Row(id=key, group=group, gold=_values(gold), predicted=_values(predicted), failed=failed)
+
+
+def _values(marks: str) -> tuple[str | None, ...]:
+    return tuple(None if mark == "-" else mark for mark in marks)
 
 
 def value_of(metric: MetricLike, gold: Sequence[Any], predicted: Sequence[Any], comparison: Scale) -> float:
@@ -47,10 +50,16 @@ def value_of(metric: MetricLike, gold: Sequence[Any], predicted: Sequence[Any], 
 def scores(
     rows: Sequence[Row], comparison: Scale, metrics: Sequence[MetricLike] | None = None
 ) -> dict[str, Bounds]:
+    """The metrics of every table, or other ones, by name."""
     units = encode(comparison, rows)
-    shown = [comparison.metrics[name] for name in comparison.shown]
-    wanted = shown if metrics is None else [resolve(one, comparison) for one in metrics]
-    return {one.name: Bounds(one.of(units), *one.bounds(units)) for one in wanted}
+    bounds: dict[str, Bounds] = {}
+    for name_or_function in metrics or comparison.shown:
+        metric = comparison.metrics.get(name_or_function) if isinstance(name_or_function, str) else None
+        if metric is None:
+            metric = resolve(name_or_function, comparison)
+        worst, best = metric.bounds(units)
+        bounds[metric.name] = Bounds(metric.of(units), worst, best)
+    return bounds
 
 
 def interval(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Interval:
@@ -64,9 +73,9 @@ def difference(
     comparison: Scale,
     level: float = 0.95,
 ) -> Interval:
-    found = resolve(metric, comparison)
     units = encode(comparison, first, second)
-    return compare_pair(units, found, seed=0, tested=(1.0 - level) / 2.0).interval
+    pair = compare_pair(units, resolve(metric, comparison), seed=0, tested=(1.0 - level) / 2.0)
+    return pair.interval
 
 
 def permutation(
@@ -79,9 +88,10 @@ def permutation(
     draws: int | None = None,
     cautious: bool = False,
 ) -> Permutation:
-    found = resolve(metric, comparison)
-    drawn = replace(found, draws=draws) if draws else found
-    return permute(encode(comparison, first, second), drawn, seed=seed, cautious=cautious)
+    resolved = resolve(metric, comparison)
+    if draws:
+        resolved = replace(resolved, draws=draws)
+    return permute(encode(comparison, first, second), resolved, seed=seed, cautious=cautious)
 
 
 def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> McNemar | None:
@@ -90,12 +100,13 @@ def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -
 
 
 def noisy(seed: int, noise: float, kind: Callable[[float], Any] = round) -> list[Row]:
-    truth, rng = np.random.default_rng(7), np.random.default_rng(seed)
+    """Rows with scores from 1 to 5, three of a group; the gold is the same for all seeds."""
+    truth = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     rows = []
     for place in range(60):
         gold = float(truth.uniform(1, 5))
-        said = float(np.clip(gold + rng.normal(0, noise), 1, 5))
-        rows.append(
-            Row(id=str(place), group=f"g{place // 3:02d}", gold=(kind(gold),), predicted=(kind(said),))
-        )
+        answer = float(np.clip(gold + rng.normal(0, noise), 1, 5))
+        group = f"g{place // 3:02d}"
+        rows.append(Row(id=str(place), group=group, gold=(kind(gold),), predicted=(kind(answer),)))
     return rows
