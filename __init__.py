@@ -59,12 +59,12 @@ MODULES = {
     "run": "jobs.judges",
     "verifier": "programs.frozen",
 }
-"""Public name -> the module that defines it; ``__init__.pyi`` tells type checkers the same, as a test holds."""
+"""Public name -> the module that defines it; a test compares it with ``__init__.pyi``, which type checkers read."""
 __all__ = sorted([*MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> object:
-    """Return a public object, whose module is imported now."""
+    """Return the public object of this name, after importing the module that defines it."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -2,7 +2,7 @@
 
 Not a language model and no claim about one: a world with a known answer, in which
 optimizers can be compared by the calls they need. Its engine sits where a real one
-does (``Inner`` of :mod:`jurist.engines.channel`) and answers from the request alone,
+does (``InnerEngine`` of :mod:`jurist.engines.channel`) and answers from the request alone,
 so that the same request always gets the same answer.
 
 *Judge requests.* An item names three of twelve criteria and has a difficulty. An

@@ -179,7 +179,7 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
     if result.ending != "finished":
         end_parts.append(f"warning: the search ended early: {result.reason}")
-    unread_count = _unread_proposals(result.board.context.unread)
+    unread_count = _unread_proposals(result.board.context.unusable_proposals)
     if unread_count:
         unread_words = plural(unread_count, "proposal")
         end_parts.append(f"warning: {unread_words} could not be read; use --prompt-model, a larger one")

@@ -1,4 +1,7 @@
-"""The one path of a call: journal, meter, engine, retries (none are DSPy's: each is reserved), ledger."""
+"""The one path of a call to a model: it is looked up in the journal, reserved in the budget, sent, and booked.
+
+Retries happen here and not in DSPy, so that each one is reserved in the budget like a first attempt.
+"""
 
 from __future__ import annotations
 
@@ -48,22 +51,24 @@ from .pace import Pace
 from .terms import Terms
 
 _STEP: Final = 0.1
-"""Seconds; longer waits are made of such steps."""
+"""Seconds of one step of a longer wait: after each the job may be over."""
 _MOST_RESUMED_ATTEMPTS: Final = 3
-"""Attempts of an earlier process that count, at most: the request is sent at least once more."""
+"""Failed attempts of an earlier process that count, at most, so that the request is sent at least once more."""
 _MOST_FAILURE_CHARACTERS: Final = 120
 """Characters of a failure that are shown while the work goes on."""
-_LOOKS_AT_REPLAYS: Final = 25
-"""Looks at the answers that were paid before; if none of them is asked for meanwhile, they are not waited for."""
 _POLL: Final = 0.002
-"""Seconds between two looks whether the calls in flight have left room for one more."""
+"""Seconds between two looks whether the calls in flight have left room in the budget for one more."""
+_MOST_LOOKS_WITHOUT_REPLAY: Final = 25
+"""Looks without a replay of the journal in between, after which a call no longer waits for such replays."""
 
 
-class Inner(Protocol):
-    """The endpoint or engine behind a channel.
+class InnerEngine(Protocol):
+    """The endpoint or offline engine behind a channel.
 
-    Some have more: ``check(request)`` refuses what cannot be answered, ``settings`` are further values that decide the
-    answers, and ``has_price`` says whether a call's cost is known beforehand.
+    Some have further members, which a channel uses where they exist: ``check(request)`` refuses a request that cannot
+    be answered, ``settings_of(request)`` names the settings that would be sent, ``settings`` are further values that
+    decide the answers, ``has_price`` says whether a call's cost is known beforehand, and ``local`` that nothing is
+    waited for.
     """
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
@@ -91,8 +96,8 @@ class CallContext:
     """Counts the first replies, if somebody wants to know when they have come."""
     embedders: dict[Any, Any] = field(default_factory=dict)
     """Model -> its embedder in the job."""
-    unread: Counter[str] = field(default_factory=Counter)
-    """Question -> how many proposals for it could not be used."""
+    unusable_proposals: Counter[str] = field(default_factory=Counter)
+    """Kind of proposal -> how many could not be used; "KIND in a row" -> how many of them came last."""
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
@@ -101,7 +106,7 @@ class CallContext:
 
     @property
     def trouble(self) -> str:
-        """A line about the current wait and its cause; empty without trouble."""
+        """A line about failed calls and the last failure; empty where no call has failed."""
         spend = self.ledger.spend()
         if not (spend.retries or spend.failures):
             return ""
@@ -115,17 +120,17 @@ class CallContext:
 
     @classmethod
     def fresh(cls, budget: Budget | None = None) -> CallContext:
-        """Return a context without memory, and without limits unless some are given."""
+        """Return a context with an empty ledger and a journal that keeps nothing; without a budget it has no limits."""
         return cls(ledger=Ledger(), meter=Meter(budget), journal=Journal())
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """One question on its way, and its outcome in earlier processes."""
+    """One call, with its outcome in earlier processes."""
 
     request: Request
     sent: Request
-    """The request with the number of the draw."""
+    """The request as it is sent: a further draw of an equal request has a seed of its own."""
     key: str
     past: Past
 
@@ -143,31 +148,31 @@ class _AttemptCounts:
     """The attempts of one call so far."""
 
     failures: int
-    """Attempts that failed and count: the kind of a failure says how many there may be."""
+    """Attempts that failed otherwise; the kind of the failure limits their number."""
     refusals: int
-    """Attempts that came too soon for an endpoint that answers: these are waited out by time."""
+    """Attempts that came too soon for an endpoint that answers; time limits these, not their number."""
     first_begun: float = 0.0
     """When the first attempt left; 0 before."""
 
 
 class _Way(NamedTuple):
-    """How a call is made and waited for: where it blocks whoever asks, or where it is awaited."""
+    """How a call is sent and how it waits: blocking the thread, or awaited in an event loop."""
 
     send: Callable[[Request], Awaitable[tuple[Response, float | None]]]
     sleep: Callable[[float], Awaitable[None]]
     may_wait: bool = True
-    """Whether calls in flight go on while this one waits."""
+    """Whether other calls in flight go on while this one waits."""
 
 
 class Channel:
     """A synchronous DSPy engine with journal, meter, retries and ledger."""
 
     def __init__(
-        self, inner: Inner, context: CallContext, purpose: Purpose, pace: Pace | None = None
+        self, inner: InnerEngine, context: CallContext, purpose: Purpose, pace: Pace | None = None
     ) -> None:
         self.inner, self.context, self.purpose = inner, context, purpose
         self.pace = pace or Pace()
-        self._refuses: Callable[[Request], None] | None = getattr(inner, "check", None)
+        self._refuse_unanswerable: Callable[[Request], None] | None = getattr(inner, "check", None)
         self._settings_of: Callable[[Request], frozenset[str]] | None = getattr(inner, "settings_of", None)
         self._is_timed = not getattr(inner, "local", False)
         self._estimate = CallEstimate()
@@ -195,12 +200,13 @@ class Channel:
 
         # Waiting inside an event loop would stop the very calls that are waited for.
         way = _Way(send, sleep, may_wait=not _is_in_event_loop())
+        # Both functions block and never suspend, so the coroutine runs to its end without an event loop.
         try:
             self._answer(request, way).send(None)
         except StopIteration as end:
             response: Response = end.value
             return response
-        raise AssertionError("what blocks never waits")
+        raise AssertionError("the blocking path was suspended")
 
     async def acomplete(self, request: Request) -> Response:
         """Complete a request inside a running event loop."""
@@ -208,7 +214,7 @@ class Channel:
 
     async def _answer(self, request: Request, way: _Way) -> Response:
         """Return the response from the journal, or that of the endpoint."""
-        call = self._begin(request_of_draw(request))
+        call = self._look_up(request_of_draw(request))
         if call.past.answer:
             return response_of(call.past.answer, call.request)
         if call.past.refusal:
@@ -217,13 +223,14 @@ class Channel:
         return await self._send_until_answered(call, way)
 
     async def _send_until_answered(self, call: _Call, way: _Way) -> Response:
-        """Go through the attempts of a call that is not in the journal."""
+        """Send a call that the journal has no answer to, repeatedly where failures may pass; return the response."""
         resumed_attempts = min(call.past.retried, _MOST_RESUMED_ATTEMPTS)
         counts = _AttemptCounts(failures=resumed_attempts, refusals=resumed_attempts)
         while True:
             settings = await self._wait_for_turn(call, way)
             attempt = self._note_sending(call, await self._reserve(call, way))
-            begun, shows_settings = self.pace.begin(settings), False
+            begun = self.pace.begin(settings)
+            shows_settings = False
             counts.first_begun = counts.first_begun or begun
             try:
                 response, cost = await way.send(call.sent)
@@ -233,6 +240,8 @@ class Channel:
             except LMError as failure:
                 error = self._with_long_limit(failure)
                 kind = kind_of(error)
+                # Trouble while the endpoint worked on the request shows that it takes the settings; a refusal because
+                # of too many requests shows nothing of them.
                 shows_settings = kind in UNAVAILABLE - TOO_MUCH
                 pause = self._book_failure(attempt, error, kind, counts, begun)
             except BaseException:
@@ -249,7 +258,7 @@ class Channel:
             self._check(call)
 
     def _with_long_limit(self, error: LMError) -> LMError:
-        """Return a failure; where the endpoint asks to wait longer than anybody does, the error that ends the work."""
+        """Return the error itself, or the one that ends the work where the endpoint asks to wait too long."""
         seconds = error.retry_after or 0.0
         if kind_of(error) in ATTEMPTS and seconds > self.pace.longest_wait:
             return LongLimitError(error, seconds)
@@ -259,11 +268,11 @@ class Channel:
         """Refuse a call that the inner engine cannot answer, and one whose price a limit on cost needs to know."""
         if self.context.meter.budget.cost is not None and not getattr(self.inner, "has_price", True):
             raise unknown_price(call.request.model)
-        if self._refuses:
-            self._refuses(call.sent)
+        if self._refuse_unanswerable:
+            self._refuse_unanswerable(call.sent)
 
     async def _wait_for_turn(self, call: _Call, way: _Way) -> frozenset[str]:
-        """Wait until the endpoint takes one more; return the settings of the request as it would be sent now."""
+        """Wait until the endpoint takes one more request; return the names of the settings it would be sent with."""
         await self._pause(self.pace.take_slot(), way)
         while True:
             settings = self._settings_of(call.sent) if self._settings_of else frozenset[str]()
@@ -274,27 +283,33 @@ class Channel:
             await self._pause(wait, way)
 
     async def _pause(self, seconds: float, way: _Way) -> None:
-        """Wait in short steps, and no longer than the job goes on."""
+        """Wait in short steps, and only as long as the job goes on."""
         # A stop, or the end of the job's seconds, must not wait for a server that asked for a minute.
         end = time.monotonic() + seconds
-        rest = seconds
-        while rest > 0 and not self.context.meter.is_over:
-            await way.sleep(min(rest, _STEP))
-            rest = end - time.monotonic()
+        remaining = seconds
+        while remaining > 0 and not self.context.meter.is_over:
+            await way.sleep(min(remaining, _STEP))
+            remaining = end - time.monotonic()
 
     async def _reserve(self, call: _Call, way: _Way) -> Amount | None:
-        """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
-        # Replays come in another order than payments: a call that ended the work once the budget has ended would leave
-        # out answers that are there. So it waits, as long as somebody is being answered.
+        """Reserve a new call in the budget, after waiting for room; return the amount, ``None`` without an estimate.
+
+        Raises:
+            BudgetExhausted: there is no room.
+            LMError: there is no room for a call that failed for good in an earlier process; it has failed again.
+        """
+        # Answers of the journal are asked for in another order than they were paid. A call without room that ended the
+        # work at once would leave out answers that were paid, so it waits as long as such answers are being asked for.
         meter = self.context.meter
-        looks, replays_before = 0, -1
+        looks = 0
+        replays_before = -1
         while True:
             if meter.replays != replays_before:
                 looks = 0
             looks += 1
             replays_before = meter.replays
             reservation = self._estimate.of(call.request) if meter.needs_estimates else Amount()
-            replays_first = way.may_wait and looks <= _LOOKS_AT_REPLAYS
+            replays_first = way.may_wait and looks <= _MOST_LOOKS_WITHOUT_REPLAY
             try:
                 if meter.reserve(reservation, may_wait=way.may_wait, replays_first=replays_first):
                     return reservation
@@ -306,7 +321,7 @@ class Channel:
             await way.sleep(_POLL)
 
     def _note_sending(self, call: _Call, reservation: Amount | None) -> _Attempt:
-        """Write down that an attempt is sent, before it is."""
+        """Write to the journal that an attempt is about to be sent, and return it."""
         request, phase = call.request, self.context.meter.phase
         try:
             number = self.context.journal.note_sending(
@@ -321,20 +336,21 @@ class Channel:
         """Return the name under which the journal holds attempts of this purpose and model."""
         return f"{self.purpose} {request.model}"
 
-    def _begin(self, request: Request) -> _Call:
-        """Look a request up in the journal, and book what is there."""
+    def _look_up(self, request: Request) -> _Call:
+        """Look a request up in the journal, book what is there, and return the call."""
         content = content_of(request)
         content.update(self._further_settings)
         key = request_key(content)
         past = self.context.journal.look_up(key)
-        if not self._has_earlier_estimate:  # a new call may come before all that it could be measured by
+        # A new call may come before any replay, so the estimate starts with the largest answers of the journal.
+        if not self._has_earlier_estimate:
             self._estimate.raise_to(self.context.journal.largest_ratios(self._asker(request)))
             self._has_earlier_estimate = True
         if past.answer:
             self._replay(request, past.answer, past)
         elif past.refusal:
             self._book_earlier_failures(past, past.retried + 1)
-        elif past.retried:  # it goes on with the attempt at which it was interrupted
+        elif past.retried:  # an earlier process was interrupted between two attempts
             self._book_earlier_failures(past, past.retried)
         sent = request_with_number(request, number_of_draw(key, past.occurrence))
         return _Call(request=request, sent=sent, key=key, past=past)
@@ -346,9 +362,9 @@ class Channel:
         self.pace.note_earlier_answer()
         self._count(Spend(replayed=1, failed_before=past.retried))
         note_answer(answer)
-        case = current_draw.get().spend
-        if case is not None:  # a case takes what it takes, in whichever run it was paid
-            case.add(replace(_spend_of(answer), calls=0))
+        case_spend = current_draw.get().spend
+        if case_spend is not None:  # tokens and cost of a case are its own, in whichever run they were paid
+            case_spend.add(replace(_spend_of(answer), calls=0))
         self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, answer.cost)
         self.context.meter.settle(tokens=answer.tokens, cost=answer.cost, reservation=paid)
 
@@ -360,12 +376,12 @@ class Channel:
     def _count(self, spend: Spend) -> None:
         """Add to the counts of the job, and to those of the case in hand."""
         self.context.ledger.add(self.purpose, spend)
-        case = current_draw.get().spend
-        if case is not None:
-            case.add(spend)
+        case_spend = current_draw.get().spend
+        if case_spend is not None:
+            case_spend.add(spend)
 
     def _settle(self, attempt: _Attempt, spend: Spend, end: Answer | Failed, error: str = "") -> None:
-        """Book an attempt that has left: what it took, and its answer or how it failed."""
+        """Book the end of an attempt: its spend, and its answer or how it failed."""
         is_answered = isinstance(end, Answer)
         try:
             self._count(spend)
@@ -374,7 +390,7 @@ class Channel:
                 note_answer(end)
             else:
                 self.context.journal.note_failure(attempt.number, end, error)
-        finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
+        finally:  # other calls may be waiting for the room that this one leaves in the budget
             self.context.meter.settle(
                 tokens=spend.input_tokens + spend.output_tokens,
                 cost=None if spend.unpriced else spend.cost,
@@ -385,7 +401,7 @@ class Channel:
             self.context.first_replies.count()
 
     def _book_answer(self, call: _Call, attempt: _Attempt, answer: Answer, begun: float) -> None:
-        """Book an attempt that was answered, and learn from it."""
+        """Book an attempt that was answered; estimate and pace learn from the answer."""
         size = size_of(call.request)
         self._estimate.learn(size, answer.input_tokens, answer.output_tokens, answer.cost)
         self.pace.note_answer(begun)
@@ -414,7 +430,8 @@ class Channel:
 
     def _wait_before_next(self, error: LMError, kind: FailureKind, counts: _AttemptCounts) -> float | None:
         """Return the seconds after which a request is sent again; ``None`` if it is given up."""
-        if kind is FailureKind.LEARNT:  # a refusal that taught something is no attempt
+        # The endpoint refused a setting that is now left out, which counts as no attempt.
+        if kind is FailureKind.LEARNT:
             return backoff(error, counts.failures)
         if kind in TOO_MUCH and self.pace.has_answered:
             if not self.pace.has_patience(counts.first_begun, error.retry_after):
@@ -430,7 +447,7 @@ class Channel:
 
 def _end_of_failure(error: LMError, kind: FailureKind, *, is_sent_again: bool) -> tuple[Failed, str]:
     """Return how the journal notes a failed attempt, and the words that it keeps."""
-    # An error that ends the work must not be taken for a row that failed: it is asked anew, or not at all.
+    # A fatal error ends the work and says nothing of this row, so the attempt is dropped: a resumed job asks anew.
     if is_sent_again:
         return "again", ""
     if kind in ROW_REFUSED:
@@ -457,7 +474,7 @@ def _is_in_event_loop() -> bool:
 
 
 def says_something(response: Response) -> bool:
-    """Say whether there is anything to read; a limit or a filter before the first word is no fault of the endpoint."""
+    """Say whether a reply has text or tool calls, or was ended by a limit or a filter, so that it may be empty."""
     if response.finish_reason in WITHOUT_END and response.finish_reason != "error":
         return True
     return bool(reply_text(response).strip() or response.tool_calls)

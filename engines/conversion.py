@@ -16,10 +16,10 @@ _MOST_TOKENS: Final = 2**53  # an endpoint may say anything, and a journal holds
 _FULL_WINDOW: Final = ("model_context_window_exceeded", "model_length")  # Anthropic's word, and Mistral's
 _SHORTEST_KEY: Final = 12  # characters; what is shorter ("none", "local") is also an ordinary word
 
-settled: Final[IdentityCache[Config]] = IdentityCache(
+config_with: Final[IdentityCache[Config]] = IdentityCache(
     lambda config, seed, logprobs: replace(config, seed=seed, logprobs=logprobs)
 )
-"""Settings, a seed and a number of log-probabilities -> the settings with these, the same object each time."""
+"""(config, seed, logprobs) -> the config with this seed and number of log-probabilities, the same object each time."""
 
 
 def content_of(request: Request) -> dict[str, object]:

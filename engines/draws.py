@@ -1,4 +1,7 @@
-"""The sample and the case that a call belongs to. They travel beside the programs, which need not know of them."""
+"""The draw that a call belongs to: one sample of one case.
+
+It travels in a context variable beside the programs, which need not pass it on.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -9,13 +12,13 @@ from typing import Any, Final
 import dspy
 from dspy.lm15 import Request, Response
 
-from .conversion import settled
+from .conversion import config_with
 from .journal import WITHOUT_END, Answer
 from .ledger import Spend
 from .token_probabilities import closed_fields, label_probabilities
 
 ALTERNATIVES: Final = 20
-"""Alternatives that are asked for with each token; an endpoint that refuses so many is asked for what it takes."""
+"""Alternatives that are asked for with each token; an endpoint that refuses so many is asked for fewer."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,15 +44,15 @@ class Draw:
     """The draw that calls of a context belong to. The asker sets it, so that no program has to pass it on."""
 
     sample: int | None = None
-    """The number of the sample in hand, for requests that carry none themselves."""
+    """The number of the current sample: the seed of requests that have none."""
     request_counts: Counter[str] | None = None
-    """How often this sample has asked each thing, by request key."""
+    """Request key -> how often the current sample has sent this request."""
     labels: tuple[str, ...] = ()
-    """The output fields of whose labels the probabilities are wanted."""
+    """Names of the output fields for whose labels probabilities are needed."""
     answers: list[Answer] | None = None
     """Where the answers of this sample are collected, if someone wants them."""
     case: str = ""
-    """The id of the case in hand; empty outside of one."""
+    """The id of the current case; empty where there is none."""
     spend: Spend | None = None
     """Where the calls of the case are counted too, if someone wants them by case."""
     frozen_lm: dspy.LM | None = None
@@ -58,40 +61,43 @@ class Draw:
     """Ids of the remembered rows that the case may not be shown: those of its group."""
 
 
-LABELS: Final = "label_probabilities"
-"""Where a response of the offline engine, which has no tokens, holds them by output field."""
+LABEL_PROBABILITIES: Final = "label_probabilities"
+"""The key under which a response of the offline engine holds probabilities of labels, by output field."""
 _NO_DRAW: Final = Draw()
 current_draw: ContextVar[Draw] = ContextVar("jurist_draw", default=_NO_DRAW)
 """The draw of the calls made in this context."""
 
 
 def change_draw(**changes: Any) -> Token[Draw]:
-    """Change the draw that calls of this context belong to; the token takes it back."""
+    """Change the draw that calls of this context belong to; return the token that resets it."""
     return current_draw.set(replace(current_draw.get(), **changes))
 
 
 _STRIDE: Final = 1_000_003
-"""The distance of the seeds of two draws of one request; larger than any sample number in use."""
+"""The difference between the seeds of two draws of one request; larger than any sample number in use."""
 
 
 def request_of_draw(request: Request) -> Request:
-    """Return a request with what the draw in hand adds: the sample's number, and that probabilities are wanted."""
+    """Return a request with the current sample's number as its seed, and log-probabilities where they are needed."""
     draw, config = current_draw.get(), request.config
     seed = draw.sample if config.seed is None else config.seed
     logprobs = config.logprobs
     typed = typed_request.get() if draw.labels else None
     if typed is not None and not closed_fields(typed.signature).keys().isdisjoint(draw.labels):
         logprobs = ALTERNATIVES
-    config = settled(config, seed, logprobs)
+    config = config_with(config, seed, logprobs)
     if config == request.config:
         return request
     return replace(request, config=config)
 
 
 def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:
-    """Return output field -> the probabilities of its labels in a reply, where it has them."""
+    """Return output field -> the probabilities of its labels, a mapping for each label that the reply gives.
+
+    Fields are those of the current draw; a field without probabilities is left out.
+    """
     typed, tokens = typed_request.get(), response.logprobs
-    offline_probabilities = (response.provider_data or {}).get(LABELS)
+    offline_probabilities = (response.provider_data or {}).get(LABEL_PROBABILITIES)
     if typed is None or not (tokens or offline_probabilities):
         return {}
     has_fields = getattr(typed.adapter, "has_fields", True)
@@ -109,22 +115,22 @@ def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:
 
 
 def note_answer(answer: Answer) -> None:
-    """Add an answer to those of the draw in hand, where they are collected."""
+    """Add an answer to those of the current draw, where they are collected."""
     answers = current_draw.get().answers
     if answers is not None:
         answers.append(answer)
 
 
 def answers_cut_off() -> list[Answer]:
-    """Return the answers of the draw in hand that were cut off."""
+    """Return the answers of the current draw that were cut off by a limit or a filter."""
     answers = current_draw.get().answers or ()
     return [answer for answer in answers if answer.finish_reason in WITHOUT_END]
 
 
 def number_of_draw(key: str, occurrence: int) -> int:
-    """Return which draw of its question this is: counted within the sample in hand, else over the whole job."""
-    # Two cases may come to ask the same thing (a second stage that sees a summary only): that is no other draw, and
-    # must not depend on which of them was first.
+    """Return the number of a request's draw, from 1: counted within the current sample, else over the whole job."""
+    # Two cases may send equal requests (a second stage that sees a summary only). These are one draw, and its number
+    # must not depend on which case was first.
     counts = current_draw.get().request_counts
     if counts is None:
         return occurrence
@@ -133,8 +139,8 @@ def number_of_draw(key: str, occurrence: int) -> int:
 
 
 def request_with_number(request: Request, draw: int) -> Request:
-    """Return the request of the n-th draw: DSPy's ``n`` sends equal requests, which are meant as other draws."""
+    """Return the request with the seed of its n-th draw, as equal requests (DSPy's ``n``) ask for different draws."""
     if draw == 1:
         return request
     seed = (request.config.seed or 0) + _STRIDE * (draw - 1)
-    return replace(request, config=settled(request.config, seed, request.config.logprobs))
+    return replace(request, config=config_with(request.config, seed, request.config.logprobs))

@@ -25,7 +25,7 @@ from dspy.lm15 import CacheConfig, Config, Reasoning, Request, Response, Thinkin
 from ..arguments.groups import Endpoint as EndpointSettings
 from ..arguments.groups import Prices
 from ..errors import UsageError, check_types
-from .channel import CallContext, Channel, Inner
+from .channel import CallContext, Channel, InnerEngine
 from .conversion import answer_of, as_ended, reply_text, without_key
 from .direct import Direct, wait_in_thread
 from .extras import body_fields, check_fields, check_headers, headers_of, pairs_of, secrets_in
@@ -233,14 +233,14 @@ def same_model(first: str, second: str) -> bool:
     return first.lower().rpartition("/")[2] == second.lower().rpartition("/")[2]
 
 
-def reached(model: Model) -> Inner:
+def reached(model: Model) -> InnerEngine:
     """Return the offline engine, or the endpoint, which answer at once."""
     if model.offline:
         return _Offline(model.seed)
     return Endpoint(model)
 
 
-Reach = Callable[[Model], Inner]
+Reach = Callable[[Model], InnerEngine]
 """How a model is reached."""
 
 

@@ -1,8 +1,8 @@
-"""How much of a prompt other requests share: what a provider that caches only up to a mark is worth marking.
+"""Beginnings that prompts share, for a provider that caches a prompt only up to a mark.
 
 Anthropic writes a marked beginning at 1.25 of the price of input and reads it again at a tenth, for some minutes. So a
-beginning is worth a mark where the requests of late repeat it: a prompt's instruction and its fixed demonstrations do,
-rows that are chosen for each case hardly do.
+beginning is worth a mark if recent requests repeat it: instructions and fixed demonstrations are repeated, rows that
+are chosen for each case hardly are.
 """
 
 import hashlib
@@ -16,32 +16,35 @@ from dspy.lm15 import Request
 _LEAST_BYTES: Final = 3 * 1024
 """Bytes of the fewest tokens that Anthropic caches (1,024 or more); it ignores a mark on less."""
 _RECENT: Final = 32
-"""The most requests of one shape that are compared."""
+"""The most requests of one shape that are compared: a shape is a system text and a number of messages."""
 _MOST_SHAPES: Final = 256
-_USES_OF_ALL: Final = 2
-"""The mean uses from which on all that stands before the case is marked: written once and read once, it is cheaper."""
-_USES_OF_PART: Final = 8
-"""The mean uses from which on a shorter beginning is marked, behind which rows may be chosen for each case."""
+"""The most shapes of requests that are remembered; beyond that all are forgotten."""
+_LEAST_USES_OF_LONGEST: Final = 2
+"""Requests per distinct beginning from which on the longest beginning, all before the case, is marked: written once and
+read once, it is cheaper."""
+_LEAST_USES_OF_SHORTER: Final = 8
+"""Requests per distinct beginning from which on a shorter beginning is marked; the rows behind it may vary by case."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _SentPrompt:
-    """One request: digests of its beginnings, the shortest first, and of the complete prompt."""
+    """A request that was sent, as digests."""
 
-    beginnings: Sequence[bytes]
-    complete: bytes
+    beginnings: Sequence[bytes]  # of each beginning without the last message, the shortest first
+    complete: bytes  # of the complete prompt
 
 
 class SharedPrefixes:
-    """The common beginnings of recent requests to one endpoint: the system text, alone and with messages after it."""
+    """Recent requests to one endpoint, by which it decides how much of the next request to mark."""
 
     def __init__(self) -> None:
         self._recent: dict[tuple[bytes, int], deque[_SentPrompt]] = {}
 
     def shared_parts(self, request: Request) -> int:
-        """Take note of a request; return how many of its parts to mark: 0 none, 1 the system's text, 2 a message more.
+        """Take note of a request, and return how many of its parts are worth a mark.
 
-        The last message holds the case and is never among them.
+        The parts are the system's text and the messages after it, so 0 means no mark, 1 the system's text alone and 3
+        the system's text and two messages. The last message holds the case and is never marked.
         """
         digests, sizes = _beginnings_of(_parts_of(request))
         prompt = _SentPrompt(beginnings=digests[:-1], complete=digests[-1])
@@ -66,18 +69,18 @@ class SharedPrefixes:
 
 
 def _share_beginning(prompt: _SentPrompt, different_prompts: Sequence[_SentPrompt], place: int) -> bool:
-    """Say whether another recent request has this beginning of a prompt."""
+    """Say whether a different recent request begins in the same way; ``place`` is that of the beginning."""
     beginning = prompt.beginnings[place]
     return any(sent.beginnings[place] == beginning for sent in different_prompts)
 
 
 def _is_worth_a_mark(recent: Sequence[_SentPrompt], number: int) -> bool:
-    """Say whether recent requests repeat their beginnings of so many parts often enough."""
-    variety = len({sent.beginnings[number - 1] for sent in recent})
-    uses = _USES_OF_PART
+    """Say whether recent requests repeat their beginnings of ``number`` parts often enough."""
+    distinct_beginnings = len({sent.beginnings[number - 1] for sent in recent})
+    least_uses = _LEAST_USES_OF_SHORTER
     if number == len(recent[-1].beginnings):
-        uses = _USES_OF_ALL
-    return variety == 1 or len(recent) >= uses * variety
+        least_uses = _LEAST_USES_OF_LONGEST
+    return distinct_beginnings == 1 or len(recent) >= least_uses * distinct_beginnings
 
 
 def _parts_of(request: Request) -> list[str]:

@@ -91,13 +91,13 @@ def propose(
 
 def count_proposals(job: Job, kind: str, count: int = 0, usable: int = 0) -> bool:
     """Count proposals of a kind, and return whether ten in a row were unusable, so that no more are asked for."""
-    unread = job.context.unread
+    counts = job.context.unusable_proposals
     in_a_row = f"{kind} in a row"
-    unread[kind] += count - usable
-    unread[in_a_row] = 0 if usable else unread[in_a_row] + count
-    is_over = unread[in_a_row] >= _USELESS
+    counts[kind] += count - usable
+    counts[in_a_row] = 0 if usable else counts[in_a_row] + count
+    is_over = counts[in_a_row] >= _USELESS
     if count and is_over:
-        useless = f"{unread[in_a_row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
+        useless = f"{counts[in_a_row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
         job.note(f"{useless}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
     return is_over
 

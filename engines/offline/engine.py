@@ -10,7 +10,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 from ...errors import ModelError
 from ...text.terms import count_tokens
 from ..adapters import ADAPTERS
-from ..draws import LABELS, TypedRequest, typed_request
+from ..draws import LABEL_PROBABILITIES, TypedRequest, typed_request
 from .answers import Decisions, answer
 from .request import parse_request
 from .sampler import Sampler
@@ -38,7 +38,7 @@ class OfflineEngine:
         text = typed.adapter.format_assistant_message_content(typed.signature, outputs.values).strip()
         provider_data: dict[str, object] | None = None
         if request.config.logprobs is not None:
-            provider_data = {LABELS: _probabilities_by_field(outputs.decisions)}
+            provider_data = {LABEL_PROBABILITIES: _probabilities_by_field(outputs.decisions)}
         input_tokens = 0
         for _, body in messages:
             input_tokens += count_tokens(body)

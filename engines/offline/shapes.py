@@ -13,40 +13,46 @@ Kind = Literal[
     "bool", "label", "labels", "echo", "tags", "tag", "bools", "indices", "texts", "score", "number", "objects",
     "preference", "map", "text",
 ]  # fmt: skip
+"""The kind of a field's values. One value: ``bool``; ``label`` of a closed set; ``preference`` for the first or the
+second input; ``score`` on a range; ``number``, whole and without a range; ``text``; ``echo``, a text whose lines stand
+in tags named by labels; ``tag``, an object with declared properties; ``map``, an object without. Lists: ``labels``,
+``bools``, ``indices`` (whole numbers), ``texts``, ``tags`` (objects with a number and a label), ``objects``."""
 Schema: TypeAlias = Mapping[str, Any]
+"""A JSON schema."""
 
 TRUTH: Final = ("True", "False")
+"""The labels of a ``bool``."""
 _ITEM_KINDS: Final[Mapping[Kind, Kind]] = {"label": "labels", "bool": "bools", "number": "indices"}
 """Kind of a list's items -> kind of the list."""
 _SIDES: Final = frozenset({"first", "second"})
 _SIDES_OR_TIE: Final = frozenset({"first", "second", "tie"})
 _ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.\n]|$)", re.I)
 _RANGE: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(?:to|-|–|~|and)\s*(\d+(?:\.\d+)?)")
-_LABEL_LIMIT: Final = 60  # characters from which on an enumerated text is no label
+_LABEL_LIMIT: Final = 60  # characters from which on an entry of a described list is no label
 _REFERENCE_LIMIT: Final = 8  # steps from a schema to what it refers to
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """The values a field or a property takes: labels of a closed set, properties of objects, scores in a range."""
+    """The values that a field or a property takes."""
 
     kind: Kind
-    labels: tuple[str, ...] = ()
-    parts: tuple["Field", ...] = ()
-    low: float = 0.0
-    high: float = 1.0
-    is_integer: bool = False
-    levels: tuple[float, ...] = ()  # the scores there are, ascending; empty if all between low and high
+    labels: tuple[str, ...] = ()  # the labels of a closed set
+    parts: tuple["Field", ...] = ()  # the properties of an object, or of the objects of a list
+    low: float = 0.0  # the lowest score
+    high: float = 1.0  # the highest score
+    is_integer: bool = False  # whether scores are whole numbers
+    levels: tuple[float, ...] = ()  # the possible scores, ascending; empty if all between low and high are
 
     def score_at(self, share: float) -> float:
-        """Return the score at a share of the range, 0 to 1."""
+        """Return the score at a share of the range; a share is from 0 (``low``) to 1 (``high``)."""
         score = self.low + (self.high - self.low) * share
         if self.is_integer:
             return round(score)
         return round(score, 3)
 
     def share_of(self, score: float) -> float:
-        """Return where a score lies on the range, 0 to 1."""
+        """Return the share of the range at which a score lies, 0 to 1; 0 for a range without extent."""
         if self.high <= self.low:
             return 0.0
         share = (score - self.low) / (self.high - self.low)
@@ -70,7 +76,7 @@ class Field:
 
 
 def declared_field(name: str, info: Any) -> Field:
-    """Return a field of a signature as it is declared; ``info`` is pydantic's."""
+    """Return a signature's field with its description and the shape of its values; ``info`` is pydantic's."""
     description = _description_of(name, info.json_schema_extra or {})
     annotation: Any = str if info.annotation is dspy.Reasoning else info.annotation
     if info.metadata:
@@ -104,7 +110,7 @@ def filled_lines(text: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _schema_of_type(annotation: Any) -> Schema:
-    """Return the JSON schema of a type: every candidate's instruction makes a new signature of the same types."""
+    """Return the JSON schema of a type, cached: every candidate's instruction makes a new signature of equal types."""
     return TypeAdapter(annotation).json_schema()
 
 
@@ -131,7 +137,7 @@ def _shape_of(schema: Schema, definitions: Schema, description: str) -> Shape:
 
 
 def _resolve_schema(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema that a reference stands for, or the first of several that is not null."""
+    """Return a schema after following its references; of an ``anyOf``, the first option that is not null."""
     for _ in range(_REFERENCE_LIMIT):
         if "$ref" in schema:
             schema = definitions.get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
@@ -172,7 +178,7 @@ def _list_shape(item: Shape) -> Shape:
 
 
 def _object_shape(schema: Schema, definitions: Schema) -> Shape:
-    """Return the shape of an object: its properties, and the labels that they say it with."""
+    """Return the shape of an object: its properties, and the labels of the one that holds its label."""
     parts: list[Field] = []
     for name, part in schema.get("properties", {}).items():
         shape = _shape_of(part, definitions, part.get("description", ""))
@@ -192,7 +198,10 @@ def _labels_of_parts(parts: Sequence[Field]) -> tuple[str, ...]:
 
 
 def _number_shape(schema: Schema, description: str, *, is_integer: bool) -> Shape:
-    """Return the shape of a number: of declared bounds, else of the described range ("0 to 10"), else of 0 and 1."""
+    """Return the shape of a number; its ends are the declared ones, else a described range ("0 to 10"), else 0 and 1.
+
+    A whole number with neither declared nor described range is a ``number``, all else a ``score``.
+    """
     low = schema.get("minimum", schema.get("exclusiveMinimum"))
     high = schema.get("maximum", schema.get("exclusiveMaximum"))
     is_bounded = low is not None and high is not None
@@ -210,7 +219,7 @@ def _number_shape(schema: Schema, description: str, *, is_integer: bool) -> Shap
 
 
 def _text_shape(description: str) -> Shape:
-    """Return the shape of a text: one of the labels that its description lists, the lines in tags of them, or free."""
+    """Return the shape of a text: one of described labels, an echo if these are described as tags, or free text."""
     labels = _described_labels(description)
     if len(labels) < 2:
         return Shape(kind="text")
