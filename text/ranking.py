@@ -165,7 +165,10 @@ class Ranking:
     @cached_property
     def _letters(self) -> list[dict[str, str]]:
         """The letters and digits of each input of the remembered rows."""
-        return [_letters_of_inputs(row) for row in self.rows]
+        letters_of_rows: list[dict[str, str]] = []
+        for row in self.rows:
+            letters_of_rows.append(_letters_of_inputs(row))
+        return letters_of_rows
 
 
 def _letters_of_inputs(row: Row) -> dict[str, str]:

@@ -93,7 +93,7 @@ def _publishable_value(value: object, name: str, secrets: Sequence[str]) -> obje
     if isinstance(value, Mapping):
         return _publishable_fields(value, name, secrets)
     if isinstance(value, AbstractSet):
-        return [_publishable_value(item, name, secrets) for item in sorted(value, key=str)]
+        return _publishable_value(sorted(value, key=str), name, secrets)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_publishable_value(item, name, secrets) for item in value]
     if hasattr(value, "dtype") and hasattr(value, "tolist"):

@@ -157,7 +157,10 @@ class Template:
         """Return the argument of :meth:`of`: the text of a single user message, else the list of messages."""
         if len(self.messages) == 1 and self.messages[0].role == "user":
             return self.messages[0].text
-        return [{"role": role, "content": text} for role, text in self.messages]
+        messages: list[dict[str, str]] = []
+        for role, text in self.messages:
+            messages.append({"role": role, "content": text})
+        return messages
 
 
 def _messages_of_prompt(prompt: object) -> list[TemplateMessage]:

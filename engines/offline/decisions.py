@@ -192,7 +192,9 @@ def _choose_label(probabilities: Sequence[float], label_meanings: Sequence[Meani
     for places in verdicts:
         sums.append(sum(probabilities[place] for place in places))
     places = verdicts[sampler.choose(sums)]
-    label_probabilities = [probabilities[place] for place in places]
+    label_probabilities: list[float] = []
+    for place in places:
+        label_probabilities.append(probabilities[place])
     return places[sampler.choose(label_probabilities)]
 
 

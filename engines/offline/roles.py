@@ -160,7 +160,10 @@ def _read_numbers(lines: Sequence[str]) -> tuple[Unit, ...]:
 
 
 def _count_units(texts: Sequence[str]) -> tuple[Unit, ...]:
-    return tuple(Unit(number=number, text=text) for number, text in enumerate(texts, 1))
+    units: list[Unit] = []
+    for number, text in enumerate(texts, 1):
+        units.append(Unit(number=number, text=text))
+    return tuple(units)
 
 
 def _without_empty_tag(line: str) -> str:

@@ -102,7 +102,10 @@ def _learn_score(examples: FieldExamples) -> Regression:
 
 def _choose_words(cases: Sequence[CaseTexts]) -> tuple[str, ...]:
     """Return the words that the judged texts of several cases are told apart by."""
-    return choose_vocabulary([case.units[0] for case in cases])
+    texts: list[str] = []
+    for case in cases:
+        texts.append(case.units[0])
+    return choose_vocabulary(texts)
 
 
 def decide_each_label(task: Task, field: Field) -> list[Decision]:

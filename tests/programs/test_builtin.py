@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from pydantic import TypeAdapter
+
 from jurist.programs.builtin import builtin_descriptions, describe_judge
 from jurist.programs.catalogue import CATALOGUE, GENERATORS
 
@@ -24,3 +26,26 @@ def test_lists_import_nothing_that_computes_or_asks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+PARTS_OF_OUTPUTS = {
+    "Constraint": "One condition that a query sets.",
+    "FactOrTier": "What one numbered sentence states: a fact, or something of a tier.",
+    "Judgement": "What a response does with the constraint of a number.",
+    "StageTag": "What the first stage says of one numbered sentence.",
+    "Tag": "The label of one numbered sentence.",
+    "TierTag": "The tier of one numbered sentence.",
+    "Unit": "One minimal unit of a claim, and whether it was verified.",
+}
+"""Model of an output's part -> its docstring, which stands in the prompt: another one is another prompt."""
+
+
+def test_prompts_describe_the_parts_of_outputs_in_these_words() -> None:
+    descriptions = {}
+    for judge in (*CATALOGUE.values(), *GENERATORS.values()):
+        for predictor in judge.basic().predictors():
+            for field in predictor.signature.output_fields.values():
+                schema = TypeAdapter(field.annotation).json_schema()
+                for name, definition in schema.get("$defs", {}).items():
+                    descriptions[name] = definition.get("description")
+    assert descriptions == PARTS_OF_OUTPUTS
