@@ -486,7 +486,7 @@ def fatal(error: LMError) -> bool:
 
 def backoff(error: LMError, attempt: int) -> float:
     """Return the seconds to wait before try ``attempt + 1``: 0.5, 1, 2, ... to 30, or as the server has asked."""
-    growing = min(0.5 * 2.0**attempt, 30.0)
+    growing = min(0.5 * 2.0 ** min(attempt, 10), 30.0)  # a limit may be met thousands of times
     if error.retry_after is None:
         return growing
     # A server that refuses a third time has asked for too little: the window of a limit may be a minute.

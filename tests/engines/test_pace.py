@@ -58,6 +58,30 @@ def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
     assert server.count == spend.calls
 
 
+@pytest.mark.parametrize(
+    ("pause", "requested_wait", "closed"),
+    [
+        (1.0, 1.0, 1.0),
+        (30.0, 1.0, 2.0),  # one request was refused often: others may come sooner
+        (30.0, 20.0, 20.0),
+        (0.0, 0.0, 0.0),
+        (4.0, 0.0, 2.0),
+        (0.5, None, 0.0),
+    ],
+)
+def test_after_two_refusals_without_an_answer_none_leaves_for_a_time(
+    clock: Clock, pause: float, requested_wait: float | None, closed: float
+) -> None:
+    pace = Pace()
+    pace.note_refusal(pace.begin(), pause, requested_wait)
+    pace.end()
+    assert pace.seconds_until_look() == 0
+    clock.now += 1
+    pace.note_refusal(pace.begin(), pause, requested_wait)
+    pace.end()
+    assert pace.seconds_until_look() == closed
+
+
 def test_a_call_that_blocks_the_event_loop_does_not_wait_for_those_in_it() -> None:
     async def inside(model: Any) -> Any:
         model.engine.pace.begin()  # it cannot end while the loop is blocked

@@ -77,6 +77,13 @@ ROWS = {
     "an overload of ten minutes, while others are answered": Limited(
         answers=until(600, overloaded), others_until=600, attempts=26, is_answered=True, ends_after=(600, 630)
     ),
+    "a limit of twelve hours, while others are answered": Limited(
+        answers=until(43200, too_fast),
+        others_until=43200,
+        attempts=1446,
+        is_answered=True,
+        ends_after=(43200, 43230),
+    ),
     "it ends a minute after the last answer to others": Limited(
         answers=until(NEVER, too_fast), others_until=300, attempts=17, ends_after=(331, 332)
     ),
