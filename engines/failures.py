@@ -99,24 +99,24 @@ MAY_TEACH: Final = frozenset(
 """The words may name a setting that the endpoint does not take."""
 TOO_MUCH: Final = frozenset({FailureKind.RATE, FailureKind.OVERLOAD})
 """The endpoint is asked more than it bears."""
-_FEW: Final = 4
-_PATIENT: Final = 8
+_FEW_ATTEMPTS: Final = 4
+_MANY_ATTEMPTS: Final = 8
 ATTEMPTS: Final = {
-    FailureKind.RATE: _PATIENT,
-    FailureKind.OVERLOAD: _PATIENT,
-    FailureKind.SERVER: _PATIENT,
-    FailureKind.NOT_READY: _FEW,
-    FailureKind.TIMEOUT: _FEW,
-    FailureKind.TRANSPORT: _FEW,
-    FailureKind.REPLY: _FEW,
+    FailureKind.RATE: _MANY_ATTEMPTS,
+    FailureKind.OVERLOAD: _MANY_ATTEMPTS,
+    FailureKind.SERVER: _MANY_ATTEMPTS,
+    FailureKind.NOT_READY: _FEW_ATTEMPTS,
+    FailureKind.TIMEOUT: _FEW_ATTEMPTS,
+    FailureKind.TRANSPORT: _FEW_ATTEMPTS,
+    FailureKind.REPLY: _FEW_ATTEMPTS,
     FailureKind.THOUGHTS: 1,
 }
 """How often a request is sent at most; a request that failed in any other way is sent once.
 
 Where an endpoint that has answered before is asked too much, time decides instead (``Pace.has_patience``).
 """
-_WHERE_THERE: Final = {FailureKind.TRANSPORT: _PATIENT, FailureKind.TIMEOUT: 6}
-"""The same for an endpoint that takes connections and has answered before: it is in trouble."""
+_ATTEMPTS_WHERE_THERE: Final = {FailureKind.TRANSPORT: _MANY_ATTEMPTS, FailureKind.TIMEOUT: 6}
+"""How often it is sent at most where the endpoint takes connections and has answered before: it is in trouble."""
 
 _REFUSED: Final = frozenset({400, 413, 422})
 _IN_REPLY: Final = frozenset({200})
@@ -280,7 +280,7 @@ _HINTS: Final = {
     FailureKind.LONG_LIMIT: "start again with --resume then, or let the job wait with a longer --patience",
     FailureKind.UNSUPPORTED: "leave out the setting that is named, or name another model",
 }
-_ELSE: Final = "check the model and its settings"
+_GENERAL_HINT: Final = "check the model and its settings"
 
 
 class UnusableReplyError(LMProviderError):
@@ -371,15 +371,17 @@ def failure_of(error: LMError) -> Failure:
     status = _status_of(error)
     if isinstance(error, _OWN) or status is None or _NO_PROVIDER in words:
         kind = _kind_without_status(error)
-        hint = _HINTS.get(kind, _ELSE)
+        hint = _HINTS.get(kind, _GENERAL_HINT)
         if kind is FailureKind.TRANSPORT and "certificate" in words.lower():
             hint = "if its certificate is of your own authority, name the authority's file in SSL_CERT_FILE"
         return Failure(kind=kind, words=words, hint=hint)
     lower_case_words = words.lower()
     for rule in _RULES:
         if rule.matches(status, error.provider_code or "", lower_case_words):
-            return Failure(kind=rule.kind, words=words, hint=rule.hint or _HINTS.get(rule.kind, _ELSE))
-    return Failure(kind=FailureKind.UNEXPECTED, words=words, hint=_ELSE)
+            return Failure(
+                kind=rule.kind, words=words, hint=rule.hint or _HINTS.get(rule.kind, _GENERAL_HINT)
+            )
+    return Failure(kind=FailureKind.UNEXPECTED, words=words, hint=_GENERAL_HINT)
 
 
 def kind_of(error: LMError) -> FailureKind:
@@ -468,8 +470,8 @@ class Breaker:
 
 def attempts_for(kind: FailureKind, *, is_there: bool) -> int:
     """Return how often a request that fails in this way is sent at most; more often where the endpoint is there."""
-    if is_there and kind in _WHERE_THERE:
-        return _WHERE_THERE[kind]
+    if is_there and kind in _ATTEMPTS_WHERE_THERE:
+        return _ATTEMPTS_WHERE_THERE[kind]
     return ATTEMPTS.get(kind, 1)
 
 
