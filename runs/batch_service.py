@@ -43,13 +43,14 @@ class BatchEndpoint(Endpoint):
                 "OPENAI_BASE_URL",
             )
         self._store = store
-        if known := store.terms(self._direct.name):
-            self._terms = self._terms.restored(known)
-        self._written_with = dict[str, Terms]()
+        stored_terms = store.terms(self._direct.name)
+        if stored_terms:
+            self._terms = self._terms.restored(stored_terms)
+        self._terms_of_replies: dict[str, Terms] = {}
 
-    def take_terms(self, known: str) -> None:
-        """Write requests by what is known of the endpoint from now on, also in another process."""
-        self._store.learned(self._direct.name, known)
+    def take_terms(self, terms: str) -> None:
+        """Write requests by these terms of the endpoint from now on, also in another process."""
+        self._store.learned(self._direct.name, terms)
 
     def check(self, request: Request) -> None:
         """Refuse a request whose reply is not there yet."""
@@ -61,9 +62,9 @@ class BatchEndpoint(Endpoint):
         request = self._as_set(request)
         written = self.written(request)
         reply = self._store.reply(written)
-        if reply.terms not in self._written_with:
-            self._written_with[reply.terms] = self._terms.restored(reply.terms)
-        sent = self._written_with[reply.terms].apply(request)
+        if reply.terms not in self._terms_of_replies:
+            self._terms_of_replies[reply.terms] = self._terms.restored(reply.terms)
+        sent = self._terms_of_replies[reply.terms].apply(request)
         try:
             with self._in_time(request, sent):
                 response = self._direct.read(sent, reply)
@@ -84,7 +85,8 @@ class BatchEndpoint(Endpoint):
 
     def written(self, request: Request) -> Written:
         """Return a request as it is sent."""
-        sent, base = self._direct.wire_request(self._terms.apply(self._as_set(request))), self._direct.base
+        sent = self._direct.wire_request(self._terms.apply(self._as_set(request)))
+        base = self._direct.base
         return Written(
             base=base,
             path=sent.url.removeprefix(base),
@@ -97,7 +99,9 @@ class BatchEndpoint(Endpoint):
 
     def _cost(self, request: Request, response: Response) -> float | None:
         cost = super()._cost(request, response)
-        return None if cost is None else cost * batch_discount(request.model)
+        if cost is None:
+            return None
+        return cost * batch_discount(request.model)
 
 
 @cache
@@ -106,8 +110,11 @@ def batch_discount(name: str) -> float:
     shipped_prices()
     provider, _, model = name.partition("/")
     info = model_info(provider, model) or {}
-    whole, batch = (rate(info, f"input_cost_per_token{suffix}") for suffix in ("", "_batches"))
-    return batch / whole if whole and batch is not None else 1.0
+    usual_price = rate(info, "input_cost_per_token")
+    batch_price = rate(info, "input_cost_per_token_batches")
+    if not usual_price or batch_price is None:
+        return 1.0
+    return float(batch_price / usual_price)
 
 
 ENDED = ("completed", "expired", "cancelled", "failed")
@@ -146,7 +153,9 @@ class BatchService:
                     file = client.files.create(file=sent, purpose="batch").id
                 self._store.note(batch, file=file, status="uploaded")
             # an earlier process may have begun it although nobody heard so
-            begun = self._begun(client, file) if batch.status == "sending" else None
+            begun = None
+            if batch.status == "sending":
+                begun = self._begun(client, file)
             self._store.note(batch, status="sending")
             begun = begun or self._created(client, batch, file)
             self._store.note(batch, id=begun.id, status=begun.status)
@@ -161,7 +170,8 @@ class BatchService:
                 if attempt + 1 == _ATTEMPTS:
                     raise
                 time.sleep(_PAUSE * 2**attempt)  # first: what was begun need not be listed at once
-                if (begun := self._begun(client, file)) is not None:
+                begun = self._begun(client, file)
+                if begun is not None:
                     return begun
         raise AssertionError("the last attempt returns or raises")
 
@@ -173,20 +183,19 @@ class BatchService:
             return ""
         why = ""
         if state.status in ("failed", "cancelled"):
-            errors = state.errors.data[:3] if state.errors and state.errors.data else []
-            words = (
-                f"line {error.line}: {error.message}" if error.line else str(error.message)
-                for error in errors
-            )
-            why = brief("; ".join(words)) or "no reason was given"
+            why = _refusal_words(state) or "no reason was given"
         with _in_one_line(), TemporaryDirectory() as folder:
-            names = list(filter(None, (state.output_file_id, state.error_file_id)))
-            paths = [Path(folder) / str(number) for number in range(len(names))]
-            for name, path in zip(names, paths, strict=True):
-                with self._client(batch).files.with_streaming_response.content(name) as answer:
-                    answer.stream_to_file(path)
+            paths: list[Path] = []
+            for file_id in (state.output_file_id, state.error_file_id):
+                if file_id:
+                    path = Path(folder) / str(len(paths))
+                    with self._client(batch).files.with_streaming_response.content(file_id) as answer:
+                        answer.stream_to_file(path)
+                    paths.append(path)
             self._store.end(batch, state.status, _lines(paths), why, key=self._sent_key or "")
-        return f"batch {batch.number} {state.status}: {why}" if why else ""
+        if not why:
+            return ""
+        return f"batch {batch.number} {state.status}: {why}"
 
     @property
     def _sent_key(self) -> str | None:
@@ -194,13 +203,27 @@ class BatchService:
         return self._key or os.environ.get("OPENAI_API_KEY", "").strip() or None
 
     def _client(self, batch: Batch) -> openai.OpenAI:
-        about: dict[str, Any] = {"base_url": batch.base, "timeout": self._timeout, "max_retries": _ATTEMPTS}
-        return openai.OpenAI(api_key=self._sent_key, **about)
+        return openai.OpenAI(
+            api_key=self._sent_key, base_url=batch.base, timeout=self._timeout, max_retries=_ATTEMPTS
+        )
 
     def _begun(self, client: openai.OpenAI, file: str) -> Any:
         """Return the batch of a file, if it was begun although nobody heard so."""
-        batches = client.batches.list(limit=100)
-        return next((batch for batch in batches if batch.input_file_id == file), None)
+        for batch in client.batches.list(limit=100):
+            if batch.input_file_id == file:
+                return batch
+        return None
+
+
+def _refusal_words(state: Any) -> str:
+    """Return the first errors that the provider names for a batch; empty if it names none."""
+    if not (state.errors and state.errors.data):
+        return ""
+    words = []
+    for error in state.errors.data[:3]:
+        place = f"line {error.line}: " if error.line else ""
+        words.append(f"{place}{error.message}")
+    return brief("; ".join(words))
 
 
 def _lines(paths: Sequence[Path]) -> Iterator[bytes]:

@@ -119,9 +119,9 @@ class BatchStore(Database):
         """The description of the whole work, as JSON values."""
         return {name: json.loads(value) for name, value in self.all("SELECT name, value FROM about")}
 
-    def tell(self, about: Mapping[str, Any]) -> None:
-        """Say something of the whole work."""
-        for name, value in about.items():
+    def tell(self, facts: Mapping[str, object]) -> None:
+        """Write something down of the whole work."""
+        for name, value in facts.items():
             self.all("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value))
 
     @contextmanager
@@ -134,14 +134,19 @@ class BatchStore(Database):
 
     def wants(self, request: Written) -> bool:
         """Take note that a request is asked for; return whether it still waits for its reply."""
-        about = (request.key, request.custom_id, request.base, _URL + request.path, request.model)
-        ((waits, free),) = self.all(
+        ((waits, is_free),) = self.all(
             "INSERT INTO requests (key, custom_id, base, url, model, body, terms, round) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT value FROM about WHERE name = 'round')) "
             f"ON CONFLICT (key) DO UPDATE SET round = excluded.round RETURNING {_WAITS}, batch IS NULL",
-            *(*about, request.body, request.terms),
+            request.key,
+            request.custom_id,
+            request.base,
+            _URL + request.path,
+            request.model,
+            request.body,
+            request.terms,
         )
-        if waits and free:  # it is sent as it is written now
+        if waits and is_free:  # it is sent as it is written now
             again = "UPDATE requests SET body = ?, terms = ? WHERE key = ?"
             self.all(again, request.body, request.terms, request.key)
         return bool(waits)
@@ -166,21 +171,31 @@ class BatchStore(Database):
         """Keep what is known of it, for what is written from now on, also by another process."""
         self.tell({f"terms of {model}": terms})
 
-    def cut(self, most: float, requests: int = MOST_REQUESTS, size_limit: int = MOST_BYTES) -> int:
-        """Put what waits and is in no batch into new ones, ``most`` requests in all; return how many are left."""
+    def cut(self, allowed: float, requests: int = MOST_REQUESTS, size_limit: int = MOST_BYTES) -> int:
+        """Put what waits and is in no batch into new ones, ``allowed`` requests in all; return how many are left."""
         with self.together():
             batch = self.first("SELECT coalesce(max(number), 0) FROM batches")
-            lines, size, before = 0, 0, None
-            asked = f"SELECT key, base, url, model, custom_id, length(body) AS length FROM requests WHERE {self._free}"
-            for row in self.all(f"{asked} ORDER BY base, url, model, rowid"):
-                if most < 1:
+            lines = size = 0
+            batch_place = None
+            query = f"SELECT key, base, url, model, custom_id, length(body) AS length FROM requests WHERE {self._free}"
+            for row in self.all(f"{query} ORDER BY base, url, model, rowid"):
+                if allowed < 1:
                     break
-                most, place, length = most - 1, (row["base"], row["url"], row["model"]), row["length"]
-                length += len(_line({**row, "body": b""}))
-                if place != before or lines >= requests or size + length > size_limit:
-                    before, lines, size, batch = place, 0, 0, batch + 1
-                    self.all("INSERT INTO batches (number, base, url) VALUES (?, ?, ?)", batch, *place[:2])
-                lines, size = lines + 1, size + length
+                allowed -= 1
+                place = (row["base"], row["url"], row["model"])
+                length = row["length"] + len(_line({**row, "body": b""}))
+                if place != batch_place or lines >= requests or size + length > size_limit:
+                    batch += 1
+                    batch_place = place
+                    lines = size = 0
+                    self.all(
+                        "INSERT INTO batches (number, base, url) VALUES (?, ?, ?)",
+                        batch,
+                        row["base"],
+                        row["url"],
+                    )
+                lines += 1
+                size += length
                 self.all("UPDATE requests SET batch = ? WHERE key = ?", batch, row["key"])
                 self.all("UPDATE batches SET requests = ? WHERE number = ?", lines, batch)
             return int(self.first(f"SELECT count(*) FROM requests WHERE {self._free}"))
@@ -203,8 +218,12 @@ class BatchStore(Database):
 
     def batches(self) -> list[Batch]:
         """Return all batches, in their order."""
-        rows = self.all("SELECT * FROM batches ORDER BY number")
-        return [Batch(**{**dict(row), "ended": bool(row["ended"])}) for row in rows]
+        batches = []
+        for row in self.all("SELECT * FROM batches ORDER BY number"):
+            values = dict(row)
+            values["ended"] = bool(row["ended"])
+            batches.append(Batch(**values))
+        return batches
 
     def unended(self) -> list[Batch]:
         """Return the batches that have not ended."""
@@ -212,15 +231,18 @@ class BatchStore(Database):
 
     def lines(self, batch: Batch) -> Iterator[bytes]:
         """Return the lines of a batch's file."""
-        asked = "SELECT custom_id, url, body FROM requests WHERE batch = ? ORDER BY rowid"
-        return map(_line, self.each(asked, batch.number))
+        query = "SELECT custom_id, url, body FROM requests WHERE batch = ? ORDER BY rowid"
+        return map(_line, self.each(query, batch.number))
 
     def note(self, batch: Batch, *, file: str = "", id: str = "", status: str) -> None:
         """Keep what the provider says of a batch, before anything else is done."""
         self.all(
             "UPDATE batches SET file = coalesce(nullif(?, ''), file), id = coalesce(nullif(?, ''), id), status = ? "
             "WHERE number = ?",
-            *(file, id, status, batch.number),
+            file,
+            id,
+            status,
+            batch.number,
         )
 
     def end(self, batch: Batch, status: str, lines: Iterable[bytes], why: str = "", *, key: str = "") -> None:
@@ -235,34 +257,37 @@ class BatchStore(Database):
             self.all("UPDATE requests SET batch = NULL WHERE batch = ?", batch.number)
             self.all(
                 "UPDATE batches SET status = ?, ended = 1, error = ? WHERE number = ?",
-                *(status, why, batch.number),
+                status,
+                why,
+                batch.number,
             )
 
     def _take(self, line: bytes, key: str) -> None:
         """Keep the reply that a line of a batch's result holds, or why there is none; skip what is no such line."""
         try:
             result = json.loads(line)
-            name, answer = str(result["custom_id"]), result.get("response") or {}
-            status, body = answer.get("status_code"), answer.get("body")
-            error = _shown(result.get("error") or body, key)
+            name = str(result["custom_id"])
+            response = result.get("response") or {}
+            status, body = response.get("status_code"), response.get("body")
+            error = _json_without_key(result.get("error") or body, key)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return
         # others say that the request was not looked at, and might be another time
         settled = isinstance(status, int) and (status < 400 or status in (400, 413, 422))
         if settled and isinstance(body, dict):
             keep = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
-            self.all(keep, status, _shown(body, key).encode(), name)
+            self.all(keep, status, _json_without_key(body, key).encode(), name)
         else:
             self.all("UPDATE requests SET error = ? WHERE custom_id = ?", brief(error)[:200], name)
 
 
-def _shown(value: Any, key: str) -> str:
+def _json_without_key(value: object, key: str) -> str:
     """Return a value as JSON that does not show the key."""
     return hide_key(json.dumps(value), json.dumps(key)[1:-1])
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
     """Return the line of a request; its body is byte for byte what would be sent at once."""
-    about = json.dumps({"custom_id": row["custom_id"], "method": "POST", "url": row["url"]})
+    fields = json.dumps({"custom_id": row["custom_id"], "method": "POST", "url": row["url"]})
     body: bytes = row["body"]
-    return about[:-1].encode() + b', "body": ' + body + b"}\n"
+    return fields[:-1].encode() + b', "body": ' + body + b"}\n"

@@ -19,8 +19,10 @@ class Feed(Generic[Item]):
     """Items of an iterable for the tasks of one event loop; the thread ends with them, or with the process."""
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self._items, self._ready = items, deque[Item]()
-        self._room, self._ended = threading.Event(), threading.Event()
+        self._items = items
+        self._ready: deque[Item] = deque()
+        self._room = threading.Event()
+        self._ended = threading.Event()
         self._error: BaseException | None = None
         self._closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -41,9 +43,9 @@ class Feed(Generic[Item]):
             await waiter
         return self._next()
 
-    def ready(self, most: int) -> list[Item]:
-        """Return items that nobody has to wait for."""
-        return [self._next() for _ in range(min(most, len(self._ready)))]
+    def ready(self, limit: int) -> list[Item]:
+        """Return at most ``limit`` items that nobody has to wait for."""
+        return [self._next() for _ in range(min(limit, len(self._ready)))]
 
     def _next(self) -> Item:
         """Return an item that is ready; the thread is woken for many at once, as changing between threads is slow."""
@@ -107,11 +109,11 @@ class Feed(Generic[Item]):
 @contextmanager
 def seldom_collected() -> Iterator[None]:
     """Look for cycles of garbage less often: what is in flight is in use, and finding that again costs time."""
-    before = gc.get_threshold()
+    usual_threshold = gc.get_threshold()
     gc.freeze()  # modules stay
     gc.set_threshold(*_THRESHOLD)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*usual_threshold)
         gc.unfreeze()

@@ -35,10 +35,12 @@ class Connection(H11Protocol):
         """Make room by ending the connection that has waited longest for its request."""
         super().connection_made(transport)
         self._watch()
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _SPARE
-        if len(self.connections) > max(most, _SPARE):
-            own = [other for other in self.connections if isinstance(other, Connection)]
-            waiting = {other._overdue.when(): other for other in own if other._overdue}
+        places = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _SPARE
+        if len(self.connections) > max(places, _SPARE):
+            waiting = {}
+            for connection in self.connections:
+                if isinstance(connection, Connection) and connection._overdue:
+                    waiting[connection._overdue.when()] = connection
             longest = waiting[min(waiting)]
             longest._rest()  # it is gone only a moment later, and the next one must not choose it again
             longest.transport.abort()
@@ -91,7 +93,9 @@ class Server(uvicorn.Server):
         self.server_state.default_headers.append((b"connection", b"close"))
         self.app.state.ending = True
         await self._wait_for_quiet()
-        waiting = [connection for listening in sockets or () for connection in _accept_waiting(listening)]
+        waiting = []
+        for listening in sockets or ():
+            waiting.extend(_accept_waiting(listening))
         for server in self.servers:
             server.close()
         loop = asyncio.get_running_loop()
@@ -124,8 +128,9 @@ class Server(uvicorn.Server):
     def _unread(self) -> bool:
         """Whether a connection without a request under way has received bytes that nobody has read."""
         arrived = select.poll()
-        connections = [other for other in self.server_state.connections if isinstance(other, Connection)]
-        for connection in connections:
+        for connection in self.server_state.connections:
+            if not isinstance(connection, Connection):
+                continue
             answered = connection.cycle is None or connection.cycle.response_complete
             descriptor = connection.transport.get_extra_info("socket").fileno()
             if answered and descriptor >= 0 and not connection.transport.is_closing():
@@ -150,7 +155,7 @@ def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
 def run_server(app: Any, listening: socket.socket) -> None:
     """Serve an application at a socket until SIGINT or SIGTERM; ``KeyboardInterrupt`` says that it has ended."""
     settings = uvicorn.Config(
-        _told(app),
+        _with_last_answer(app),
         http=Connection,
         ws="none",
         lifespan="off",
@@ -161,7 +166,7 @@ def run_server(app: Any, listening: socket.socket) -> None:
     Server(settings, app).run(sockets=[listening])
 
 
-def _told(app: Any) -> Any:
+def _with_last_answer(app: Any) -> Any:
     """Return an application that says so to whoever is still waiting when the time after a signal is over."""
 
     async def answered(scope: Any, receive: Any, send: Any) -> None:

@@ -18,9 +18,23 @@ from ..programs.options import JUDGE_OPTIONS
 FORMATS = (".jsonl", ".csv")
 _OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
 _TEXTS = (
-    *("id", "case", "source", "group", "status", "label", "reasoning", "error_kind", "error"),
-    *("judge", "artifact", "model", "judge_model", *JUDGE_OPTIONS, "adapter"),
+    "id",
+    "case",
+    "source",
+    "group",
+    "status",
+    "label",
+    "reasoning",
+    "error_kind",
+    "error",
+    "judge",
+    "artifact",
+    "model",
+    "judge_model",
+    *JUDGE_OPTIONS,
+    "adapter",
 )
+"""Columns of ours that hold texts."""
 
 
 def checkpoint_of(output: Path) -> Path:
@@ -51,17 +65,18 @@ def claimed(
     check_name(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as held:
+        with ExitStack() as locks:
             # a second run would pay for the same rows; devices are nobody's
-            if (output.is_file() or not output.exists()) and not held.enter_context(lock_output(output)):
+            if (output.is_file() or not output.exists()) and not locks.enter_context(lock_output(output)):
                 raise CheckpointError(
                     f"another process is writing {output}",
                     hint="wait until it has ended, or name another output file",
                 )
             _check_free(output, sources, going_on=going_on)
-            if (other := rival or shards_of(output)).exists():
+            rival = rival or shards_of(output)
+            if rival.exists():
                 hint = "go on as it was begun, with --engine ray or without, and --resume"
-                raise CheckpointError(f"an unfinished run of {output} is kept in {other}", hint=hint)
+                raise CheckpointError(f"an unfinished run of {output} is kept in {rival}", hint=hint)
             yield
     except OSError as error:
         hint = "name a file that can be written, or make room and start again with --resume"
@@ -69,6 +84,7 @@ def claimed(
 
 
 def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None:
+    """Refuse an output that is an input, a folder, or there already, and links beside it."""
     for beside in (part_of(output), rejected_of(output), checkpoint_of(output), shards_of(output)):
         if beside.is_symlink():
             hint = "remove it, or name another output"
@@ -77,12 +93,13 @@ def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None
         raise UsageError(f"{output} is a folder", hint="name a file")
     for source in sources:
         # unlike Path.resolve, realpath raises nothing where symbolic links lead in a circle
-        read, written = Path(os.path.realpath(source)), Path(os.path.realpath(output))
-        if read in (written, *written.parents) and (read.is_dir() or read.is_file()):
+        source_path, output_path = Path(os.path.realpath(source)), Path(os.path.realpath(output))
+        is_around = source_path == output_path or source_path in output_path.parents
+        if is_around and (source_path.is_dir() or source_path.is_file()):
             raise UsageError(f"{output} is part of the input {source}", hint="name an output elsewhere")
-    new = not output.exists()
+    is_new = not output.exists()
     output.open("ab").close()  # before anything is asked
-    if new:
+    if is_new:
         output.unlink()
     if output.is_file() and output.stat().st_size and not going_on:
         raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another file")
@@ -115,28 +132,34 @@ def put(part: Path, output: Path) -> None:
     table.unlink(missing_ok=True)  # a kill may have left it, and through a link nothing is written
     try:
         with table.open("x", encoding="utf-8", newline="") as file:
-            names = list(dict.fromkeys(name for _, line in lines_in(part) for name in line))
+            names: dict[str, None] = {}
+            for _, line in lines_in(part):
+                names.update(dict.fromkeys(line))
             writer = csv.writer(file)
             writer.writerow(map(of_table, names))
-            writer.writerows([_cell(name, line.get(name)) for name in names] for _, line in lines_in(part))
+            for _, line in lines_in(part):
+                writer.writerow([_output_cell(name, line.get(name)) for name in names])
         table.replace(output)
     finally:
         table.unlink(missing_ok=True)
 
 
-def _cell(name: str, value: Any) -> Any:
+def _output_cell(name: str, value: object) -> object:
+    """Return a value of a line as a cell: a text as it is, but for ``value``, which may be of any type."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    text = isinstance(value, str) and name != "value"  # which may be of any type
-    return escape_cell(of_table(value if text else json.dumps(value, ensure_ascii=False)))
+    if not isinstance(value, str) or name == "value":
+        value = json.dumps(value, ensure_ascii=False)
+    return escape_cell(of_table(value))
 
 
 class Order:
     """Writes lines in the order of the input."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream, self._next = stream, 0
-        self._waiting = dict[int, str | None]()
+        self._stream = stream
+        self._next = 0
+        self._waiting: dict[int, str | None] = {}
 
     def give(self, number: int, line: str | None) -> None:
         """Take the line of a row, as JSON, or that it has none; each number, from 0 in the order of the input, once."""
@@ -151,7 +174,8 @@ class Order:
             self._write(number)
 
     def _write(self, number: int) -> None:
-        if (line := self._waiting.pop(number)) is not None:
+        line = self._waiting.pop(number)
+        if line is not None:
             self._stream.write(line + "\n")
             self._stream.flush()  # whoever reads the file sees it at once
 
@@ -162,22 +186,23 @@ def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
         if not is_csv(path):
             for number, data in enumerate(file, 1):
                 if data.endswith(b"\n"):
-                    yield number, _json(data)
+                    yield number, _json_line(data)
             return
         for place, row in scan(file, str(path)):
             if isinstance(row, GoldError):
                 raise row
-            yield place.line or 0, {name: _value(name, cell) for name, cell in row.items()}
+            yield place.line or 0, {name: _cell_value(name, cell) for name, cell in row.items()}
 
 
-def _json(data: bytes) -> Any:
+def _json_line(data: bytes) -> Any:
+    """Return the content of a line; ``None`` if it is no JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
 
 
-def _value(name: str, cell: Any) -> Any:
+def _cell_value(name: str, cell: object) -> Any:
     """Return the value that a cell was made of, of a column of ours."""
     if not isinstance(cell, str):
         return cell

@@ -60,17 +60,16 @@ class Serving:
         """Fields of the judge's rows that a request need not have: what people say, and where rows come from."""
         return frozenset({self.loaded.judge.answer.field, *self.loaded.judge.answer.fields, *_GOLD})
 
-    def case(self, row: Any) -> Case:
+    def case(self, row: object) -> Case:
         """Return the case of a request, without any labels in it."""
         if not isinstance(row, Mapping):
             raise ValueError("a case is a JSON object")
         hidden = self.hidden
-        shown = {name: value for name, value in row.items() if name not in hidden}
+        inputs = {name: value for name, value in row.items() if name not in hidden}
         try:
-            case = self.loaded.judge.case(shown)
-            self.loaded.judge.check_json_types(
-                shown
-            )  # a file may hold a number for a text, a request may not
+            case = self.loaded.judge.case(inputs)
+            # A file may hold a number for a text, a request may not.
+            self.loaded.judge.check_json_types(inputs)
         except GoldError as error:
             raise ValueError(error.message) from error
         try:
@@ -109,21 +108,28 @@ def application(serving: Serving) -> FastAPI:
     case = f"a case as JSON: {', '.join(fields)}"
     home = {f"POST {_JUDGE}": case, f"POST {_BATCH}": "a list of cases", "more": "/docs"}
 
-    async def judge(asked: Any, request: Any) -> Any:
+    async def judge(asked: Any, request: Any) -> object:
         lines = await _unless_left(request, judging.lines([asked]))
-        return Response(status_code=_LEFT) if lines is None else lines[0]
+        if lines is None:
+            return Response(status_code=_LEFT)
+        return lines[0]
 
-    async def batch(asked: Any, request: Any) -> Any:
+    async def batch(asked: Any, request: Any) -> object:
         lines = await _unless_left(request, judging.lines(asked))
-        return Response(status_code=_LEFT) if lines is None else lines
+        if lines is None:
+            return Response(status_code=_LEFT)
+        return lines
 
     def health() -> dict[str, str]:
         return {"status": "ok", "judge": serving.loaded.name, "model": serving.loaded.model.name}
 
     def ready() -> Any:
-        trouble = "the server is ending" if getattr(app.state, "ending", False) else judging.trouble()
-        about = {"status": "not ready", "detail": trouble} if trouble else {"status": "ready"}
-        return JSONResponse(about, status_code=503 if trouble else 200)
+        trouble = judging.trouble()
+        if getattr(app.state, "ending", False):
+            trouble = "the server is ending"
+        if trouble:
+            return JSONResponse({"status": "not ready", "detail": trouble}, status_code=503)
+        return JSONResponse({"status": "ready"}, status_code=200)
 
     def metrics() -> Any:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
@@ -152,14 +158,17 @@ def application(serving: Serving) -> FastAPI:
 async def _unless_left(request: Request, work: Awaitable[Any]) -> Any:
     """Return the result of the work, or ``None`` if the client left, which ends the work."""
 
-    async def left() -> None:
+    async def wait_for_leaving() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left())
+    doing = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(wait_for_leaving())
     try:
         await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return await doing if doing.done() else None
+        if not doing.done():
+            return None
+        return await doing
     finally:
         for task in (doing, leaving):
             task.cancel()
@@ -174,7 +183,9 @@ class _Front:
         from fastapi.responses import JSONResponse
         from prometheus_client import Counter, Gauge, Histogram
 
-        self._app, self._serving, self._json = app, serving, JSONResponse
+        self._app = app
+        self._serving = serving
+        self._json = JSONResponse
         self._requests = Counter("jurist_requests", "Requests", ("path", "status"), registry=registry)
         self._seconds = Histogram("jurist_request_seconds", "Time of a request", ("path",), registry=registry)
         self._open = Gauge("jurist_requests_open", "Requests under way", registry=registry)
@@ -182,17 +193,21 @@ class _Front:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)  # type: ignore[no-any-return]
-        headers, path, begun = dict(scope["headers"]), scope["path"], time.monotonic()
-        own = headers.get(b"x-request-id", b"").decode("latin-1")
-        number = own if _REQUEST_ID.fullmatch(own) else uuid.uuid4().hex
+        headers = dict(scope["headers"])
+        path = scope["path"]
+        begun = time.monotonic()
+        request_id = headers.get(b"x-request-id", b"").decode("latin-1")
+        if not _REQUEST_ID.fullmatch(request_id):
+            request_id = uuid.uuid4().hex
         status = 500
 
         async def answer(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                named = (b"x-request-id", number.encode())
-                message = {**message, "headers": [*message.get("headers", ()), named]}
+                response_headers = list(message.get("headers", ()))
+                response_headers.append((b"x-request-id", request_id.encode()))
+                message = {**message, "headers": response_headers}
             await send(message)
 
         self._open.inc()
@@ -205,19 +220,19 @@ class _Front:
         finally:
             self._open.dec()
             seconds = time.monotonic() - begun
-            known = path if path in (_JUDGE, _BATCH, _METRICS, "/health", "/ready") else "other"
-            self._requests.labels(known, str(status)).inc()
-            self._seconds.labels(known).observe(seconds)
-            asked = json.dumps(f"{scope['method']} {path}"[:200])  # a path may hold line breaks
-            _LOG.info("%s %s %s %.0f ms", number, asked, status, 1000 * seconds)
+            counted_path = path if path in (_JUDGE, _BATCH, _METRICS, "/health", "/ready") else "other"
+            self._requests.labels(counted_path, str(status)).inc()
+            self._seconds.labels(counted_path).observe(seconds)
+            request_line = json.dumps(f"{scope['method']} {path}"[:200])  # a path may hold line breaks
+            _LOG.info("%s %s %s %.0f ms", request_id, request_line, status, 1000 * seconds)
 
     def _bears(self, path: str, authorization: bytes) -> bool:
         """Return whether a request may go on: what costs money, or tells what it cost, needs the token."""
         if not self._serving.token or path not in (_JUDGE, _BATCH, _METRICS):
             return True
         scheme, _, token = authorization.partition(b" ")
-        right = secrets.compare_digest(token.strip(), self._serving.token.encode())
-        return scheme.lower() == b"bearer" and right
+        is_right = secrets.compare_digest(token.strip(), self._serving.token.encode())
+        return scheme.lower() == b"bearer" and is_right
 
 
 def _unavailable(request: Request, error: Exception) -> JSONResponse:
@@ -230,7 +245,9 @@ def _refused(request: Request, error: Any) -> JSONResponse:
     """Say what is wrong and where, and nothing of what was sent: it may hold what JSON cannot say, such as NaN."""
     from fastapi.responses import JSONResponse
 
-    detail = [{name: part[name] for name in ("type", "loc", "msg")} for part in error.errors()]
+    detail = []
+    for problem in error.errors():
+        detail.append({name: problem[name] for name in ("type", "loc", "msg")})
     if isinstance(error.body, bytes):  # it was not read as JSON, so that no fault in it is one
         detail = [
             {"type": "content_type", "loc": ["header"], "msg": "send JSON as content-type: application/json"}
@@ -247,8 +264,12 @@ def _route_of_exact_json() -> type[APIRoute]:
         fields = dict(pairs)
         if len(fields) < len(pairs):
             counts = Counter(name for name, _ in pairs)
-            name = next(name for name, count in counts.items() if count > 1)
-            problem = {"type": "repeated_field", "loc": ["body", name], "msg": "the field is given twice"}
+            first_repeated = next(name for name, count in counts.items() if count > 1)
+            problem = {
+                "type": "repeated_field",
+                "loc": ["body", first_repeated],
+                "msg": "the field is given twice",
+            }
             raise HTTPException(422, [problem])
         return fields
 
@@ -273,11 +294,13 @@ def _guarded(token: str) -> dict[str, Any]:
     from fastapi import Security
     from fastapi.security import HTTPBearer
 
-    failures = {**_FAILURES, **({401: _REFUSED} if token else {})}
-    return {
-        "responses": {code: {"description": words} for code, words in failures.items()},
-        "dependencies": [Security(HTTPBearer(auto_error=False))] if token else [],
-    }
+    failures = dict(_FAILURES)
+    dependencies = []
+    if token:
+        failures[401] = _REFUSED
+        dependencies.append(Security(HTTPBearer(auto_error=False)))
+    responses = {code: {"description": words} for code, words in failures.items()}
+    return {"responses": responses, "dependencies": dependencies}
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,9 +317,12 @@ class _Row:
         schema = handler.resolve_ref_schema(handler(judge.row_model.__pydantic_core_schema__))
         hidden = self.serving.hidden
         fields = {name: field for name, field in schema["properties"].items() if name not in hidden}
-        needed = [name for name in schema.get("required", ()) if name in fields]
-        about = {"title": f"{judge.name} case", "description": f"What {judge.name} is given."}
-        return {**schema, **about, "properties": fields, "required": needed}
+        schema = dict(schema)
+        schema["title"] = f"{judge.name} case"
+        schema["description"] = f"What {judge.name} is given."
+        schema["required"] = [name for name in schema.get("required", ()) if name in fields]
+        schema["properties"] = fields
+        return schema
 
 
 class _Judging:
@@ -305,9 +331,14 @@ class _Judging:
     def __init__(self, loaded: LoadedJudge, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter
 
-        self._asker, self._free = loaded.asker(), asyncio.Semaphore(loaded.settings.concurrency)
-        self._judge, self._stamp, self._ledger = loaded.judge, loaded.stamp(), loaded.context.ledger
-        self._exhausted, self._failed, self._failed_at = "", "", 0.0
+        self._asker = loaded.asker()
+        self._free = asyncio.Semaphore(loaded.settings.concurrency)
+        self._judge = loaded.judge
+        self._stamp = loaded.stamp()
+        self._ledger = loaded.context.ledger
+        self._exhausted = ""  # which limit was reached, in words
+        self._failed = ""  # why the model failed last; empty once it has answered again
+        self._failed_at = 0.0
         self._cases = Counter("jurist_cases", "Cases by what became of them", ("status",), registry=registry)
         registry.register(self)
 
@@ -320,7 +351,8 @@ class _Judging:
             self._exhausted = str(error)
             raise JuristError(str(error)) from error
         except JuristError as error:
-            self._failed, self._failed_at = str(error), time.monotonic()
+            self._failed = str(error)
+            self._failed_at = time.monotonic()
             raise
 
     async def _line(self, case: Case) -> dict[str, Any]:
@@ -329,14 +361,19 @@ class _Judging:
         self._asker.note(verdict)
         line = {"case": case.id, **verdict_parts(self._judge, case, verdict), **self._stamp}
         self._cases.labels(line["status"]).inc()
-        self._failed = line["error"] if line["status"] == "failed" else ""
+        self._failed = ""
+        if line["status"] == "failed":
+            self._failed = line["error"]
         self._failed_at = time.monotonic()
         return line
 
     def trouble(self) -> str:
         """Return why the next case could hardly be judged; empty if nothing is known against it."""
-        failing = self._failed and time.monotonic() - self._failed_at < _TROUBLED
-        return self._exhausted or (self._failed if failing else "")
+        if self._exhausted:
+            return self._exhausted
+        if time.monotonic() - self._failed_at < _TROUBLED:
+            return self._failed
+        return ""
 
     def collect(self) -> Iterable[Any]:
         """Yield what was spent, as Prometheus reads it."""

@@ -57,7 +57,8 @@ class Survey:
             if row is None:
                 self.beside += 1
                 continue
-            self.columns.update(dict.fromkeys((*row.columns, *row.source_row)))
+            self.columns.update(dict.fromkeys(row.columns))
+            self.columns.update(dict.fromkeys(row.source_row))
             if not self.shard.has(row.case.id):
                 self.elsewhere += 1
                 continue
@@ -77,13 +78,13 @@ class Survey:
         first, nothing_usable = self.rejects.first, not (self.rows or self.elsewhere or self.beside)
         if first is None or not nothing_usable or self.rejects.count != _ALL_LACK:
             return
-        lacking = [problem for problem in self.rejects.problems() if problem.reason == MISSING]
-        if any(problem.rows == _ALL_LACK for problem in lacking):
-            raise GoldError(
-                f"the first {_ALL_LACK} rows all lack the field {first.field!r}",
-                path=self.source.name,
-                hint=first.hint,
-            )
+        for problem in self.rejects.problems():
+            if problem.reason == MISSING and problem.rows == _ALL_LACK:
+                raise GoldError(
+                    f"the first {_ALL_LACK} rows all lack the field {first.field!r}",
+                    path=self.source.name,
+                    hint=first.hint,
+                )
 
     def check_kept(self, names: Iterable[str]) -> None:
         """Refuse columns that no row has; all rows were read."""
@@ -93,8 +94,13 @@ class Survey:
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more, and none that were added meanwhile: nobody has counted these, or agreed to pay."""
-        rows = (row for row in self.source.rows() if isinstance(row, NewRow))
-        return islice((row for row in rows if self.shard.has(row.case.id)), self.rows)
+        return islice(self._rows_of_shard(), self.rows)
+
+    def _rows_of_shard(self) -> Iterator[NewRow]:
+        """Yield the rows that are judged here, as they are read."""
+        for row in self.source.rows():
+            if isinstance(row, NewRow) and self.shard.has(row.case.id):
+                yield row
 
     @property
     def empty(self) -> bool:
@@ -105,7 +111,7 @@ class Survey:
         self.rows += 1
         self.blank += bool(empty_inputs([row.case]))
         place = bisect_left(self.shown, row.case.id, key=attrgetter("id"))
-        known = place < len(self.shown) and self.shown[place].id == row.case.id
-        if place < _SHOWN and not known:
+        is_shown = place < len(self.shown) and self.shown[place].id == row.case.id
+        if place < _SHOWN and not is_shown:
             self.shown.insert(place, row.case)
             del self.shown[_SHOWN:]
