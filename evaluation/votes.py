@@ -5,8 +5,8 @@ samples and a threshold ``t`` a unit is positive when at least ``t`` samples say
 ``k - t + 1`` do, and otherwise, when unusable replies leave both open, abstained. CogniBench (section 3.2) uses k = 5
 and a majority; its appendix A.9 varies the threshold.
 
-Samples are drawn one after the other, so drawing can stop when no unit's outcome can change any more, whatever the
-samples not yet drawn would say (``is_decided`` of a scale): the decisions are those of all ``k``.
+Samples are drawn one after the other. Drawing can stop as soon as no further sample can change the value of any unit
+(``is_decided`` of a scale); the values are those that all ``k`` samples would give.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,25 +18,25 @@ from ..cases import Label, Value, Values
 from ..errors import UsageError, check_types
 
 Stopping = Literal["all", "settled"]
-"""When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
+"""When drawing ends: after all samples, as a threshold can only be fitted to all votes, or when no value can change."""
 
 Probabilities = Literal["tokens", "votes"]
-"""What probabilities of labels are read from: the tokens of replies where the endpoint gives their log-probabilities,
-or the votes of several samples alone."""
+"""The source of the probabilities of labels: the tokens of replies where the endpoint gives their log-probabilities, or
+the votes of several samples alone."""
 
 Votes: TypeAlias = Mapping[Value, Any]
 """Value -> the samples that gave it (int), or its probability (float) where probabilities decide."""
 
 
 class Sampling(SamplingOptions):
-    """How often a case is asked, and how many votes make it positive.
+    """How many samples a judge draws for a case, and the rule by which their votes become a verdict.
 
     Attributes:
         samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
         threshold: votes for a positive verdict, 1..samples; below 1 the probability of a positive label from which
             on the verdict is positive. Default: more than half of the votes.
-        weights: label -> what its probability is multiplied by; then the likeliest label is the verdict, whatever
-            the threshold.
+        weights: label -> the factor of its probability; with weights the verdict is the label with the largest
+            product, and the threshold does not matter.
     """
 
     samples: int = 1
@@ -59,12 +59,12 @@ class Sampling(SamplingOptions):
 
     @property
     def by_probability(self) -> bool:
-        """Whether probabilities decide, and not votes."""
+        """Whether probabilities decide rather than votes: a threshold below 1, or weights."""
         return self.needed < 1 or self.weights is not None
 
     @property
     def rule(self) -> str:
-        """The rule that decides, for people."""
+        """The rule that decides, in words for people."""
         if self.weights is not None:
             parts = ", ".join(f"{label} x {weight:.3g}" for label, weight in self.weights.items())
             return f"the likeliest label, probabilities weighted: {parts}"
@@ -74,7 +74,7 @@ class Sampling(SamplingOptions):
 
     @property
     def needed(self) -> float:
-        """The votes needed for a positive verdict, or the probability."""
+        """The votes needed for a positive verdict; a number below 1 is the probability needed."""
         if self.threshold is None:
             return more_than_half(self.samples)
         return self.threshold
@@ -88,7 +88,7 @@ class Sampling(SamplingOptions):
 
     @property
     def fewest(self) -> int:
-        """The samples after which a label of two may be settled, at the earliest."""
+        """The fewest samples, all of one label, that can decide between two labels."""
         if self.by_probability:
             return self.samples
         return int(min(self.needed, self.samples - self.needed + 1))
@@ -100,7 +100,10 @@ def more_than_half(samples: int) -> int:
 
 
 def count_votes(samples: Sequence[Values], unit: int) -> dict[Value, int]:
-    """Return value -> votes for one unit over all samples; unusable answers give no vote."""
+    """Return value -> the number of samples that gave it to a unit; ``unit`` is its place, from 0.
+
+    A sample without a usable answer gives no vote.
+    """
     votes: dict[Value, int] = {}
     for sample in samples:
         value = sample[unit]
@@ -119,10 +122,11 @@ def decide(
     weights: Mapping[Label, float] | None = None,
 ) -> Label | None:
     """Return the verdict of one unit, or ``None`` if the votes leave it open."""
-    # Within the side that wins, the label with the most votes is taken; equal counts go to the label that comes first
-    # in ``order``. A vote for a label that is not in ``order`` is no vote. A threshold below 1 is a share of the votes,
-    # or, where ``votes`` are probabilities, of these: then samples without a usable answer leave nothing open. With
-    # ``weights`` the label with the most votes, each times its weight, is taken, whatever its side.
+    # The sides are the positive labels and the others. Of the side that wins, the label with the most votes is taken;
+    # equal counts go to the label that comes first in ``order``. A vote for a label that is not in ``order`` is no
+    # vote. A threshold below 1 is a share of the votes or probabilities in ``votes``, and samples without a usable
+    # answer then leave nothing open. With ``weights`` the label with the largest weighted votes is taken, whatever its
+    # side.
     if weights is not None:
         shares = {label: votes.get(label, 0) * weights.get(label, 1) for label in order}
         if not any(shares.values()):
@@ -163,7 +167,7 @@ def number_within(low: float, high: float, is_whole: bool, value: object) -> int
 
 
 def median_vote(votes: Mapping[float, int], samples: int) -> float | None:
-    """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
+    """Return the median of the scores, or the lower of two; ``None`` unless more than half of the samples gave one."""
     scores: list[float] = []
     for score, count in votes.items():
         scores.extend([score] * count)
@@ -176,7 +180,10 @@ def median_vote(votes: Mapping[float, int], samples: int) -> float | None:
 def most_preferred(
     votes: Mapping[Label, int], labels: Sequence[Label], samples: int, undecided: Label | None
 ) -> Label | None:
-    """Return the label with the most votes, ``undecided`` where several have; ``None`` unless most are usable."""
+    """Return the label with the most votes; ``undecided`` where several labels have as many votes.
+
+    It is ``None`` unless more than half of the samples gave a usable answer.
+    """
     if sum(votes.values()) < more_than_half(samples):
         return None
     highest = max(votes.values())
@@ -189,7 +196,7 @@ def most_preferred(
 def named_vote(
     votes: Mapping[tuple[str, ...], int], *, labels: Sequence[str], samples: int, threshold: float
 ) -> tuple[str, ...] | None:
-    """Return the labels that enough samples name, sorted; ``None`` if unusable samples leave one open."""
+    """Return the labels that at least ``threshold`` samples name, sorted; ``None`` if unusable ones leave one open."""
     usable = sum(votes.values())
     chosen = []
     for label in labels:

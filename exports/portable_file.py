@@ -1,4 +1,4 @@
-"""One Python file with a whole judge, that needs no jurist: the prompt, the reader of replies and the vote."""
+"""Exports of a judge as one Python file that needs no jurist: it has the prompt, the reader of replies and the vote."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .target import Prompt, Subject, messages_of_rows, program_steps, prompt_of
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-_FILE = '''"""$ref: a compiled judge, made by jurist. $about
+_FILE_TEMPLATE = '''"""$ref: a compiled judge, made by jurist. $about
 
 $proof
 """
@@ -45,13 +45,15 @@ $code'''
 
 
 class PortableFile:
-    """An export target that writes one file of Python, by an entry of a table in ``data/``."""
+    """An export target that writes one file of Python; an entry of a table in ``data/`` has the target's own code."""
 
     suffix = ".py"
-    shared_limits: tuple[str, ...] = ()  # what no file of its kind can hold, in words
+    shared_limits: tuple[str, ...] = ()  # limits of all targets of the class, in words
 
     def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
-        self.name, self.imports, self.code = name, entry.get("imports", "").strip(), entry["code"]
+        self.name = name
+        self.imports = entry.get("imports", "").strip()
+        self.code = entry["code"]
         note = textwrap.fill(entry["note"], 110)
         self.about = f"Needs {entry['needs']}.\n\n    {entry['usage']}\n\n{note}"
         self.limits = self.shared_limits
@@ -59,33 +61,37 @@ class PortableFile:
             self.limits += (entry["limit"],)
 
     def render(self, subject: Subject) -> str:
-        """Return the source."""
+        """Return the source of the file."""
         spec = portable_spec(subject)
-        if "client" not in self.code:
+        # Only code that is given an API client can ask an endpoint for vectors.
+        has_client = "client" in self.code
+        if not has_client:
             _check_needs_no_vectors(subject, spec["steps"].values())
-        names, arguments = [], []
+        names = []
+        arguments = []
         for column in spec["inputs"]:
             names.append(column["name"])
             arguments.append(f"{column['name']}=...")
-        # All that comes from the artifact stands in a docstring or in the literal of the spec, never in code.
-        words = {
+        # Text of the artifact stands in a docstring or in the literal of the spec, never in code.
+        template_values = {
             "inputs": in_docstring(", ".join(names)),
             "call": in_docstring(", ".join(arguments)),
             "settings": in_docstring(str(spec["settings"])),
         }
-        carried = program_steps(subject)[0].carries + subject.judge.answer.reader_modules
-        return Template(_FILE).substitute(
+        plan, _ = program_steps(subject)
+        carried = plan.carries + subject.judge.answer.reader_modules
+        return Template(_FILE_TEMPLATE).substitute(
             ref=in_docstring(subject.ref),
             proof=in_docstring("\n".join(textwrap.wrap(subject.proof, 110))),
-            about=Template(self.about).substitute(words),
+            about=Template(self.about).substitute(template_values),
             source=portable_source(self.imports, carried),
             spec=repr(json.dumps(spec)),
-            code=Template(self.code).substitute(words),
+            code=Template(self.code).substitute(template_values),
         )
 
 
 def _check_needs_no_vectors(subject: Subject, steps: Iterable[StepSpec]) -> None:
-    """Refuse a judge whose steps find the rows that they show by vectors."""
+    """Refuse a judge of which a step chooses the rows that it shows by vectors."""
     for step in steps:
         if step["nearest"] and step["nearest"]["embedder"]:
             raise UsageError(
@@ -95,19 +101,25 @@ def _check_needs_no_vectors(subject: Subject, steps: Iterable[StepSpec]) -> None
 
 
 def portable_spec(subject: Subject) -> dict[str, Any]:
-    """Return the description of a :class:`~jurist.exports.portable_judge.PortableJudge`, as JSON values."""
+    """Return the JSON values from which a :class:`~jurist.exports.portable_judge.PortableJudge` is made.
+
+    Raises:
+        UsageError: the judge shows, reads or combines something by code that only jurist has.
+    """
     plan, predictors = program_steps(subject)
     prompts = {}
     for name, predictor in predictors.items():
         prompts[name] = prompt_of(
             subject, lambda field: f"{{{{{field}}}}}", remembers=True, predictor=predictor
         )
-    judge, spec = subject.judge, contents(subject, next(iter(prompts.values())))
+    judge = subject.judge
+    first_prompt = next(iter(prompts.values()))
+    spec = contents(subject, first_prompt)
     spec["inputs"] = inputs_of(judge)
     spec["settings"] = {"temperature": spec["settings"]["temperature"]}
-    steps = {name: _step(prompt) for name, prompt in prompts.items()}
+    steps = {name: _step_spec(prompt) for name, prompt in prompts.items()}
     reader = spec["parser"]["answer"].get("reader")
-    if reader is None or not _can_be_shown(spec["inputs"]) or not _can_be_read(steps.values()):
+    if reader is None or not _can_show_inputs(spec["inputs"]) or not _can_read_outputs(steps.values()):
         raise UsageError(
             f"the replies of {subject.judge.name} cannot be read without jurist's own code",
             hint="export it to messages, or run it with jurist",
@@ -128,22 +140,22 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _can_be_shown(inputs: Sequence[InputSpec]) -> bool:
-    """Whether exported files can show all of these inputs."""
+def _can_show_inputs(inputs: Sequence[InputSpec]) -> bool:
+    """Say whether exported files can write all of these inputs into a prompt."""
     return {column["render"] for column in inputs} <= {"as-is", "numbered", "tagged", "lines"}
 
 
-def _can_be_read(steps: Iterable[StepSpec]) -> bool:
-    """Whether exported files can read all outputs of these steps."""
+def _can_read_outputs(steps: Iterable[StepSpec]) -> bool:
+    """Say whether exported files can read all outputs of these steps."""
     for step in steps:
         for schema in step["outputs"].values():
-            if not _can_be_typed(schema):
+            if not _can_read_schema(schema):
                 return False
     return True
 
 
 def _judged_text(judge: Judge, inputs: Sequence[InputSpec]) -> str:
-    """Return the one input that is judged, if it is a text; empty otherwise."""
+    """Return the name of the input that is judged, if there is one and it is a text; empty otherwise."""
     fields = judge.answer.unit_fields
     if len(fields) != 1:
         return ""
@@ -153,7 +165,7 @@ def _judged_text(judge: Judge, inputs: Sequence[InputSpec]) -> str:
     return ""
 
 
-def _step(prompt: Prompt) -> StepSpec:
+def _step_spec(prompt: Prompt) -> StepSpec:
     """Return the description of one step: its messages, and the types of its outputs."""
     from pydantic import TypeAdapter
 
@@ -161,7 +173,7 @@ def _step(prompt: Prompt) -> StepSpec:
 
     schemas: dict[str, Schema] = {}
     for name, info in prompt.signature.output_fields.items():
-        if prompt.adapter == PLAIN:  # no reader but the schema knows the ends of a scale
+        if prompt.adapter == PLAIN:  # a score in free text is found by the ends of its scale
             schemas[name] = bounded_schema(info)
         else:
             schemas[name] = TypeAdapter(info.annotation).json_schema()
@@ -174,17 +186,17 @@ def _step(prompt: Prompt) -> StepSpec:
         "inputs": inputs,
         "outputs": schemas,
         "settings": response_format(prompt),
-        "nearest": _nearest(prompt),
+        "nearest": _nearest_spec(prompt),
     }
 
 
-def _nearest(prompt: Prompt) -> NearestSpec | None:
+def _nearest_spec(prompt: Prompt) -> NearestSpec | None:
     """Return the description of the rows that a prompt remembers; ``None`` where it remembers none."""
     remembered = prompt.remembered
     if remembered is None:
         return None
     outputs = prompt.signature.output_fields
-    partial = []  # rows that leave an output open: DSPy shows them before the others
+    partial = []  # places of rows without some output, which DSPy shows before the complete ones
     for place, row in enumerate(remembered.examples):
         if outputs.keys() - dict(row).keys():
             partial.append(place)
@@ -200,35 +212,40 @@ def _nearest(prompt: Prompt) -> NearestSpec | None:
     }
 
 
-def _can_be_typed(schema: Schema) -> bool:
-    """Whether the reader of exported files knows all that a JSON Schema says."""
-    if not schema.keys() <= TYPED or not _says_type(schema):
+def _can_read_schema(schema: Schema) -> bool:
+    """Say whether the reader of exported files understands a JSON schema, with all schemas inside it."""
+    if not schema.keys() <= TYPED or not _states_type(schema):
         return False
     parts = list(schema.get("anyOf", ()))
     parts += schema.get("properties", {}).values()
     parts += schema.get("$defs", {}).values()
     if "items" in schema:
         parts.append(schema["items"])
-    return all(map(_can_be_typed, parts))
+    return all(_can_read_schema(part) for part in parts)
 
 
-def _says_type(schema: Schema) -> bool:
-    """Whether a JSON Schema says of which type a value is, and of all its parts."""
+def _states_type(schema: Schema) -> bool:
+    """Say whether a JSON schema states the type of its value, and of items or properties too."""
     if schema.keys() & {"anyOf", "$ref", "enum", "const"}:
         return True
     kind = schema.get("type")
     if kind == "array":
         return "items" in schema
-    if kind == "object":  # none of its properties has a default
+    if kind == "object":
+        # The reader fills in no defaults, so every property must be required.
         properties = set(schema.get("properties", {}))
-        return properties == set(schema.get("required", ["?"]))
+        return "required" in schema and properties == set(schema["required"])
     return "type" in schema
 
 
 @cache
 def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
-    """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, after what it imports."""
-    # ``imports`` are those of a target's own code; ``carried`` are modules that only some judges need.
+    """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, with its imports.
+
+    Args:
+        imports: the import statements of a target's own code.
+        carried: modules that only some judges need, such as ``programs.echo_flow``.
+    """
     from ..evaluation import votes
     from ..programs import flows
     from ..programs.answers import portable
@@ -245,16 +262,21 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
 
 
 def bundle(imports: str, *parts: ModuleType | Callable[..., object]) -> str:
-    """Return one source of modules and functions, with all imports at its top but those of jurist."""
+    """Return one source that defines all names of some modules and functions, with the imports at its top.
+
+    Docstrings of modules and imports from jurist are left out.
+    """
     import_nodes: list[ast.stmt] = list(ast.parse(imports).body)
     defined = set[str]()
     bodies = []
     for part in parts:
         source = inspect.getsource(part)
-        lines, names = source.splitlines(), set[str]()
+        lines = source.splitlines()
+        names = set[str]()
         for number, node in enumerate(ast.parse(source).body):
             is_import = isinstance(node, ast.Import | ast.ImportFrom)
-            if is_import or (number == 0 and isinstance(node, ast.Expr)):
+            is_module_docstring = number == 0 and isinstance(node, ast.Expr)
+            if is_import or is_module_docstring:
                 end = node.end_lineno or node.lineno
                 lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
             if is_import and not _is_ours(node):
@@ -268,7 +290,7 @@ def bundle(imports: str, *parts: ModuleType | Callable[..., object]) -> str:
 
 
 def _is_ours(node: ast.stmt) -> bool:
-    """Whether an import is of a module of jurist, or of the future."""
+    """Say whether an import is from jurist (a relative one) or from ``__future__``; both are left out."""
     return isinstance(node, ast.ImportFrom) and (node.level > 0 or node.module == "__future__")
 
 
@@ -285,7 +307,7 @@ def _defined_names(node: ast.stmt) -> list[str]:
 
 
 def _import_lines(nodes: Sequence[ast.stmt]) -> str:
-    """Return one line for each module that is imported, Python's own first."""
+    """Return import statements as text, one line for each module, those of the standard library first."""
     modules = set[str]()
     names_of_modules: dict[str, set[str]] = {}
     for node in nodes:
@@ -308,7 +330,7 @@ def _import_lines(nodes: Sequence[ast.stmt]) -> str:
 
 
 def _is_standard(module: str) -> bool:
-    """Whether a module is one of Python's standard library."""
+    """Say whether a module belongs to Python's standard library."""
     return module.split(".")[0] in sys.stdlib_module_names
 
 
@@ -331,7 +353,7 @@ class ScorerFile(PortableFile):
     shared_limits = _LIMITS
 
     def render(self, subject: Subject) -> str:
-        """Return the source; refuse a judge whose verdict is no number."""
+        """Return the source of the file. Raises ``UsageError`` for a judge whose verdict is no number."""
         answer = subject.judge.answer
         numbers = []
         for criterion in getattr(answer, "answers", {"": answer}).values():

@@ -1,4 +1,4 @@
-"""Rows in memory: mappings, DSPy's examples, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``."""
+"""Rows in memory as dictionaries: of mappings, DSPy examples, or tables of pandas, Polars, PyArrow or ``datasets``."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,12 +10,20 @@ _CONVERTERS = ("to_dicts", "to_pylist", "to_list")
 
 
 def records(rows: object, name: str = "rows") -> list[dict[str, object]]:
-    """Return rows as dictionaries. Takes what :func:`each_record` takes, and raises what it raises."""
+    """Return all rows as dictionaries; see :func:`each_record`."""
     return list(each_record(rows, name))
 
 
 def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, object]]:
-    """Yield rows as dictionaries, of a generator as they come; what is missing in a table is ``None``."""
+    """Yield rows as dictionaries, of a generator one by one; a missing cell of a table becomes ``None``.
+
+    Args:
+        rows: mappings, examples of DSPy, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``.
+        name: how errors call the rows.
+
+    Raises:
+        GoldError: the rows cannot be iterated, or one of them is no mapping.
+    """
     _check_rows(rows, name)
     features = _features_of(rows)
     name_of_label: dict[str, Callable[[object], str]] = {}
@@ -49,7 +57,7 @@ def _check_rows(rows: object, name: str) -> None:
 
 
 def _features_of(rows: Any) -> Mapping[str, object]:
-    """Return column -> its feature of a table of ``datasets``, of which class labels have names; else nothing."""
+    """Return column -> its feature, of a table of ``datasets``; empty for other rows. Features of labels have names."""
     if not hasattr(rows, "cast_column"):
         return {}
     return rows.features or {}
@@ -61,14 +69,14 @@ def _convert_table(table: Any) -> Iterable[Any]:
         if hasattr(table, converter):
             rows: Iterable[Any] = getattr(table, converter)()
             return rows
-    # pandas writes what is missing as NaN, which JSON does not have.
+    # A missing cell of pandas is NaN, which JSON does not have.
     names = list(table.columns)
     plain_table = table.astype(object).where(table.notna(), None)
     return (join_cells(names, cells) for cells in plain_table.itertuples(index=False, name=None))
 
 
 def join_cells(names: Sequence[str], cells: Sequence[object]) -> dict[str, object]:
-    """Return a row of cells. Columns of one name have the value that all say, else a list of theirs."""
+    """Return a row of cells as a dictionary; columns of one name give their common value, or a list of their values."""
     row = dict(zip(names, cells, strict=True))
     if len(row) == len(names):
         return row
@@ -80,5 +88,5 @@ def join_cells(names: Sequence[str], cells: Sequence[object]) -> dict[str, objec
 
 
 def is_table(rows: object) -> bool:
-    """Return whether rows are a table, of columns with one type each."""
+    """Say whether rows are a table of one of the known libraries."""
     return hasattr(rows, "to_dict") or any(hasattr(rows, converter) for converter in _CONVERTERS)

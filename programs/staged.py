@@ -1,9 +1,9 @@
-"""Every sentence of a response in two calls: what each one is, then the tier of the cognitive ones (section 3.1).
+"""Judging each sentence of a response in two calls: first its kind, then the tier of the cognitive ones (section 3.1).
 
-CogniBench's second-stage prompt puts cognitive statements into four sub-categories. Here the first call tags each
-sentence as irrelevant, faithful, invented or cognitive; the second sees the cognitive ones only, under the numbers they
-have in the response, and is left out where there is none. The answer is the one of the ``cognibench`` judge: one of
-seven labels for each sentence.
+CogniBench's second-stage prompt puts cognitive statements into four sub-categories, called tiers here. The first call
+tags each sentence as irrelevant, faithful, invented or cognitive. The second call sees the cognitive sentences only,
+under the numbers they have in the response; it is left out where there are none. The answer is the one of the
+``cognibench`` judge: one of seven labels for each sentence.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class TagThenTier(Stepwise):
 
 
 def _demonstrate_stages(case: Case) -> dict[str, Demo]:
-    """Return the labels that gold gives each stage; none for a second stage without a sentence."""
+    """Return stage -> the demonstration that gold gives it; without cognitive sentences the second stage has none."""
     gold_labels = _numbered_gold(case)
     tags = dict(gold_labels)
     tiers: dict[int, object] = {}
@@ -55,14 +55,17 @@ def _demonstrate_stages(case: Case) -> dict[str, Demo]:
 
 
 def _demonstrate_echo(case: Case) -> dict[str, Demo]:
-    """Return the labels that gold gives each stage, where the first echoes; none for a second without a sentence."""
+    """Return stage -> the demonstration that gold gives it, where the first stage echoes the sentences.
+
+    The second stage has none where all sentences are irrelevant.
+    """
     gold_labels = _numbered_gold(case)
     tags: list[str | None] = []
     tiers: dict[int, object] = {}
     for number, label in gold_labels.items():
-        # A cognitive sentence is tagged as its tier is judged.
+        # The first stage tags a cognitive sentence with the verdict that its tier stands for.
         tags.append(label and verdict_word(label))
-        if label not in (None, "irrelevant"):
+        if label not in (None, "irrelevant"):  # the second stage sees facts too, and calls them so
             tiers[number] = label if label in TIERS else "fact"
     inputs = COGNIBENCH_STAGED.prompt_values(case.inputs)
     tagged_sentences = _ECHO.render({"sentences": case.inputs["sentences"]})
@@ -80,7 +83,7 @@ def _numbered_gold(case: Case) -> dict[int, Label | None]:
 def _demos_of_stages(
     inputs: Mapping[str, object], tag_demo: Demo, tiers: Mapping[int, object]
 ) -> dict[str, Demo]:
-    """Return the demonstration of the first stage, and that of the second if a sentence comes to it."""
+    """Return the demonstrations of both stages, of the first alone where ``tiers`` (number -> tier) is empty."""
     if not tiers:
         return {"tag": tag_demo}
     tier_demo = {
@@ -105,12 +108,13 @@ _ECHO: Final = Tagged(
     field="labels", unit="sentences", labels=ECHO_LABELS, positive=frozenset({"hallucinated"})
 )
 _FACTS: Final = {"faithful": "faithful", "hallucinated": "invented"}
+"""Tag of the first stage -> the label of a sentence that the second stage calls a fact."""
 
 
 class EchoThenTier(Stepwise):
     """The paper's two stages: three tags around the echoed sentences (``tag``), then tiers of all but irrelevant ones.
 
-    The second stage decides what a cognitive sentence is; of a fact the tag counts.
+    The second stage gives each sentence a tier or calls it a fact; the label of a fact follows from its tag.
     """
 
     plan = Plan(
