@@ -30,7 +30,7 @@ from jurist.keeping.loading import default_temperature
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import make
 from jurist.papers.cognibench.detection import Detection, Line
-from jurist.programs.answers.infer import closed
+from jurist.programs.answers.infer import as_closed_labels
 from jurist.programs.asking import Asker
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.settings import AskSettings
@@ -119,7 +119,7 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
         ("- Sampling (1 draw)", "single", 1),
         ("- CFP (one sentence a call)", "basic", more_than_half(samples)),
     ]
-    comparison = closed(COGNIBENCH.answer).scale
+    comparison = as_closed_labels(COGNIBENCH.answer).scale
     texts = {case.id: case.inputs["sentences"] for case in split.test}
     lines = [
         Line.of(

@@ -338,7 +338,7 @@ def prove_command(options: ProveOptions) -> Result:
     """Ask both about rows, say or do what is next, and decide when all labels are in."""
     store = store_of(options)
     artifact = store.load(options.artifact)
-    artifact.check_single()
+    artifact.check_is_no_cascade()
     judge = load_judge(artifact.ref, store=store).judge
     unlabelled = None
     if options.rows is not None:

@@ -117,7 +117,7 @@ def gold_source(origin: GoldOrigin, store: Store) -> str:
     """Return the name of gold that a card tells of, or where its file is now."""
     if not Path(origin.place).suffix:
         return origin.place
-    return str(store.file(Path(origin.place)))
+    return str(store.find_file(Path(origin.place)))
 
 
 def judge_of(

@@ -237,7 +237,7 @@ def _renew_plan(
     concurrency: int,
 ) -> _RenewedPlan:
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
-    artifact.check_single()
+    artifact.check_is_no_cascade()
     card = artifact.about
     origin = card.gold
     judge = artifact.as_compiled(judge_of_artifact(artifact, store))
@@ -328,7 +328,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     """
     artifact = store.load(ref)
     ids = set(rows)
-    artifact.check_single()
+    artifact.check_is_no_cascade()
     unknown_ids = sorted(ids.difference(artifact.about.gold.seen))
     if unknown_ids:
         hint = "name rows of train or dev by the id that jurist run gives them"

@@ -76,7 +76,7 @@ def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> st
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
     """Return the subject of an export: the judge with the prompt of an artifact, or with a prompt of its own."""
     if isinstance(source, Artifact):
-        source.check_single()
+        source.check_is_no_cascade()
         return Subject(
             judge=judge,
             program=source.program(judge),

@@ -199,7 +199,7 @@ def prove(
 
 def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = None) -> LabelPlan:
     """Return the plan of a version: the one that there is of these rows, else a new one, for which both are asked."""
-    artifact.check_single()
+    artifact.check_is_no_cascade()
     earlier_plan = LabelPlan.find(surface.store, artifact)
     plan = None if surface.start.fresh else earlier_plan
     if work is not None:

@@ -46,11 +46,11 @@ class Artifact:
             none. ``about`` has the same by name and type.
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
-        added: file -> what was measured of it later, whose own seal holds.
+        added: name -> content of the files that were added after it was saved, with measurements of it.
         latest: whether ``JUDGE@latest`` meant it when it was read.
         tags: its other names.
-        faults: why it cannot be used, a line each; only one that is listed has any.
-        extras: what is wrong with files beside it that are no part of it.
+        faults: why it cannot be used, a line each; none if :meth:`~jurist.Store.load` returned it.
+        extras: faults of files in its folder that are no part of it, a line each.
     """
 
     judge: str
@@ -81,7 +81,7 @@ class Artifact:
 
     @property
     def problem(self) -> str:
-        """A line about the first fault of the artifact or of a file beside it; empty without one."""
+        """The first fault of a file beside it, or of the artifact itself, as a line; empty without one."""
         problems = self.extras + self.faults
         return problems[0] if problems else ""
 
@@ -97,7 +97,7 @@ class Artifact:
 
     @cached_property
     def about(self) -> Card:
-        """The card with each part by its name and type, and with defaults for what older versions lack."""
+        """The card as an object: each part has its name and type, and a default if an older version lacks it."""
         return Card.model_validate(self.card or {"judge": self.judge, "version": self.version})
 
     @cached_property
@@ -109,12 +109,12 @@ class Artifact:
 
     @property
     def robustness(self) -> tuple[JsonObject, ...]:
-        """How it stood attacks, one entry a model and gold: see :class:`~jurist.jobs.hardening.Robustness`."""
+        """The results of attacks, as JSON, for each model and gold: see :class:`~jurist.jobs.hardening.Robustness`."""
         return tuple(self.added.get(ROBUSTNESS, {}).get("measured", ()))
 
     @property
     def disagreements(self) -> tuple[JsonObject, ...]:
-        """The decisions of labels where it differs from basic: see :func:`~jurist.jobs.label_plan.decide`."""
+        """The decisions by labels where it differs from basic, as JSON: see :func:`~jurist.jobs.label_plan.decide`."""
         return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
     @cached_property
@@ -124,33 +124,33 @@ class Artifact:
 
     @cached_property
     def robustness_records(self) -> list[RobustnessRecord]:
-        """How it stood attacks, one record a model and gold."""
+        """The results of attacks (``robustness``), one record for each model and gold."""
         content = self.added.get(ROBUSTNESS)
         return MeasuredRobustness.model_validate(content).measured if content else []
 
     @cached_property
     def label_proofs(self) -> list[LabelProofRecord]:
-        """The decisions of labels where it differs from the basic prompt, one record for each plan."""
+        """The decisions by labels (``disagreements``), one record for each plan."""
         content = self.added.get(DISAGREEMENTS)
         return MeasuredByLabels.model_validate(content).measured if content else []
 
     def proof(self) -> tuple[JsonObject, ...]:
-        """Return the answers of both programs on the sealed test, for people to read; nothing is chosen by them.
+        """Return the answers of both programs on the sealed test, for people to read; no optimizer sees them.
 
         Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled`` each
         ``status``, ``values``, ``votes``, ``agreement``, ``probability`` (of being positive), ``drawn``,
         ``reasoning`` and ``error``; inputs are in the gold.
 
         Raises:
-            ArtifactError: the file was changed since the artifact was read; so does :meth:`seen`.
+            ArtifactError: the file was changed since it was saved.
         """
         return self._lines_of(PROOF)
 
     def proof_records(self) -> list[ProofRecord]:
-        """Return the lines of :meth:`proof`, each part by its name and type.
+        """Return the lines of :meth:`proof` as objects.
 
         Raises:
-            ArtifactError: the file was changed since the artifact was read, or a line is none of a proof.
+            ArtifactError: the file was changed since it was saved, or a line is no line of a proof.
         """
         records = []
         for number, line in enumerate(self.proof(), 1):
@@ -164,11 +164,15 @@ class Artifact:
         return records
 
     def seen(self) -> tuple[JsonObject, ...]:
-        """Return the rows it was compiled on, train and dev, as sketches that near copies are known by: no text."""
+        """Return the rows of train and dev as sketches, by which near copies are found: no text.
+
+        Raises:
+            ArtifactError: the file was changed since it was saved.
+        """
         return self._lines_of(SEEN)
 
     def _lines_of(self, name: str) -> tuple[JsonObject, ...]:
-        """Return the lines of a sealed file; none where the card names no such file."""
+        """Return the JSON values in the lines of a sealed file; none if the card names no such file."""
         sealed = self.about.files.get(name)
         if sealed is None:
             return ()
@@ -184,7 +188,7 @@ class Artifact:
         return tuple(json.loads(text) for text in texts)
 
     def as_compiled(self, judge: Judge) -> Judge:
-        """Return a judge with the metric that it was compiled for here, and the inputs shared by design."""
+        """Return a judge with the metric of this compilation, and its inputs that are common to rows by design."""
         return judge.as_compiled(self.about.decision.metric, self.about.gold.common)
 
     def check(self, judge: Judge) -> None:
@@ -203,22 +207,22 @@ class Artifact:
             self._check_part(f"{name} of type", compiled_types.get(name), value)
 
     def _check_part(self, name: str, compiled_value: object, value: object) -> None:
-        """Refuse a judge that is not as it was compiled here."""
+        """Refuse a judge of which a part, such as its labels, is not as it was compiled."""
         if compiled_value != value:
             raise ArtifactError(
                 f"{self.ref} was compiled for {name} {compiled_value!r}, the judge has {value!r}",
                 hint="compile it again with this judge, or use the judge it was made for",
             )
 
-    def check_single(self) -> None:
-        """Refuse a cascade, where one prompt is meant."""
+    def check_is_no_cascade(self) -> None:
+        """Raise ``ArtifactError`` if this is a cascade, for commands that need one prompt."""
         if self.about.cascade:
             raise ArtifactError(
                 f"{self.ref} is a cascade, and has no prompt of its own", hint="name one of its judges"
             )
 
     def program(self, judge: Judge) -> dspy.Module:
-        """Return the compiled program: the prompt, and the field descriptions, that were proved."""
+        """Return the compiled program: with the prompt and the field descriptions that were proved."""
         from .dspy_state import load_program
 
         self.check(judge)
@@ -246,14 +250,14 @@ def read_proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -
 
     rows = []
     for record in proof:
-        answered = record.answer_of(system)
+        answer_record = record.answer_of(system)
         try:
             row = Row(
                 id=record.case,
                 group=record.group,
                 gold=values_of(record.gold),
-                predicted=values_of(answered.values),
-                failed=answered.status == "failed",
+                predicted=values_of(answer_record.values),
+                failed=answer_record.status == "failed",
             )
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise ArtifactError(

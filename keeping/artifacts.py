@@ -43,18 +43,18 @@ _ADDED_PARTS: Mapping[str, type[Part]] = {
     ROBUSTNESS: MeasuredRobustness,
     DISAGREEMENTS: MeasuredByLabels,
 }
-"""Types of the files that were added later."""
-_ABOVE = 3
-"""Folders above a store in which the file of a judge is looked for: a store stands in its project."""
+"""File that was added after a save -> the type of its content."""
+_PARENTS_SEARCHED = 3
+"""Folders above a store in which a judge's file is looked for, as a store is in the folder of its project."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something that is wrong in the store: in which artifact or judge, where on disk, and what."""
+    """A fault in the store."""
 
-    ref: str
-    path: Path
-    message: str
+    ref: str  # ``JUDGE@VERSION``, or ``JUDGE`` for a fault of its folder
+    path: Path  # the folder
+    message: str  # what is wrong
 
     def __str__(self) -> str:
         return f"{self.ref}: {self.message}"
@@ -82,17 +82,20 @@ class Store:
 
     @property
     def checkpoints(self) -> Path:
-        """Where unfinished work is kept: here, where no judge can have the name, or with the user's own files."""
+        """The folder of unfinished work: in the store or, if that cannot be written, among the user's own data."""
         folder = self.root.resolve() / ".checkpoints"
         nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
         if os.access(nearest, os.W_OK):
             return self.root / ".checkpoints"
-        return data_file("checkpoints") / text_hash(str(folder))  # a store that is only read, such as CI's
+        return data_file("checkpoints") / text_hash(str(folder))  # such as the store of a CI job
 
-    def file(self, path: Path) -> Path:
-        """Return where a file is that a card names: here, else beside the store or in the folders above it."""
+    def find_file(self, path: Path) -> Path:
+        """Return the path at which a file of a card exists: as it is, or from one of the folders above the store.
+
+        The path comes back unchanged if it exists at none of them.
+        """
         if not path.is_file() and not path.is_absolute():
-            for folder in self.root.resolve().parents[:_ABOVE]:
+            for folder in self.root.resolve().parents[:_PARENTS_SEARCHED]:
                 if (folder / path).is_file():
                     return folder / path
         return path
@@ -110,14 +113,14 @@ class Store:
         """Write the next version, whole or not at all, and return it.
 
         Args:
-            judge: the judge. The card gets its name, variant, labels and fields.
+            judge: the judge, whose name, variant, labels and fields the card gets.
             state: the prompt.
-            card: what is said of the version; JSON values are checked as those of a card that is read.
+            card: the content of the card beside that; JSON values are checked.
             history: one mapping a candidate.
             make_latest: whether ``JUDGE`` alone means this version from now on.
-            records: lines by the file of :data:`.sealing.OPTIONAL` that keeps them.
+            records: file of :data:`.sealing.OPTIONAL` -> its lines.
 
-        Keys and credentials are taken out of the card and the history. Who compiles from a file trusts it.
+        Keys and credentials are taken out of the card and the history. The file of the judge is trusted from now on.
 
         Raises:
             ArtifactError: the prompt, the card or the history holds what JSON cannot, or a part of the card has not
@@ -130,8 +133,8 @@ class Store:
         content = _content_of(judge, card)
         path, _ = file_of(content.judge_ref)
         if path is not None:
-            hashes = executed_hashes(self.file(path))
-            self.trust.remember(hashes, self.file(path))
+            hashes = executed_hashes(self.find_file(path))
+            self.trust.remember(hashes, self.find_file(path))
             content = content.joined(CardContent.model_validate(hashes))
         try:
             program = canonical_json(dump_state(judge, state), sort=False)
@@ -147,7 +150,7 @@ class Store:
             return {PROGRAM: program, HISTORY: history_file, CARD: canonical_json(sealed), **record_files}
 
         shelf = Shelf(self.root, judge.name)
-        return self._usable(shelf, shelf.add(files, make_latest=make_latest))
+        return self._read_undamaged(shelf, shelf.add(files, make_latest=make_latest))
 
     @checked
     def load(self, ref: str) -> Artifact:
@@ -158,7 +161,7 @@ class Store:
             UsageError: ``ref`` is not a reference.
         """
         shelf, version = self._find(ref)
-        return self._usable(shelf, version)
+        return self._read_undamaged(shelf, version)
 
     def promoted(self, judge: str) -> list[Artifact]:
         """Return the versions of a judge that were made its latest, for whichever model, the last one first."""
@@ -176,8 +179,9 @@ class Store:
 
     @checked
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
-        """Return all that is wrong with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``: changed, missing
-        and foreign files, and pointers that lead nowhere.
+        """Return the faults of all artifacts, of one judge's (``JUDGE``), or of one (``JUDGE@V``).
+
+        These are changed, missing and foreign files, and names that lead to no version.
         """
         if ref is not None and "@" in ref:
             shelf, version = self._find(ref)
@@ -197,16 +201,19 @@ class Store:
         return problems
 
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, object]) -> None:
-        """Write what was measured later beside an artifact's card."""
+        """Add an entry to a file of measurements beside an artifact; it replaces the entry with the same keys.
+
+        ``file`` is one of :data:`.sealing.ADDED`, which names the keys.
+        """
         additions, _ = _checked_additions(inspect_files(artifact.path))
-        names = ADDED[file]
+        keys = ADDED[file]
         entries = [entry]
         for earlier in additions.get(file, {}).get("measured", ()):
-            if any(earlier[name] != entry[name] for name in names):
+            if any(earlier[name] != entry[name] for name in keys):
                 entries.append(earlier)
 
         def sort_key(measured: Mapping[str, object]) -> list[str]:
-            return [str(measured[name]) for name in names]
+            return [str(measured[name]) for name in keys]
 
         entries.sort(key=sort_key)
         program = read_artifact_file(artifact.path / PROGRAM)
@@ -220,9 +227,11 @@ class Store:
         shelf.point(tag, version)
 
     def _shelves(self, judge: str | None = None) -> Sequence[Shelf]:
+        """Return the folders of all judges in the store, or of one."""
         return [shelf for shelf in Shelf.all(self.root) if judge in (None, shelf.judge)]
 
     def _find(self, ref: str) -> tuple[Shelf, int]:
+        """Return the folder of a judge and the version that a reference means; raises if there is none."""
         judge, selector = parse_ref(ref)
         shelf = Shelf(self.root, judge)
         version = shelf.number(selector)
@@ -231,6 +240,7 @@ class Store:
         return shelf, version
 
     def _missing(self, judge: str, selector: str) -> ArtifactError:
+        """Return the error for a reference that means no version, with those that exist."""
         shelf = Shelf(self.root, judge)
         versions = shelf.versions()
         tags = sorted(shelf.names().keys() - {LATEST})
@@ -247,8 +257,8 @@ class Store:
         hint = f"name one, as {judge}@{versions[-1]}, or make one the latest with the tag 'latest'"
         return ArtifactError(f"no version of {judge} is the latest; {existing}", hint=hint)
 
-    def _usable(self, shelf: Shelf, version: int) -> Artifact:
-        """Return a version whose seal holds; files that are no part of it do no harm."""
+    def _read_undamaged(self, shelf: Shelf, version: int) -> Artifact:
+        """Return a version; raises ``ArtifactError`` if it has faults. Foreign files in its folder do no harm."""
         artifact = self._read(shelf, version)
         if artifact.faults:
             raise ArtifactError(
@@ -258,7 +268,7 @@ class Store:
         return artifact
 
     def _read(self, shelf: Shelf, version: int) -> Artifact:
-        """Return a version with all that is wrong with it."""
+        """Return a version, with its faults if it is damaged."""
         path = shelf.path / str(version)
         names = [name for name, number in shelf.names().items() if number == version]
         sealed = inspect_files(path)
@@ -283,7 +293,7 @@ class Store:
 
 
 def _faults_of(sealed: Sealed, judge: str, version: int) -> tuple[str, ...]:
-    """Return the seal's faults, or that a sealed folder was moved to another place, or what its card cannot say."""
+    """Return the faults of a version: of its seal, else of its place in the store, its card or its history."""
     if sealed.faults:
         return sealed.faults
     if (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
@@ -300,7 +310,7 @@ def _faults_of(sealed: Sealed, judge: str, version: int) -> tuple[str, ...]:
 
 
 def _checked_additions(sealed: Sealed) -> tuple[dict[str, JsonObject], tuple[str, ...]]:
-    """Return the files that were added later and have their types, and the faults of the others."""
+    """Return the usable files that were added after the save, name -> content, and the faults of the others."""
     additions: dict[str, JsonObject] = {}
     faults: list[str] = []
     for name, content in sealed.added.items():
@@ -313,7 +323,7 @@ def _checked_additions(sealed: Sealed) -> tuple[dict[str, JsonObject], tuple[str
 
 
 def _content_of(judge: Judge, card: CardContent | Mapping[str, object]) -> CardContent:
-    """Return the content of a card; JSON values are checked."""
+    """Return the content of a card as an object; raises ``ArtifactError`` if JSON values are none."""
     if isinstance(card, CardContent):
         return card
     try:
@@ -327,7 +337,7 @@ def _content_of(judge: Judge, card: CardContent | Mapping[str, object]) -> CardC
 
 
 def _unwritable(judge: Judge, fault: str) -> ArtifactError:
-    """Return the refusal to write a version."""
+    """Return the error for a version that cannot be written."""
     return ArtifactError(
         f"the prompt, the card or the history of {judge.name} cannot be written: {fault}",
         hint="put only text, numbers, booleans, lists and objects in them",
@@ -335,7 +345,7 @@ def _unwritable(judge: Judge, fault: str) -> ArtifactError:
 
 
 def _problems_of(artifact: Artifact) -> list[Problem]:
-    """Return all that is wrong with an artifact and the files beside it."""
+    """Return the faults of an artifact and of the files beside it; of its prompt if there are no others."""
     faults = artifact.extras + artifact.faults
     if not faults:
         try:

@@ -199,7 +199,7 @@ def locate_judge(name: str, store: Store, version: str = "", *, source: bool = F
     """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again."""
     try:
         path, attribute = file_of(name)
-        return find(name if path is None else f"{store.file(path)}:{attribute}"), name
+        return find(name if path is None else f"{store.find_file(path)}:{attribute}"), name
     except JudgeError as error:
         version = _version_that_keeps_judge(name, version, store, error)
     artifact = store.load(f"{name}@{version}")
@@ -238,7 +238,7 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
             if not card.definition:
                 raise
             return read_definition(card.definition)
-    place = store.file(path)
+    place = store.find_file(path)
     if card.definition and not (source and place.is_file()):
         with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
             if _was_changed(artifact, JudgeFile.read(place).hashes):
@@ -264,7 +264,7 @@ def choose_fitting_judge(judge: Judge, artifact: Artifact, store: Store, referen
     compiled, definition = artifact.as_compiled(judge), artifact.about.definition
     if not definition:
         path, _ = file_of(reference)
-        if path is not None and _was_changed(artifact, executed_hashes(store.file(path))):
+        if path is not None and _was_changed(artifact, executed_hashes(store.find_file(path))):
             changed = f"the code of {path} was changed since {artifact.ref} was compiled from it"
             store.trust.tell(f"{changed}: its proof is of the code as it was")
         artifact.check(compiled)

@@ -1,9 +1,9 @@
-"""The one life cycle of work that is paid for: it begins, is killed or stopped, goes on, and ends.
+"""The life cycle of paid work: it starts, is stopped or killed, goes on where it was, and ends.
 
-A work that is started again is found by its fingerprint, and answered from its journals as far as they go; what was
-sent and never answered counts as spent. Of the signals that stop it the first one lets no further call begin; those in
-flight may arrive, for a bounded time, and the work then ends as at a limit. The second one, or the end of that time,
-ends it at once.
+Work that is started again is found by its fingerprint, and its calls are answered from its journals as far as they go;
+a call that was sent and never answered counts as spent. After the first signal that stops it no further call is sent;
+replies in flight may arrive for a bounded time, and the work then ends as at a limit. A second signal, or the end of
+that time, ends it at once.
 """
 
 import hashlib
@@ -34,18 +34,18 @@ from .trust import data_file
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """How work is started."""
+    """The settings with which work is started."""
 
     # the folder of all checkpoints; ``None`` keeps nothing, so that nothing can be continued
     root: Path | None = None
     resume: bool = False  # continue an unfinished run of the same work
     fresh: bool = False  # forget an unfinished run of the same work
-    # called with role -> answers that an earlier start paid for, before anything is asked. What it raises
-    # ends the work
+    # called before anything is asked, with role -> the number of answers that an earlier start paid for; an
+    # exception that it raises ends the work
     on_open: Callable[[Mapping[str, int]], None] = lambda paid: None
     # called once, with what was spent so far, when the first replies have come
     on_first_replies: Callable[[Spend], None] | None = None
-    first_replies: int = 20  # how many these are
+    first_replies: int = 20  # the number of these replies
 
 
 class Work(Protocol):
@@ -57,7 +57,7 @@ class Work(Protocol):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Who is called: each has a ledger and a journal of its own. All different."""
+        """The names of the models' parts in it, such as ``judge``: each has its own ledger and journal."""
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the settings that identify this work when it is started again, as JSON values."""
@@ -67,12 +67,12 @@ _LOCK = "lock"
 
 
 def checkpoint_folder(root: Path, fingerprint: Mapping[str, object]) -> Path:
-    """Return where the checkpoint of some work is or would be."""
+    """Return the folder of the checkpoint of work with a fingerprint; it need not exist."""
     return root / hashlib.sha256(_checkpoint_json(fingerprint).encode()).hexdigest()[:16]
 
 
 class Checkpoint:
-    """The folder of unfinished work, named by its fingerprint without the budget, and held until it is released."""
+    """The folder of unfinished work, named by its fingerprint, and locked for this process until :meth:`release`."""
 
     def __init__(
         self, root: Path, fingerprint: Mapping[str, object], *, resume: bool, fresh: bool = False
@@ -101,7 +101,7 @@ class Checkpoint:
             ) from error
 
     def _forget(self) -> None:
-        """Remove all that an unfinished run left, but for the lock, which this process holds."""
+        """Remove the files of an unfinished run, except the lock, which this process holds."""
         for entry in list(self.folder.iterdir()):
             if entry.name == _LOCK:
                 continue
@@ -111,7 +111,7 @@ class Checkpoint:
                 entry.unlink()
 
     def journal(self, number: int = 0) -> Path:
-        """Return the file of the paid answers of one role of the job."""
+        """Return the path of the journal of a role; ``number`` is its place among the roles."""
         return self.folder / f"journal-{number}.sqlite"
 
     def keep(self, name: str, content: object) -> None:
@@ -119,12 +119,12 @@ class Checkpoint:
         (self.folder / name).write_text(_checkpoint_json(content) + "\n", encoding="utf-8")
 
     def release(self) -> None:
-        """Let other processes continue the job; one that ends lets them anyway."""
+        """Unlock the folder, so that another process can continue the job; the end of this process does so too."""
         release_lock(self._lock, lambda: None)
         self._lock = None
 
     def remove(self) -> None:
-        """Remove the checkpoint: the job has ended."""
+        """Remove the folder, as the job has ended."""
         release_lock(self._lock, lambda: shutil.rmtree(self.folder))
         self._lock = None
         with suppress(OSError):  # another job's checkpoint is there, or that job has just removed the folder
@@ -132,7 +132,7 @@ class Checkpoint:
 
 
 def _has_begun(path: Path) -> bool:
-    """Say whether something was sent by the journal of that file."""
+    """Say whether the journal in a file has a request that was sent."""
     journal = Journal(path)
     has_begun = journal.begun
     journal.close()
@@ -140,12 +140,12 @@ def _has_begun(path: Path) -> bool:
 
 
 def _checkpoint_json(value: object) -> str:
-    """Return a value as the JSON of a checkpoint's files, by which a fingerprint is hashed too."""
+    """Return a value as JSON with sorted keys, for files of a checkpoint and for the hash of a fingerprint."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=2)
 
 
 class PaidJob:
-    """Open work. Made by :func:`paying`."""
+    """Work that was started, with what its calls share; made by :func:`paying`."""
 
     def __init__(self, work: Work, checkpoint: Checkpoint | None, start: Start | None = None) -> None:
         self.checkpoint = checkpoint
@@ -170,7 +170,9 @@ class PaidJob:
             )
             self.paid[role] = len(journal)
         self.unfinished = False
+        """Whether the work has to be continued though it came to its end, as rows failed."""
         self.on_stop: Callable[[], str] = lambda: ""
+        """Called when the work is stopped; returns a phrase for the message, such as where a file was kept."""
 
     def _first_replies(self, start: Start | None) -> FirstReplies | None:
         """Return the counter that tells when the first replies have come; ``None`` if nobody wants to hear it."""
@@ -181,12 +183,12 @@ class PaidJob:
 
     @property
     def ledger(self) -> Ledger:
-        """The spend of this start, over all roles."""
+        """The ledger of this start, over all roles."""
         return Ledger.merged([context.ledger for context in self.contexts.values()])
 
     @property
-    def kept(self) -> int:
-        """How many answers are in the journals."""
+    def answer_count(self) -> int:
+        """The number of paid answers in the journals."""
         return sum(len(context.journal) for context in self.contexts.values())
 
     def spend(self) -> dict[str, Any]:
@@ -200,9 +202,9 @@ class PaidJob:
         }
 
     @property
-    def silence(self) -> str:
-        """The failure of the last call, if a limit came before any answer; else empty."""
-        if self.kept or self.meter.signal:
+    def no_answer_words(self) -> str:
+        """A phrase with the failure of the last call, if no call was answered and no signal came; else empty."""
+        if self.answer_count or self.meter.signal:
             return ""
         for context in self.contexts.values():
             if context.breaker.last_failure:
@@ -210,14 +212,17 @@ class PaidJob:
         return ""
 
     def _stopped(self, reason: str, signal: int | None = None) -> StoppedError:
-        """Return the error that says what is kept, and how to go on."""
+        """Return the error that ends stopped work: its message says what is kept, and its hint how to go on."""
         reasons = [reason]
         first_step = "" if signal else "raise the limit and "
-        if self.silence:
-            reasons.append(self.silence)
+        if self.no_answer_words:
+            reasons.append(self.no_answer_words)
             first_step = "check the model's address and its server, raise the limit and "
         if self.checkpoint and self._has_begun:
-            reasons += [self.on_stop(), f"{self.kept} paid answers are kept in {self.checkpoint.folder}"]
+            reasons += [
+                self.on_stop(),
+                f"{self.answer_count} paid answers are kept in {self.checkpoint.folder}",
+            ]
             hint = f"{first_step}add --resume to go on without paying again"
         else:
             reasons.append("nothing was paid" if self.checkpoint else "nothing is kept")
@@ -230,7 +235,12 @@ class PaidJob:
         return any(context.journal.begun for context in self.contexts.values())
 
     def _close(self, *, ended: bool, stopped: bool) -> None:
-        """Close the journals, and remove or release the checkpoint."""
+        """Close the journals, remember the terms of endpoints, and remove or release the checkpoint.
+
+        Args:
+            ended: whether the work is complete.
+            stopped: whether a limit or a signal stopped it.
+        """
         for context in self.contexts.values():
             context.journal.close()
             _keep_terms(
@@ -242,25 +252,25 @@ class PaidJob:
             )
         if self.checkpoint is None:
             return
-        # A job that never got an answer, as its key is wrong, leaves nothing to go on with. One that was stopped has
-        # sent what may be paid for.
-        can_go_on = self.kept or (stopped and self._has_begun)
+        # Without any answer, as with a wrong key, there is nothing to continue. But a stopped job may have requests in
+        # flight that are paid for.
+        can_go_on = self.answer_count or (stopped and self._has_begun)
         if ended or not can_go_on:
             self.checkpoint.remove()
         self.checkpoint.release()
 
 
 _ENDPOINTS = "endpoints.json"
-_REMEMBERED = 7 * 86400
-"""Seconds for which an endpoint is not asked again for what it refused: a server may be made to take more."""
+_REMEMBERED_SECONDS = 7 * 86400
+"""Seconds for which a refusal of an endpoint is remembered: its server may be changed to accept more."""
 
 
 def _learnt_terms() -> dict[str, tuple[str, float]]:
-    """Return address -> the terms of an endpoint that a job found recently, and when; none without a usable file."""
+    """Return the remembered terms of endpoints: address -> (terms as JSON, time); empty without a usable file."""
     learnt: dict[str, tuple[str, float]] = {}
     with suppress(AttributeError, OSError, TypeError, ValueError):
         entries = orjson.loads(data_file(_ENDPOINTS).read_bytes()).items()
-        oldest = time.time() - _REMEMBERED
+        oldest = time.time() - _REMEMBERED_SECONDS
         for address, (terms, found_at) in entries:
             if found_at > oldest:
                 learnt[address] = (terms, found_at)
@@ -269,7 +279,7 @@ def _learnt_terms() -> dict[str, tuple[str, float]]:
 
 
 def _keep_terms(terms_by_address: Mapping[str, str]) -> None:
-    """Keep the terms that a job has learnt, for the next one; those that are kept already keep their time."""
+    """Write down the terms that a job has learnt, for the next one; terms that are known keep their time."""
     learnt = _learnt_terms()
     found_at = time.time()
     is_new = False
@@ -289,8 +299,8 @@ GRACE = 25.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Stopping:
-    """Lets signals stop the calls of a meter within a ``with`` block; says whether one has, and which."""
+class SignalStop:
+    """Stops the calls of a meter at a signal, within a ``with`` block; ``signal`` is the one that came."""
 
     def __init__(self, meter: Meter) -> None:
         self.signal: int | None = None
@@ -300,27 +310,27 @@ class Stopping:
         self._earlier_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        """Install the handlers, where this thread may."""
+        """Install the handlers; only the main thread may do so."""
         if threading.current_thread() is not threading.main_thread():
             return self
         for number in _SIGNALS:
-            # None is a handler that was not installed from Python: whose it is, nobody knows.
+            # A handler that is None was not installed from Python, and could not be put back.
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 self._earlier_handlers[number] = signal.signal(number, self._handle)
         if self._earlier_handlers:
-            # Begun now, as a handler may interrupt whoever holds the locks that beginning a thread takes.
+            # The thread starts now: a handler must not start one, as it may interrupt code that holds the locks for it.
             threading.Thread(target=self._wait, name="jurist-stopping", daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Put the handlers of before back."""
+        """Put the earlier handlers back."""
         self._over.set()
         self._asked.set()
         for number, handler in self._earlier_handlers.items():
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        """Stop the work; at once, if it was asked to stop before, or if nothing is in flight that could be lost."""
+        """Stop the work; at once for a second signal, or if no call is in flight whose reply could be lost."""
         is_second = self.signal is not None
         self.signal = self.signal or number
         self._meter.stop(self.signal)
@@ -329,28 +339,32 @@ class Stopping:
             raise KeyboardInterrupt
 
     def _wait(self) -> None:
-        """Say that the work is being stopped; ask for the end again when the time is over."""
+        """Wait for a signal, tell the user that calls in flight may still arrive, and end the work after that time."""
         self._asked.wait()
-        flying = self._meter.in_flight
+        in_flight = self._meter.in_flight
         if self._over.is_set() or self.signal is None:
             return
-        if flying:
+        if in_flight:
             with suppress(OSError, ValueError):  # there may be nobody left to tell
                 sys.stderr.write(
-                    f"{signal_name(self.signal)}: no further call is sent; {flying} in flight may arrive within "
+                    f"{signal_name(self.signal)}: no further call is sent; {in_flight} in flight may arrive within "
                     f"{GRACE:g} s (press Ctrl-C again to quit now)\n"
                 )
         if not self._over.wait(GRACE):
-            # to the main thread: one that waits for a reply looks up then
+            # The signal goes to the main thread, as it interrupts a call that waits for a reply there.
             signal.pthread_kill(threading.main_thread().ident or 0, self.signal)
 
 
 @contextmanager
 def paying(work: Work, start: Start) -> Iterator[PaidJob]:
-    """Open work, which signals stop; its checkpoint goes when all ended well, or when nothing was paid."""
-    new = start.root is not None and not start.root.parent.exists()
+    """Start work, which limits and signals stop; its checkpoint is removed if it is complete or nothing was paid.
+
+    Raises:
+        StoppedError: a limit or a signal stopped the work.
+    """
+    is_new_store = start.root is not None and not start.root.parent.exists()
     checkpoint = None
-    if start.fresh:  # before anything is forgotten, as whoever is asked may say no
+    if start.fresh:  # first of all: a user who is asked here may say no, and then nothing is forgotten
         start.on_open(dict.fromkeys(work.roles, 0))
     if start.root is not None:
         checkpoint = Checkpoint(start.root, work.fingerprint(), resume=start.resume, fresh=start.fresh)
@@ -359,7 +373,7 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     try:
         if not start.fresh:
             start.on_open(job.paid)
-        with Stopping(job.meter):
+        with SignalStop(job.meter):
             yield job
         ended = not job.unfinished
     except (StopRequested, BudgetExhausted) as stop:
@@ -373,6 +387,6 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
         raise
     finally:
         job._close(ended=ended, stopped=stopped)
-        if new and start.root is not None:
+        if is_new_store and start.root is not None:
             with suppress(OSError):  # the checkpoint is there, or something else was put there meanwhile
                 start.root.parent.rmdir()

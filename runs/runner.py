@@ -275,7 +275,7 @@ class _Rows:
         try:
             run_to_end(self._all())
         except BudgetExhausted as stop:
-            counts.stopped = "; ".join(filter(None, (str(stop), self.job.silence)))
+            counts.stopped = "; ".join(filter(None, (str(stop), self.job.no_answer_words)))
             counts.signal = stop.signal if isinstance(stop, StopRequested) else None
         except ModelError as error:
             if not counts.answered:

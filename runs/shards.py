@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from ..engines.meter import Meter
 from ..errors import JuristError, StoppedError, StopRequested, UsageError, extra, signal_name, why
 from ..gold.writing import json_line
-from ..keeping.paying import GRACE, Stopping
+from ..keeping.paying import GRACE, SignalStop
 from .lines import OF_RUN
 from .outputs import check_name, is_csv, lines_in, part_of, put
 from .summary import Summary
@@ -160,13 +160,13 @@ def judged_on_ray(works: Sequence[Work], folder: Path, *, on_row: Callable[[], N
     with TemporaryDirectory(dir=folder.resolve(), prefix=".signs-") as signs:
         fleet, meter = _Fleet(works, Path(signs), on_row), Meter()
         try:
-            with Stopping(meter):
+            with SignalStop(meter):
                 fleet.wait()
         except KeyboardInterrupt:
             again = Meter()
             fleet.stop(meter.signal or SIGINT)
             try:
-                with Stopping(again):
+                with SignalStop(again):
                     fleet.wait(until=monotonic() + GRACE)
             except KeyboardInterrupt:
                 fleet.stop(again.signal or SIGINT)

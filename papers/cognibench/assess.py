@@ -24,7 +24,7 @@ from ...gold.sources import read
 from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
 from ...jobs.generation import job_id
 from ...keeping.loading import LoadedJudge
-from ...programs.answers.infer import closed
+from ...programs.answers.infer import as_closed_labels
 from ...programs.cognibench import COGNIBENCH, Turn, statement_type
 from ...programs.dialogue import RESPOND
 from ...programs.judge import Judge
@@ -304,7 +304,7 @@ def _measures(
             if label is not None:
                 judged.append((row["group"], label))
     calibration = list(_calibration_units(calibrated))
-    positive = closed(judge.judge.answer).positive
+    positive = as_closed_labels(judge.judge.answer).positive
     measures = {}
     for name in MEASURES:
         counting, among = _labels_of_measure(name, positive)

@@ -1,16 +1,16 @@
-"""Assessing models on the benchmark (sections 6 and 7): they answer, a judge marks, code scores.
+"""An assessment of models on the benchmark (sections 6 and 7): they answer, a judge marks, code scores.
 
-Every response is marked on the constraints that the benchmark holds for its query, so that all models are held
-against the same ones. Hallucinated responses to fact queries are checked for facts too (Table 4).
+A judge marks every response on the constraints that the benchmark has for its query, so that all models meet the same
+ones. Hallucinated responses to fact queries are checked for facts too (Table 4).
 
 The tables have the shapes of Tables 3, 4, 9, 10 and 11 and of Figure 4. Captions of Tables 10 and 11 are exchanged in
-the paper: what depends on a missing query, response or article is response evaluation.
+the paper: the table about a missing query, response or article is that of response evaluation.
 """
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 import pydantic
 
@@ -46,7 +46,7 @@ class Question(QueryRow):
 
     @property
     def categories(self) -> list[str]:
-        """The constraints' categories."""
+        """The category of each constraint, in the order of ``lines``."""
         return [constraint.category for constraint in constraints_of(self.constraints)]
 
 
@@ -56,9 +56,9 @@ class Response:
 
     question: Question  # what was asked
     text: str = ""  # the response; empty if there is none
-    # one for each constraint, ``None`` where the judge gave none that is usable
+    # a mark for each constraint; ``None`` if the judge gave no usable one
     marks: tuple[str | None, ...] = ()
-    facts: str | None = None  # what the fact check says of a hallucinated response to a fact query
+    facts: str | None = None  # the verdict of the fact check on a hallucinated response to a fact query
     failed: bool = False  # whether the machinery failed to get the text or the marks
 
     @property
@@ -97,22 +97,28 @@ class Assessed:
 
     @property
     def failed(self) -> int:
-        """On how many questions the machinery failed."""
+        """The number of questions on which the machinery failed."""
         return len([response for response in self.responses if response.failed])
 
 
-Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
-"""A response, the row of its task and the column that it is counted in, and the part and whole that it adds."""
+class Count(NamedTuple):
+    """One response in one cell of a table."""
+
+    response: Response
+    row: Sequence[str]  # the words of its row, beside the task
+    column: str
+    part: float  # the numerator that it adds to the share of the cell
+    whole: float  # the denominator
 
 
 @dataclass(frozen=True)
 class Breakdown:
     """One table of the paper: shares by row and column, with clustered 95 % intervals."""
 
-    title: str  # what is shown of what
-    tasks: Sequence[Task]  # of the responses that it is about; those without a score are left out
+    title: str
+    tasks: Sequence[Task]  # the tasks whose responses are counted; a response without a score is left out
     columns: Sequence[str]  # in their order; ``score`` is a mean on the scale of the Constraint Score
-    counts: Callable[[Sequence[Response]], Iterable[Count]]  # what is counted of such responses
+    counts: Callable[[Sequence[Response]], Iterable[Count]]  # counts such responses
 
     def of(self, model: Assessed) -> dict[str, dict[str, Share]]:
         """Return a model's shares: row -> column -> share, rows in the order of the tasks."""
@@ -121,20 +127,20 @@ class Breakdown:
             if response.question.task in self.tasks and response.score is not None:
                 scored.append(response)
         cells = list[Cell[tuple[int, str], str]]()
-        for response, row, column, part, whole in self.counts(scored):
-            question = response.question
-            # sorted by the number of the task, and then by the row's words
-            place = (self.tasks.index(question.task), " ".join([question.task] + list(row)))
-            cells.append((question.group or question.id, place, column, part, whole))
-        table: dict[str, dict[str, Share]] = {}
+        for count in self.counts(scored):
+            question = count.response.question
+            # Rows are sorted by the number of the task, and then by their words.
+            place = (self.tasks.index(question.task), " ".join([question.task] + list(count.row)))
+            cells.append((question.group or question.id, place, count.column, count.part, count.whole))
+        shares_by_row: dict[str, dict[str, Share]] = {}
         for (_, words), shares in sorted(breakdown(cells).items()):
-            table[words] = dict(sorted(shares.items()))
+            shares_by_row[words] = dict(sorted(shares.items()))
             if "score" in shares:
-                table[words]["score"] = shares["score"].of_scale(TOP)
-        return table
+                shares_by_row[words]["score"] = shares["score"].of_scale(TOP)
+        return shares_by_row
 
     def table(self, models: Sequence[Assessed]) -> Table:
-        """Return the shares of several models, each with how many it is of."""
+        """Return a table of the shares of several models, each with its denominator."""
         rows = []
         for model in models:
             for words, shares in self.of(model).items():
@@ -147,36 +153,43 @@ class Breakdown:
 
 
 def _share_cell(share: Share | None) -> str:
+    """Return a share with its denominator in brackets; a dash for none."""
     if share is None:
         return "-"
     return f"{share} ({share.of:.0f})"
 
 
 def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
-    """Count by these properties of the query: Perfect, the score and, where they were checked, accurate facts."""
+    """Return a function that counts perfect responses, scores and, if they were checked, accurate facts.
+
+    A row of its table is one combination of the properties ``names`` of the question.
+    """
 
     def counts(scored: Sequence[Response]) -> Iterator[Count]:
         for response in scored:
             row = []
             for name in names:
                 row.append(getattr(response.question, name))
-            yield response, row, "perfect", float(response.score == TOP), 1.0
-            yield response, row, "score", response.score or 0.0, TOP
+            yield Count(response, row, "perfect", float(response.score == TOP), 1.0)
+            yield Count(response, row, "score", response.score or 0.0, TOP)
             if response.facts:
-                yield response, row, "factual", float(response.facts == "accurate"), 1.0
+                yield Count(response, row, "factual", float(response.facts == "accurate"), 1.0)
 
     return counts
 
 
 def _hallucinated(scored: Sequence[Response]) -> Iterator[Count]:
-    """Count responses that do not do all, by what is missing of the query."""
+    """Count responses that violate a constraint, by the part that the query lacks."""
     for response in scored:
         for part in missing_of(response.question.constraints):
-            yield response, [response.question.topic], part, float(response.score != TOP), 1.0
+            yield Count(response, [response.question.topic], part, float(response.score != TOP), 1.0)
 
 
 def _failures(scored: Sequence[Response]) -> Iterator[Count]:
-    """Count how hallucinated responses fail: their marks are notice, request and no invention."""
+    """Count the kinds of failure of hallucinated responses.
+
+    Their three constraints are: notice that a part is missing, request it, and invent nothing.
+    """
     for response in scored:
         if response.score != TOP and missing_of(response.question.constraints):
             notice, _, no_invention = response.marks
@@ -187,7 +200,7 @@ def _failures(scored: Sequence[Response]) -> Iterator[Count]:
             else:
                 kind = "other"
             for name in _FAILURES:
-                yield response, [response.question.topic], name, float(name == kind), 1.0
+                yield Count(response, [response.question.topic], name, float(name == kind), 1.0)
 
 
 def _violations(scored: Sequence[Response]) -> Iterator[Count]:
@@ -202,7 +215,7 @@ def _violations(scored: Sequence[Response]) -> Iterator[Count]:
     for response, category, mark in violated:
         for row in categories_of_task[response.question.task]:
             for column in _VIOLATED:
-                yield response, [row], column, float((row, column) == (category, mark)), 1.0
+                yield Count(response, [row], column, float((row, column) == (category, mark)), 1.0)
 
 
 _FAILURES: Final = ("T1", "T2", "other")
@@ -247,7 +260,7 @@ BREAKDOWNS: Final[Mapping[str, Breakdown]] = {
 
 
 ANSWERING: Final = make_answerer("faithqa-answer", AnswerQuery)
-"""Responses of the models."""
+"""The program with which the assessed models answer a query."""
 
 
 _QUESTION: Final = pydantic.TypeAdapter(Question)
@@ -278,7 +291,7 @@ class QueryAssessment(Assessment):
         }
 
     def judge_ask(self, replies: Replies) -> Ask:
-        """Return the requests of marking: refusals are not asked about, and some responses' facts are."""
+        """Return the requests of marking, at most; a response to a fact query may have its facts checked too."""
         cases = []
         for question, (text, _) in zip(spread_evenly(self.questions), replies, strict=True):
             cases.append(self._case(question, text))
@@ -296,7 +309,7 @@ class QueryAssessment(Assessment):
         calibrated: Calibrated,
         on_step: Callable[[], None],
     ) -> Assessed:
-        """Return one model's responses with their marks and facts; one without a text has neither."""
+        """Return one model's responses with their marks and facts; a response without a text has neither."""
         cases = []
         for question, (text, _) in zip(self.questions, replies, strict=True):
             cases.append(self._case(question, text) if text else None)
@@ -311,7 +324,7 @@ class QueryAssessment(Assessment):
         return Assessed(model=model, responses=tuple(self._with_facts(responses, judge)))
 
     def _with_facts(self, responses: Sequence[Response], judge: LoadedJudge) -> list[Response]:
-        """Return responses with a check of facts where they hallucinate about facts, paid as the judge is."""
+        """Return responses, those that hallucinate on a fact query with the verdict of the fact check."""
         facts = replace(self.facts, context=judge.context)
         cases = []
         for response in responses:
@@ -361,7 +374,10 @@ def _response_lines(results: Iterable[Assessed]) -> Iterator[dict[str, object]]:
 
 
 def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> tuple[Question, ...]:
-    """Read a benchmark, or of each task, topic and difficulty so many questions at random (section 6)."""
+    """Return the questions of a benchmark, or at most ``per_cell`` random ones of each task, topic and difficulty.
+
+    Section 6 draws a sample like this.
+    """
     questions: tuple[Question, ...] = read_typed(
         source, _QUESTION, hint="give what jurist generate faithqa writes, constraints included"
     )
@@ -370,7 +386,7 @@ def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> t
     cells: dict[tuple[str, ...], list[str]] = {}
     for question in questions:
         cells.setdefault((question.task, question.topic, question.difficulty), []).append(question.id)
-    drawn = set[str]()
-    for cell, names in cells.items():
-        drawn.update(random.Random(f"{seed}/{cell}").sample(names, min(per_cell, len(names))))
-    return tuple(question for question in questions if question.id in drawn)
+    drawn_ids = set[str]()
+    for cell, ids in cells.items():
+        drawn_ids.update(random.Random(f"{seed}/{cell}").sample(ids, min(per_cell, len(ids))))
+    return tuple(question for question in questions if question.id in drawn_ids)

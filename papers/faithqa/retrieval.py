@@ -1,7 +1,7 @@
-"""The fact check with retrieval (appendix A.5.3): what is found wrong is checked again against passages of a corpus.
+"""The fact check with retrieval (appendix A.5.3): errors that are found are checked again against a corpus.
 
-A corpus is a folder of ``.txt`` and ``.md``, or a file of rows with ``text`` and perhaps ``title``. It is held in
-memory, and read once in a process.
+A corpus is a folder of ``.txt`` and ``.md``, or a file of rows with ``text`` and perhaps ``title``. A process reads it
+once, and keeps it in memory.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from ...text.wording import passages
 
 
 class Passages:
-    """Indexed passages."""
+    """Passages of texts, indexed for search by BM25."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Index texts by their content words."""
@@ -44,8 +44,8 @@ class Passages:
 
 
 @cache
-def passages_of(path: str) -> Passages:
-    """Return the passages of a corpus, each with the title of its document before it."""
+def index_corpus(path: str) -> Passages:
+    """Return the indexed passages of the corpus at a path, each with the title of its document before it."""
     texts = []
     for document in read_documents(path):
         for passage in passages(document.text):
@@ -55,21 +55,22 @@ def passages_of(path: str) -> Passages:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Searches the passages of a place; programs that hold it are copied, and the passages are not."""
+    """The search in the corpus at a path. A copy of a program copies this, and not the passages."""
 
     path: str
 
     def __call__(self, query: str) -> list[str]:
-        """Return the nearest passages."""
-        return passages_of(self.path).search(query)
+        """Return the passages nearest to a query, the nearest first."""
+        return index_corpus(self.path).search(query)
 
 
 def fact_check(corpus: str) -> Judge:
-    """Return ``fact-check-retrieval``: with a second verification against passages of a corpus.
+    """Return the judge ``fact-check-retrieval``, which checks errors again against passages of a corpus.
 
-    In every command: a file with ``judge = fact_check("reference/")``.
+    Commands take it from a Python file with ``judge = fact_check("reference/")``. The corpus is read at once, so that a
+    fault of it is found before anything is asked.
     """
-    passages_of(corpus)
+    index_corpus(corpus)
     return replace(
         FACT_CHECK,
         name="fact-check-retrieval",

@@ -26,7 +26,7 @@ SUPPORTED = (
     'list[Literal["a", "b"]] (several labels), list[MODEL] with a pydantic model (a set of objects, or, if it has '
     "n: int and label: Literal, a label for each numbered unit)"
 )
-"""The annotations that are understood, in words."""
+"""The annotations that hold an answer, for messages."""
 _RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) *(?:-|–|to) *(\d+(?:\.\d+)?)(?!\d|\.\d)")
 """The range of a score in the words of its field, as ``1-5`` or ``from 1 to 5``."""
 
@@ -44,7 +44,19 @@ def answer_for(
     positive: Positive | Mapping[str, Positive] = (),
     unit: str = "",
 ) -> Answer:
-    """Return the answer of a judge: what was given, the field that was named, or what its signature says."""
+    """Return the answer of a judge, with labels and positive labels as given.
+
+    Args:
+        judge: the judge's name, for messages.
+        signature: the signature, whose output fields are read.
+        answer_given: the answer itself, which may be incomplete; or the name of its field; or ``None``.
+        labels: other names for the labels, in the order of the signature.
+        positive: the positive labels; of several criteria, those of each.
+        unit: the input that is judged; default: the last one.
+
+    Raises:
+        JudgeError: there is no answer, more than one, or one that does not go with the other arguments.
+    """
     inputs = tuple(signature.input_fields)
     answer = _complete_answer(judge, signature, answer_given, unit or inputs[-1])
     if isinstance(answer, Criteria):
@@ -63,7 +75,7 @@ def answer_for(
 
 
 def _mark_positives(judge: str, answer: Criteria, positives: Mapping[str, Positive]) -> Criteria:
-    """Return criteria with the positive labels of each; of a ``bool`` without any it is ``true``."""
+    """Return criteria with their positive labels; without a name for it, that of a ``bool`` is ``true``."""
     unknown = positives.keys() - answer.answers.keys()
     if unknown:
         raise JudgeError(
@@ -81,7 +93,7 @@ def _mark_positives(judge: str, answer: Criteria, positives: Mapping[str, Positi
 
 
 def _rename_labels(judge: str, answer: Answer, labels: Sequence[Label], positive: Positive) -> Answer:
-    """Return closed labels under these names, and with these positive ones."""
+    """Return an answer with its labels renamed to ``labels``, if there are any, and with the positive ones."""
     if not isinstance(answer, ClosedLabel):
         raise JudgeError(
             f"judge {judge}: positive= and labels= go with closed labels only, and {answer.field} has no labels",
@@ -100,8 +112,8 @@ def _rename_labels(judge: str, answer: Answer, labels: Sequence[Label], positive
     return replace(answer, labels=names, positive=frozenset(positive) or answer.positive)
 
 
-def closed(answer: Answer) -> ClosedLabel:
-    """Return an answer as the closed labels that it is; for what only makes sense with them."""
+def as_closed_labels(answer: Answer) -> ClosedLabel:
+    """Return the answer itself; raises ``JudgeError`` if it does not give closed labels."""
     if not isinstance(answer, ClosedLabel):
         raise JudgeError("the judge gives no closed labels", hint="use a judge with labels")
     return answer
@@ -110,7 +122,7 @@ def closed(answer: Answer) -> ClosedLabel:
 def _complete_answer(
     judge: str, signature: type[dspy.Signature], partial: Answer | str | None, unit: str
 ) -> Answer:
-    """Return the answer that was given, completed from the signature."""
+    """Return an answer that was given, ``partial``, with its missing parts read from the signature."""
     if partial is None:
         return _answer_of_signature(judge, signature, unit)
     if isinstance(partial, str):
@@ -135,7 +147,10 @@ def _complete_answer(
 
 
 def _answer_of_signature(judge: str, signature: type[dspy.Signature], unit: str, field: str = "") -> Answer:
-    """Return the answer of the one output field that holds one, or is ``field``; several are criteria."""
+    """Return the answer of the one output field that holds one; several labels, label sets and scores are criteria.
+
+    ``field`` leaves only the output field of this name.
+    """
     fields: dict[str, FieldInfo] = {}
     answers: list[Answer] = []
     numbered: list[Answer] = []
@@ -151,7 +166,7 @@ def _answer_of_signature(judge: str, signature: type[dspy.Signature], unit: str,
             numbered.append(answer_of_field)
         elif isinstance(answer_of_field, KINDS):
             criteria.append(answer_of_field)
-    # Sets of objects beside numbered labels or criteria are what an answer rests on.
+    # Sets of objects beside numbered labels or criteria are no answer: they are evidence for it.
     candidates = numbered or criteria or answers
     if not candidates:
         types = ", ".join(f"{name}: {_name_type(info.annotation)}" for name, info in fields.items())
@@ -171,11 +186,12 @@ def _answer_of_signature(judge: str, signature: type[dspy.Signature], unit: str,
 
 
 def _name_type(annotation: object) -> str:
+    """Return the name of a type for a message."""
     return getattr(annotation, "__name__", None) or str(annotation)
 
 
 def _as_preference(answer: Answer, signature: type[dspy.Signature]) -> Answer:
-    """Return labels that are named as two inputs, first and second, as a preference; all else as it is."""
+    """Return a preference for an answer whose labels are inputs called first and second; any other unchanged."""
     pair = {FIRST, SECOND}
     if not isinstance(answer, OneLabel) or not pair <= set(signature.input_fields):
         return answer
@@ -213,7 +229,7 @@ def _answer_of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
 
 
 def _texts_of_literal(kind: object) -> tuple[Label, ...]:
-    """Return the texts of a ``Literal`` of nothing else."""
+    """Return the options of a ``Literal`` that has texts only; empty for any other type."""
     if get_origin(kind) is not Literal:
         return ()
     texts: list[str] = []
@@ -225,7 +241,7 @@ def _texts_of_literal(kind: object) -> tuple[Label, ...]:
 
 
 def _ends_of_score(info: FieldInfo) -> tuple[float, float] | None:
-    """Return the lowest and the highest number that a field may hold; ``None`` if one is open, or some are left out."""
+    """Return the lowest and the highest number that a field may hold; ``None`` if it holds no score."""
     if get_origin(info.annotation) is Literal:
         return _ends_of_options(get_args(info.annotation))
     if info.annotation not in (int, float):
@@ -244,7 +260,7 @@ def _ends_of_score(info: FieldInfo) -> tuple[float, float] | None:
 
 
 def _ends_of_options(options: Sequence[object]) -> tuple[float, float] | None:
-    """Return the first and the last of whole numbers without a gap."""
+    """Return the lowest and highest of whole numbers; ``None`` if some are missing or options are no whole numbers."""
     numbers: list[int] = []
     for option in options:
         if type(option) is not int:
@@ -257,7 +273,7 @@ def _ends_of_options(options: Sequence[object]) -> tuple[float, float] | None:
 
 
 def _ends_in_words(info: FieldInfo) -> tuple[float, float] | None:
-    """Return the range of a score that the words of its field name, as ``1-5``."""
+    """Return the lowest and highest score that the description of a field names, as ``1-5``; ``None`` without."""
     extra = info.json_schema_extra
     if not isinstance(extra, Mapping):
         return None

@@ -14,7 +14,7 @@ from small import claims, cli, ended, killed, ok, reached, read_jsonl, start, wr
 from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
 from jurist.errors import JuristError, StoppedError
-from jurist.keeping.paying import PaidJob, Start, Stopping, paying
+from jurist.keeping.paying import PaidJob, SignalStop, Start, paying
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.settings import AskSettings
@@ -108,7 +108,7 @@ def test_an_ignored_signal_stays_ignored(serve: Callable[..., Any], tmp_path: Pa
 
 def test_handlers_are_those_of_before_again() -> None:
     before = [signal.getsignal(number) for number in CODES]
-    with Stopping(Meter()):
+    with SignalStop(Meter()):
         assert [signal.getsignal(number) for number in CODES] != before
     assert [signal.getsignal(number) for number in CODES] == before
 
@@ -117,7 +117,7 @@ def test_what_never_arrives_is_not_waited_for_for_ever(monkeypatch: pytest.Monke
     monkeypatch.setattr("jurist.keeping.paying.GRACE", 0.05)
     meter = Meter()
     meter.reserve()
-    with Stopping(meter) as stop:
+    with SignalStop(meter) as stop:
         signal.raise_signal(signal.SIGTERM)  # something is in flight: nothing is raised
         with pytest.raises(KeyboardInterrupt):
             time.sleep(60)
@@ -125,7 +125,7 @@ def test_what_never_arrives_is_not_waited_for_for_ever(monkeypatch: pytest.Monke
 
 
 def test_with_nothing_in_flight_it_ends_at_once() -> None:
-    with Stopping(Meter()), pytest.raises(KeyboardInterrupt):
+    with SignalStop(Meter()), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
 
 
