@@ -50,9 +50,10 @@ class Board:
 
     def name(self, candidate: Candidate) -> str:
         """The name of an entered candidate for people, such as ``opro-3``."""
-        entered = list(self.candidates.copy().values())  # others may enter more meanwhile
-        names = candidate_names((candidate.id, candidate.source) for candidate in entered)
-        return names[candidate.id]
+        sources: list[tuple[str, str]] = []
+        for entered in self.candidates.copy().values():  # others may enter more meanwhile
+            sources.append((entered.id, entered.source))
+        return candidate_names(sources)[candidate.id]
 
     def add(
         self,

@@ -201,8 +201,8 @@ class DspyOptimizer(Optimizer):
 
     def settings(self) -> dict[str, SettingValue]:
         """Return jurist's settings, and DSPy's as far as they are not DSPy's own defaults."""
-        sizes = {name: getattr(self, name) for name in _SIZES}
-        return {**sizes, **self.arguments}
+        settings: dict[str, SettingValue] = {name: getattr(self, name) for name in _SIZES}
+        return settings | self.arguments
 
     def with_settings(self, settings: Mapping[str, object]) -> DspyOptimizer:
         """Return the optimizer with some settings changed, each of the type of its default."""
@@ -437,7 +437,10 @@ def _silenced(job: Job) -> Iterator[Job]:
         with redirect_stdout(stdout), redirect_stderr(stderr):
             job.sink(event)
 
-    loggers = {logging.getLogger(name): logging.getLogger(name).level for name in ("dspy", "gepa", "optuna")}
+    loggers: dict[logging.Logger, int] = {}
+    for name in ("dspy", "gepa", "optuna"):
+        logger = logging.getLogger(name)
+        loggers[logger] = logger.level
     try:
         for logger in loggers:
             logger.setLevel(logging.CRITICAL + 1)

@@ -79,9 +79,13 @@ class Objective:
         """Return the metric of the best constant answer on labelled cases, an error negated; -inf without any."""
         golds: list[Value] = []
         for outcome in outcomes:
-            golds += [gold for gold in outcome.row.gold if gold is not None]
+            for gold in outcome.row.gold:
+                if gold is not None:
+                    golds.append(gold)
         best = -math.inf
         for value in self.judge.comparison.constants(golds).values():
-            rows = [replace(outcome.row, predicted=(value,) * len(outcome.row.gold)) for outcome in outcomes]
+            rows: list[Row] = []
+            for outcome in outcomes:
+                rows.append(replace(outcome.row, predicted=(value,) * len(outcome.row.gold)))
             best = max(best, objective_score(rows, self.judge.metric, self.judge.comparison))
         return best

@@ -273,11 +273,16 @@ def _by_probability(stored: _StoredSamples) -> Best | None:
         rows.append(_row_of_labelled_unit(f"1{number:09d}", unit.gold, unit.if_negative))
     metric = resolve(judge.metric, judge.comparison)
     encoded = encode(judge.comparison, rows)
-    case_of_unit = np.array([unit.case for unit in units])
-    probabilities = np.clip([unit.probability for unit in units], _END, 1 - _END)
-    odds: Floats = scipy.special.logit(probabilities)
-    probability = judge.answer.scale.probability
-    is_positive = np.array([probability({unit.gold: 1.0}) == 1.0 for unit in units])
+    case_positions: list[int] = []
+    probabilities: list[float] = []
+    positives: list[bool] = []
+    for unit in units:
+        case_positions.append(unit.case)
+        probabilities.append(unit.probability)
+        positives.append(judge.answer.scale.probability({unit.gold: 1.0}) == 1.0)
+    case_of_unit = np.array(case_positions)
+    odds: Floats = scipy.special.logit(np.clip(probabilities, _END, 1 - _END))
+    is_positive = np.array(positives)
 
     def best(positions: Sequence[int]) -> Setting:
         chosen = np.isin(case_of_unit, positions)
