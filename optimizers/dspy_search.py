@@ -202,7 +202,8 @@ class DspyOptimizer(Optimizer):
     def settings(self) -> dict[str, SettingValue]:
         """Return jurist's settings, and DSPy's as far as they are not DSPy's own defaults."""
         settings: dict[str, SettingValue] = {name: getattr(self, name) for name in _SIZES}
-        return settings | self.arguments
+        settings.update(self.arguments)
+        return settings
 
     def with_settings(self, settings: Mapping[str, object]) -> DspyOptimizer:
         """Return the optimizer with some settings changed, each of the type of its default."""
