@@ -435,7 +435,10 @@ class Endpoint:
 
     def _as_set(self, request: Request) -> Request:
         """Return a request with the settings of this model that no prompt and no DSPy setting carries."""
-        return replace(request, config=self._config(request.config))
+        config = self._config(request.config)
+        if config is request.config:
+            return request
+        return replace(request, config=config)
 
     def _with_effort(self, config: Config) -> Config:
         """Return settings with the model's reasoning effort and, for LiteLLM, its further fields."""

@@ -113,15 +113,23 @@ def decide_verdict(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verd
         value = scale.combine(probabilities or votes, sampling)
         values.append(value)
         agreement.append(scale.agreement(votes, value))
-    decided = replace(verdict, values=tuple(values), agreement=tuple(agreement))
-    if None not in values:
-        return replace(decided, status="verdict", error_kind="", error="")
-    error_kind = verdict.error_kind or UNREADABLE
-    for value, votes in zip(values, verdict.votes, strict=True):
-        if value is None and votes:
-            error_kind = UNDECIDED
-    error = verdict.error or _describe_missing(values, verdict)
-    return replace(decided, status="abstained", error_kind=error_kind, error=error)
+    status: Status = "verdict"
+    error_kind = error = ""
+    if None in values:
+        status = "abstained"
+        error_kind = verdict.error_kind or UNREADABLE
+        for value, votes in zip(values, verdict.votes, strict=True):
+            if value is None and votes:
+                error_kind = UNDECIDED
+        error = verdict.error or _describe_missing(values, verdict)
+    return replace(
+        verdict,
+        values=tuple(values),
+        agreement=tuple(agreement),
+        status=status,
+        error_kind=error_kind,
+        error=error,
+    )
 
 
 def revote(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:
