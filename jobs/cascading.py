@@ -1,4 +1,7 @@
-"""Choosing a cascade: judges are asked about gold, and a level is chosen from which on each of them may answer."""
+"""Choosing a cascade on gold: the level of sureness from which on each of its judges may answer a row.
+
+:mod:`~jurist.evaluation.cascade` says what a level is and how it is tested.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,44 +35,45 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.logs import Log, LogReference
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import SEEN
-from ..optimizers.candidate import Spent, spent
+from ..optimizers.candidate import MeanSpend, mean_spend
 from ..programs.definition import write_definition
 from ..report.views import cascade_parts, html_of
 from .experiment import Answers, Experiment
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answering:
-    """One judge of a cascade."""
+class CascadeJudge:
+    """One judge of a cascade, with its answers to the labelled rows in numbers."""
 
     name: str  # its name among the judges
     judge: str  # ``JUDGE@VERSION``, ``JUDGE:basic``, a detector or a log
     model: str  # the model's name
-    alone: float  # the share of all rows on which it says what people say; rows without an answer are not
-    answered: int  # rows that it answers in the cascade
-    right: int  # those of them on which it says what people say
-    trust: Trust
+    alone: float  # the share of all rows to which it gives the label of people; a row without an answer counts as wrong
+    answered: int  # the number of rows that it answers in the cascade
+    right: int  # the number of these rows to which it gives the label of people
+    trust: Trust  # the model of how probable it is that people agree
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Cascade:
-    """Judges that answer one after the other, and what is left to people.
+    """Judges that are asked one after the other until one is sure enough; rows without such a judge are for people.
 
     Attributes:
         gold: the gold's name.
-        cases: rows that were asked about.
-        groups: of them.
-        left_out: rows left out because an artifact was compiled on them or on near copies of them.
-        opening: which opening of sealed rows this is; 0 if none is sealed.
-        agree: the share of the answered rows on which people must say the same.
-        risk: how probable it may be at most that they do not: ``level`` of it is this opening's.
-        level: the share of the risk that these tests take.
-        chosen: the level that was chosen, with what it does to these rows; ``None`` if none was shown to agree enough.
-        steps: all levels that were tested, the strictest first.
-        judges: who answers.
-        tokens: a row, of the cascade and of the last judge alone; empty where a log does not tell.
-        dollars: per 1,000 rows, likewise.
-        artifact: the version that was kept; ``None`` if nothing was shown, or a judge is a log.
+        cases: the number of labelled rows on which the level was chosen.
+        groups: the number of groups of these rows.
+        left_out: the number of rows left out because an artifact was compiled on them or on near copies of them.
+        opening: the number of this opening of sealed rows; 0 if no row is sealed.
+        agree: the share of the answered rows on which people must give the same label.
+        risk: the largest probability of choosing a level with less agreement, over all openings.
+        level: the part of the risk that the tests of this opening take.
+        chosen: the step of the level that was chosen; ``None`` if no level was shown to agree enough.
+        steps: the steps of all levels that were tested, the strictest first.
+        judges: the judges, in the order in which they are asked.
+        tokens: the mean tokens of a row, under ``cascade`` and, for the last judge alone, ``last``; empty if unknown.
+        dollars: the price of 1,000 rows, under the same names; empty if unknown.
+        spends: the spend of each judge, as JSON values.
+        artifact: the version that was kept; ``None`` if no level was shown, or a judge is a log.
     """
 
     gold: str
@@ -82,10 +86,10 @@ class Cascade:
     level: float
     chosen: Step | None
     steps: tuple[Step, ...]
-    judges: tuple[Answering, ...]
+    judges: tuple[CascadeJudge, ...]
     tokens: Mapping[str, float]
     dollars: Mapping[str, float]
-    spends: tuple[Mapping[str, Any], ...]  # what each judge took
+    spends: tuple[Mapping[str, Any], ...]
     artifact: Artifact | None = None
 
     def __repr__(self) -> str:
@@ -109,7 +113,7 @@ class Cascade:
 
     @property
     def _why_not_shown(self) -> str:
-        """The reason why no level was shown, in words: the best bound, or too few groups."""
+        """The reason in words why no level was shown: too few groups, or the best bound that was reached."""
         needed = fewest_rows_needed(self.agree, self.level)
         if self.groups < needed:
             return f"{plural(needed, 'group')} are needed, and there are {self.groups}"
@@ -136,16 +140,18 @@ class _JudgedGold:
     """The answers of one judge to the labelled rows, in their order."""
 
     answers: Answers
-    sure: list[SureAnswer]  # its labels, and how sure it is of them
-    right: list[bool]  # whether people say the same
-    probable: list[float]  # how probable that is, by rows of other groups
+    sure: list[SureAnswer]  # its label of each row, and how sure it is of it
+    right: list[bool]  # whether people give the same label
+    probable: list[float]  # the probability that they do, fitted to rows of other groups
 
-    def answering(self, best: Step | None, place: int) -> Answering:
-        """Return the record of the judge at a place of the cascade; it answers no row where no level was chosen."""
-        answered, right = 0, 0
+    def as_member(self, best: Step | None, place: int) -> CascadeJudge:
+        """Return the judge as the member at a place of the cascade; it answers no row where no level was chosen."""
+        answered = 0
+        right = 0
         if best is not None:
-            answered, right = best.by[place], best.right[place]
-        return Answering(
+            answered = best.by[place]
+            right = best.right[place]
+        return CascadeJudge(
             name=self.answers.name,
             judge=self.answers.judge.name,
             model=self.answers.judge.model.name,
@@ -158,17 +164,17 @@ class _JudgedGold:
 
 @dataclass(frozen=True, kw_only=True)
 class Cascading(Experiment):
-    """Judges in the order in which they are asked, the cheapest first."""
+    """The job that chooses a cascade: its judges are ``contenders``, in the order in which a row is asked about."""
 
     kind: ClassVar[str] = "cascade"
     fewest: ClassVar[int] = 1
 
     agree: float = 0.9
     risk: float = 0.1
-    seed: int = 0  # of the parts in which rows tell of each other
+    seed: int = 0  # of the folds in which the probabilities of agreement are fitted
 
     def __post_init__(self) -> None:
-        """Refuse shares that are none, judges of different labels, and judges of several units a row."""
+        """Refuse shares outside 0 and 1, judges of different labels, and judges with several answers a row."""
         _check_share("agree", self.agree)
         _check_share("risk", self.risk)
         members: list[Contender] = []
@@ -183,7 +189,7 @@ class Cascading(Experiment):
         self._check_one_unit()
 
     def _check_same_labels(self) -> None:
-        """Refuse judges of which one gives other labels than the first."""
+        """Refuse judges if one gives other labels than the first."""
         first = self.contenders[0].judge.answer.scale.identity()
         for contender in self.contenders:
             if contender.judge.answer.scale.identity() != first:
@@ -191,7 +197,7 @@ class Cascading(Experiment):
                 raise UsageError("the judges of a cascade give other labels", hint=hint)
 
     def _check_one_unit(self) -> None:
-        """Refuse judges that give a row no answer, or several."""
+        """Refuse judges if one gives a row no answer, or several."""
         for contender in self.contenders:
             for case in self.cases:
                 if len(contender.judge.answer.units(case.inputs)) != 1:
@@ -201,10 +207,12 @@ class Cascading(Experiment):
                     )
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Cascade:
-        """Return the cascade with the level that was chosen on the labelled rows; it is kept as a version."""
+        """Return the cascade with the level that was chosen on the labelled rows, kept as a version where possible."""
         rows = [number for number, case in enumerate(self.cases) if case.known]
         groups = [self.cases[row].group for row in rows]
-        judged, right, probable = [], [], []
+        judged = []
+        right = []
+        probable = []
         for judge_answers in answers:
             judge = self._judged_gold(judge_answers, rows, groups)
             judged.append(judge)
@@ -215,12 +223,9 @@ class Cascading(Experiment):
             level = level_of(self.risk, self.look.opening)
         tested = tuple(try_levels(probable, right, groups, agree=self.agree, risk=level))
         best = choose_step(tested, self.agree)
-        tokens, dollars = {}, {}
+        spends: Mapping[str, MeanSpend] = {}
         if best is not None:
-            for name, price in _prices(judged, rows, best.level).items():
-                tokens[name] = price.tokens
-                if price.cost is not None:
-                    dollars[name] = 1000 * price.cost
+            spends = _spends_by_name(judged, rows, best.level)
         cascade = Cascade(
             gold=self.gold.name,
             cases=len(rows),
@@ -232,9 +237,9 @@ class Cascading(Experiment):
             level=level,
             chosen=best,
             steps=tested,
-            judges=tuple(judge.answering(best, place) for place, judge in enumerate(judged)),
-            tokens=tokens,
-            dollars=dollars,
+            judges=tuple(judge.as_member(best, place) for place, judge in enumerate(judged)),
+            tokens={name: spend.tokens for name, spend in spends.items()},
+            dollars=_dollars_per_1000_rows(spends),
             spends=tuple(judge_answers.spend.to_json() for judge_answers in answers),
         )
         if best is None:
@@ -242,9 +247,10 @@ class Cascading(Experiment):
         return self._save(cascade, best.level, answers, job.ledger.spend())
 
     def _judged_gold(self, answers: Answers, rows: Sequence[int], groups: Sequence[str]) -> _JudgedGold:
-        """Return the answers of a judge to the rows at these places, and how probable it is that people agree."""
+        """Return a judge's answers to the rows at these places, held against the labels of people."""
         scale = answers.judge.judge.answer.scale
-        sure, right = [], []
+        sure = []
+        right = []
         for row in rows:
             sure.append(sure_answer(scale, answers.verdicts[row]))
             right.append(self._agrees(answers.repeats[0][row]))
@@ -252,12 +258,15 @@ class Cascading(Experiment):
         return _JudgedGold(answers=answers, sure=sure, right=right, probable=probable)
 
     def _agrees(self, row: Row) -> bool:
-        """Return whether the answer to a row is that of people."""
+        """Say whether the answer to a row is the label of people."""
         gold, value = row.gold[0], row.predicted[0]
         return gold is not None and credit(self.scored.comparison, gold, value) == 1.0
 
     def _save(self, cascade: Cascade, level: float, answers: Sequence[Answers], spend: Spend) -> Cascade:
-        """Return the cascade, kept as the next version of its last judge unless one of its judges is a log."""
+        """Keep the cascade as the next version of its last judge, and return it with that version.
+
+        Nothing is kept without a store, or where a judge is a log; then the cascade comes back as it is.
+        """
         judges = []
         for judge_answers in answers:
             if isinstance(judge_answers.judge, LoadedJudge):
@@ -296,7 +305,10 @@ class Cascading(Experiment):
         )
 
     def _seen_rows(self, judges: Sequence[LoadedJudge]) -> list[dict[str, str]]:
-        """Return the sketches of the rows of the gold, and of those on which a judge was compiled."""
+        """Return sketches of all rows of the gold and of further rows on which a judge was compiled.
+
+        By these sketches near copies of the rows are left out of later tests.
+        """
         case_of = {case.id: case for case in self.gold.cases}
         rows = sketched_rows(self.gold.judge, list(case_of.values()))
         for judge in judges:
@@ -315,12 +327,13 @@ def _check_share(option: str, value: float) -> None:
         raise UsageError(f"--{option} {value:g} is no share", hint=hint)
 
 
-def _prices(judged: Sequence[_JudgedGold], rows: Sequence[int], level: float) -> dict[str, Spent]:
-    """Return the price of a row for the cascade and for its last judge alone; empty where a log has no price."""
+def _spends_by_name(judged: Sequence[_JudgedGold], rows: Sequence[int], level: float) -> dict[str, MeanSpend]:
+    """Return the mean spend of a row, of the ``cascade`` and of its ``last`` judge alone; empty if a judge is a log."""
     for judge in judged:
         if isinstance(judge.answers.judge, Log):
             return {}
-    cascade, last = [], []
+    cascade = []
+    last = []
     for place, row in enumerate(rows):
         usage = Spend()
         for judge in judged:
@@ -329,20 +342,30 @@ def _prices(judged: Sequence[_JudgedGold], rows: Sequence[int], level: float) ->
                 break
         cascade.append(usage)
         last.append(judged[-1].answers.verdicts[row].usage)
-    return {"cascade": spent(cascade), "last": spent(last)}
+    return {"cascade": mean_spend(cascade), "last": mean_spend(last)}
+
+
+def _dollars_per_1000_rows(spends: Mapping[str, MeanSpend]) -> dict[str, float]:
+    """Return name -> the price of 1,000 rows, without names whose price is not known."""
+    dollars = {}
+    for name, spend in spends.items():
+        if spend.cost is not None:
+            dollars[name] = 1000 * spend.cost
+    return dollars
 
 
 def _judge_reference(judges: Sequence[LoadedJudge]) -> str:
-    """Return the reference by which the last version among some judges was compiled; empty without a version."""
+    """Return the judge reference on the card of the last judge with a version; empty if no judge has a version."""
     for judge in reversed(judges):
         if judge.artifact:
             return judge.artifact.about.judge_ref
     return ""
 
 
-def _member_card(judge: LoadedJudge, answering: Answering) -> MemberCard:
+def _member_card(judge: LoadedJudge, member: CascadeJudge) -> MemberCard:
     """Return the card of one judge, with its definition and prompt: the cascade outlives the judge's own versions."""
-    reference, verifier = "", None
+    reference = ""
+    verifier = None
     if judge.artifact:
         reference = judge.artifact.about.judge_ref
     if judge.settings.verifier:
@@ -357,7 +380,7 @@ def _member_card(judge: LoadedJudge, answering: Answering) -> MemberCard:
         "verifier": verifier,
         "adapter": judge.adapter,
         "thresholds": judge.sampling.to_card(),
-        "trust": asdict(answering.trust),
+        "trust": asdict(member.trust),
     }
     return MemberCard.model_validate(content)
 
@@ -368,9 +391,17 @@ def with_models(
     settings: Model | None = None,
     keep: Sequence[bool] = (),
 ) -> tuple[LoadedJudge | LogReference, ...]:
-    """Return the judges, each with its model: one for all, one for each, or the one a version was proven with."""
-    # Logs and detectors have none or their own. ``settings`` are how models are reached; those that ``keep`` theirs
-    # were loaded with it.
+    """Return the judges, each with its model.
+
+    Args:
+        judges: those of a comparison or a cascade; logs, detectors and members of cascades keep the model they have.
+        models: one for all judges, one for each that takes one, or none: then each has the model it was proven with.
+        settings: how a model is reached that a version was proven with.
+        keep: for each judge, whether it was loaded with its model and keeps it; by default none.
+
+    Raises:
+        UsageError: there are neither one model nor as many as judges that take one.
+    """
     keeping = keep or [False] * len(judges)
     takers = 0
     for judge, keeps_model in zip(judges, keeping, strict=True):
@@ -394,7 +425,7 @@ def with_models(
 
 
 def _usual_model(judge: LoadedJudge, settings: Model) -> Model:
-    """Return the model that a version was proven with, reached by these settings; for a basic prompt the settings."""
+    """Return the model that a version was proven with, reached by these settings; without a version the settings."""
     if not judge.artifact:
         return settings
     proven = judge.artifact.about.model

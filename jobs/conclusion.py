@@ -36,7 +36,7 @@ from ..keeping.records import AnswerRecord, ProofRecord
 from ..keeping.sealing import PROOF, SEEN
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
-from ..optimizers.candidate import spent
+from ..optimizers.candidate import mean_spend
 from ..optimizers.objective import row_of
 from ..programs.asking import Asker
 from ..programs.judge import Judge
@@ -354,7 +354,7 @@ def _cost_content(contest: Contest, verdicts: _Verdicts) -> CardContent:
     for system in verdicts:
         # One prompt under two thresholds is asked once, so its verdicts under the second one used nothing.
         asked_system = "basic" if contest.asks_basic_prompt else system
-        usage = spent([verdict.usage for verdict in verdicts[asked_system]])
+        usage = mean_spend([verdict.usage for verdict in verdicts[asked_system]])
         tokens[system] = TokensCard.model_validate(usage.per_row())
         if usage.seconds:
             seconds[system] = round(usage.seconds, 3)

@@ -1,8 +1,8 @@
-"""The plan of a proof by labels: which units people label, fixed before any label is seen, and what the labels decide.
+"""The plan of a proof by labels: the units that people label, fixed before any label is seen, and the decision.
 
-Better than basic is one test of the judge's own metric, in which each label counts what it is worth. A version becomes
-the latest by the rule of a compilation: it was asked as in its proof, and its sealed test has shown it to be better
-than the best constant answer.
+Whether a version is better than basic is one test of the judge's own metric, in which each label weighs as much as it
+changes that metric. A version that is better becomes the latest if it was asked as in its proof, and if its sealed test
+has shown it to be better than the best constant answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedUnit:
-    """A unit on which the version differs from the basic prompt."""
+    """A unit to which the version and the basic prompt give different answers."""
 
     case: str
     unit: int
@@ -64,8 +64,8 @@ class LabelPlan:
     version: str  # ``JUDGE@VERSION``
     artifact: str  # the hash of that version
     model: str  # the model's name
-    conditions: tuple[str, ...]  # in which ways the version was asked otherwise than in its proof, in words
-    rows: Mapping[str, str]  # name of the unlabelled rows, and their hash
+    conditions: tuple[str, ...]  # the differences from how the version was asked in its proof, in words
+    rows: Mapping[str, str]  # ``name`` of the unlabelled rows, and their hash
     opening: int  # the number of this plan on the version or on these units; its level falls with it
     level: float  # of the one-sided test
     # rows, groups and units asked about, and the share that differs, with its interval
@@ -78,12 +78,12 @@ class LabelPlan:
 
     @staticmethod
     def folder(store: Store, artifact: Artifact) -> Path:
-        """Return where the plan of a version is kept."""
+        """Return the folder in which the plan of a version is kept."""
         return store.checkpoints / f"prove-{artifact.judge}-{artifact.version}"
 
     @classmethod
     def find(cls, store: Store, artifact: Artifact) -> Self | None:
-        """Return the plan of a version; ``None`` if there is none."""
+        """Return the plan of a version; ``None`` if there is none, or one of other content of that version."""
         path = cls.folder(store, artifact) / _FILE
         if not path.exists():
             return None
@@ -97,7 +97,7 @@ class LabelPlan:
         return plan
 
     def keep(self, store: Store, artifact: Artifact) -> None:
-        """Write the plan."""
+        """Write the plan to its folder in the store."""
         content = TypeAdapter(LabelPlan).dump_json(self, indent=2)
         write_whole(content, self.folder(store, artifact) / _FILE)
 
@@ -112,7 +112,7 @@ class LabelPlan:
 
     @property
     def confirms(self) -> float | None:
-        """The gain in accuracy that so many labels show with a power of .8; ``None`` where labels count otherwise."""
+        """The gain in accuracy that the planned labels show with a power of .8; ``None`` for any other metric."""
         share = win_share_shown(len(self.units), self.level)
         if share is None or self.metric != _UNWEIGHTED_METRIC:
             return None
@@ -122,11 +122,7 @@ class LabelPlan:
     def words(self) -> tuple[str, ...]:
         """The findings and the plan for people, a line each."""
         surveyed = self.surveyed
-        share = win_share_shown(len(self.units), self.level) or 1.0
-        if self.confirms is None:
-            able = f"a win on {100 * share:.0f} % of them, where they count alike in {self.metric}"
-        else:
-            able = f"a gain of {100 * self.confirms:.1f} points of correct units"
+        confirmed = self._confirmed_words()
         number = ""
         if self.opening > 1:
             number = f", plan {self.opening} of this version or of these rows"
@@ -135,18 +131,25 @@ class LabelPlan:
             f"({100 * surveyed['rate']:.1f} %, 95 % interval {100 * surveyed['low']:.1f} to "
             f"{100 * surveyed['high']:.1f}), in {surveyed['differing_groups']} of {surveyed['groups']} groups",
             f"planned: {plural(len(self.units), 'label')} of these units, one a group, drawn at random; they will "
-            f"mostly confirm {able} (one-sided test at the level {self.level:.3g}{number}, power .8)",
+            f"mostly confirm {confirmed} (one-sided test at the level {self.level:.3g}{number}, power .8)",
         )
 
+    def _confirmed_words(self) -> str:
+        """Return in words what the planned labels mostly show: a gain in accuracy, else a share of wins."""
+        if self.confirms is not None:
+            return f"a gain of {100 * self.confirms:.1f} points of correct units"
+        share = win_share_shown(len(self.units), self.level) or 1.0
+        return f"a win on {100 * share:.0f} % of them, where they count alike in {self.metric}"
+
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON values, without the answers: whoever reads it may be the one who labels."""
+        """Return the plan as JSON values, without the answers of the two prompts, which a rater must not see."""
         parts = plain_fields(self, "artifact", "conditions", "units", "content", "earlier")
         parts["labels"] = len(self.units)
         parts["confirms"] = self.confirms
         return parts
 
     def missing(self, labels: Labels) -> int:
-        """Return how many planned units nobody has labelled yet."""
+        """Return the number of planned units that nobody has labelled yet."""
         unlabelled = 0
         for unit in self.units:
             if unit.key not in labels:
@@ -160,10 +163,10 @@ def draw_units(
     """Draw units to label at random, one a group.
 
     Args:
-        units: from which are drawn.
-        labels: how many to draw, at most.
-        seed: of the draw.
-        without: units that are not drawn.
+        units: the units to draw from.
+        labels: the most units to draw.
+        seed: the seed of the draw.
+        without: keys of units that are not drawn.
     """
     excluded = frozenset(without)
     drawable: list[PlannedUnit] = []
@@ -178,7 +181,11 @@ def draw_units(
 
 
 def read_planned_labels(plan: LabelPlan, gold: Gold) -> Labels:
-    """Return the labels of a sheet, of the review page, or of rows; several raters count by majority.
+    """Return the labels of planned units in gold; of several raters the majority decides.
+
+    Args:
+        plan: the plan whose units were labelled.
+        gold: the labels, read from a sheet, the review page or rows.
 
     Raises:
         GoldError: a unit is labelled that is not planned.
@@ -218,7 +225,11 @@ def _labels_of_case(case: Case, row: Row) -> dict[Key, Value | None]:
 
 
 def load_unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
-    """Return the gains of units in the judge's metric, from the sealed test of a version or of its parent."""
+    """Return the gains of units in the judge's metric, from the sealed test of a version or of its nearest ancestor.
+
+    Raises:
+        JuristError: neither the version nor an ancestor kept answers of a sealed test.
+    """
     proven = artifact
     while not proven.proof_records() and proven.about.parent:
         proven = store.load(f"{artifact.judge}@{proven.about.parent}")
@@ -234,7 +245,7 @@ def load_unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains
 
 
 def make_decision(plan: LabelPlan, judge: Judge, labels: Labels, gains: UnitGains) -> dict[str, object]:
-    """Return the decision that the labels of a plan allow, as JSON values.
+    """Return the decision that follows from the labels of a plan, as JSON values.
 
     Raises:
         JuristError: a planned unit is not labelled.
@@ -247,7 +258,7 @@ def make_decision(plan: LabelPlan, judge: Judge, labels: Labels, gains: UnitGain
             hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
         )
     labelled_units: list[LabelledUnit] = []
-    untold = 0
+    untold = 0  # units of which people could not tell the label
     for unit in plan.units:
         label = labels[unit.key]
         basic = _read_value(judge, unit.basic)
@@ -258,6 +269,7 @@ def make_decision(plan: LabelPlan, judge: Judge, labels: Labels, gains: UnitGain
     rate = (plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"])
     weighed = weigh_estimates(gains.estimates(labelled_units, plan.level), rate, plan.level)
     decision: dict[str, object] = plan.to_json()
+    # The plan has no decision yet, and the version's own folder holds this one.
     del decision["decision"]
     del decision["version"]
     decision["conditions"] = list(plan.conditions)
@@ -274,17 +286,17 @@ def make_decision(plan: LabelPlan, judge: Judge, labels: Labels, gains: UnitGain
 
 
 def _read_value(judge: Judge, data: object) -> Value | None:
-    """Return the value of an answer that is kept as JSON; ``None`` where the prompt abstained."""
+    """Return the value of an answer from its JSON value; ``None`` where the prompt abstained."""
     if data is None:
         return None
     return judge.answer.scale.of_json(data)
 
 
 def decide_by_labels(
-    store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, answers: Gold
+    store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labelled: Gold
 ) -> tuple[LabelPlan, bool, str]:
-    """Decide a plan by people's labels; return it, whether the version is the latest now, and why."""
-    labels = read_planned_labels(plan, answers)
+    """Decide a plan by people's labels; return it, whether its version is the latest now, and why in words."""
+    labels = read_planned_labels(plan, labelled)
     gains = load_unit_gains(store, artifact, judge)
     decision = make_decision(plan, judge, labels, gains)
     is_latest, words = keep_decision(store, artifact, plan, decision)

@@ -126,7 +126,7 @@ class Job:
 
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return the samples and the threshold of a candidate with this setting."""
-        if setting == setting.asking:
+        if setting == setting.of_request:
             return self.settings.sampling
         return replace(self.settings.sampling, threshold=setting.threshold, weights=setting.weights)
 
@@ -312,7 +312,7 @@ def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:
 
     def asker_of(trial: tuple[Job, Board]) -> Asker:
         trial_job, trial_board = trial
-        return trial_job.asker(trial_job.judge.basic(), trial_board.basic.setting.asking)
+        return trial_job.asker(trial_job.judge.basic(), trial_board.basic.setting.of_request)
 
     def ask(trial: tuple[Job, Board]) -> list[Verdict]:
         nonlocal verdicts

@@ -13,7 +13,7 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState, candidate_names
 from ..programs.verdicts import Verdict
-from .candidate import DEFAULT_SETTING, Setting, Spent, prices, spent
+from .candidate import DEFAULT_SETTING, MeanSpend, Setting, mean_spend, price_cases
 from .candidate import Candidate as Candidate
 from .objective import Objective, Outcome
 from .standing import ON_ALL, ON_DEV, SHRINK, Credit, Scored, Standing, outdoes, standings
@@ -65,7 +65,7 @@ class Board:
         demo_ids: tuple[str, ...] | None = None,
         setting: Setting | None = None,
         params: Mapping[str, Any] | None = None,
-        crossed: Mapping[str, Setting] | None = None,
+        cross_fitted: Mapping[str, Setting] | None = None,
     ) -> Candidate:
         """Enter a prompt; one that is known under its setting stays. What is not said of it is as the parent's."""
         parent_id = None
@@ -78,8 +78,8 @@ class Board:
                 setting = parent.setting
             if demo_ids is None:
                 demo_ids = parent.demo_ids
-            if crossed is None and setting == parent.setting:
-                crossed = parent.crossed
+            if cross_fitted is None and setting == parent.setting:
+                cross_fitted = parent.cross_fitted
         candidate = Candidate(
             state=state,
             parent=parent_id,
@@ -89,7 +89,7 @@ class Board:
             setting=setting,
             demo_ids=demo_ids,
             params=params or {},
-            crossed=crossed or {},
+            cross_fitted=cross_fitted or {},
         )
         return self.candidates.setdefault(candidate.id, candidate)
 
@@ -98,7 +98,7 @@ class Board:
         asked_id = candidate.asked_id
         open_cases = [case for case in cases if (asked_id, case.id) not in self._verdicts]
         if open_cases:
-            asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asking)
+            asker = self._asker(candidate.state.apply(self._basic), candidate.setting.of_request)
 
             def keep(index: int, verdict: Verdict) -> None:
                 self.record(candidate, open_cases[index], verdict)
@@ -115,8 +115,8 @@ class Board:
         if case.id not in outcomes:
             first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
             # Another threshold or other weights give another verdict from the stored votes.
-            if candidate.setting != candidate.setting.asking:
-                setting = candidate.crossed.get(case.id, candidate.setting)
+            if candidate.setting != candidate.setting.of_request:
+                setting = candidate.cross_fitted.get(case.id, candidate.setting)
                 first = self._asker(self._basic, setting).revote(case, first)
             outcomes[case.id] = self.objective.outcome(case, first)
         return outcomes[case.id]
@@ -155,14 +155,14 @@ class Board:
         """Return the kept verdicts of a candidate that was scored on ``cases``, as the job's own vote gives them."""
         return [self._verdicts[candidate.asked_id, case.id] for case in cases]
 
-    def spent(self, candidate: Candidate, cases: Sequence[Case]) -> Spent | None:
+    def spent(self, candidate: Candidate, cases: Sequence[Case]) -> MeanSpend | None:
         """Return the mean spend of a case that the candidate was scored on; ``None`` without any."""
         usages: list[Spend] = []
         for outcome in self._on(candidate, cases):
             usages.append(self._verdicts[candidate.asked_id, outcome.row.id].usage)
         if not usages:
             return None
-        return spent(usages)
+        return mean_spend(usages)
 
     def standings(self, around: Candidate | None = None, shrink: float = SHRINK) -> dict[str, Standing]:
         """Return where all stand that were scored, by id, the basic one first; the metric to first order ``around``."""
@@ -297,12 +297,12 @@ class Board:
         for candidate in candidates:
             if candidate.id != best.id and bounds[candidate.id] >= lowest_bound:
                 near.append(candidate)
-        spends: list[Spent] = []
+        spends: list[MeanSpend] = []
         for candidate in near:
             spend = self.spent(candidate, dev)
             if spend is not None:
                 spends.append(spend)
-        case_prices = prices(spends)
+        case_prices = price_cases(spends)
         if len(case_prices) < len(near):
             return best
         cheapest = min(range(len(near)), key=case_prices.__getitem__)
@@ -369,7 +369,7 @@ class Board:
         return parts
 
 
-def _spend_parts(spend: Spent | None) -> dict[str, float | None]:
+def _spend_parts(spend: MeanSpend | None) -> dict[str, float | None]:
     """Return the tokens and the cost of a case as JSON values; ``None`` where they are not known."""
     if spend is None:
         return {"tokens": None, "cost": None}

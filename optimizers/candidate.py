@@ -1,4 +1,4 @@
-"""A candidate: a prompt that was tried, how it is asked, and what asking it takes."""
+"""A candidate: a prompt that was tried under a setting; and the mean spend and price of a case."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from ..programs.state import PromptState
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """How a candidate is asked and its votes are counted; ``None`` is as the job has it."""
+    """A candidate's own adapter, threshold and weights; ``None`` stands for the job's.
 
-    # votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
-    # verdicts under another threshold follow from the votes and probabilities that are stored
+    Attributes:
+        threshold: votes for a positive verdict, 1..samples; below 1 the probability of one. It changes no request:
+            verdicts under another threshold follow from the votes and probabilities that are stored.
+        weights: label -> the factor of its probability, in place of a threshold; it changes no request either.
+        form: the adapter, ``chat``, ``json`` or ``plain``; unlike the others it changes the request.
+    """
+
     threshold: float | None = None
-    # what the probability of each label is multiplied by, in place of a threshold; it changes no request either
     weights: Mapping[str, float] | None = field(default=None, hash=False)
-    # the form of the prompt: ``chat``, ``json`` or ``plain``; unlike the others it changes the request
     form: str | None = None
 
     @property
-    def asking(self) -> Setting:
-        """The part of it that changes the request."""
+    def of_request(self) -> Setting:
+        """The setting with the adapter alone, which is all that changes a request."""
         return Setting(form=self.form)
 
     def id_of(self, prompt: str) -> str:
-        """Return the id of a candidate with the prompt of that id: the prompt's own under the job's setting."""
+        """Return the id of a candidate with this setting from its prompt's id, the same id for the job's setting."""
         data = self.to_json()
         if not data:
             return prompt
@@ -39,12 +42,12 @@ class Setting:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """Return setting -> value where it differs from the job's; empty if nothing differs."""
+        """Return name -> value of all that differs from the job's setting; empty if nothing differs."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 DEFAULT_SETTING = Setting()
-"""The job's own."""
+"""The job's own setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,16 +55,16 @@ class Candidate:
     """A prompt that was tried, under a setting."""
 
     state: PromptState
-    parent: str | None  # the candidate it was made from
-    source: str  # what made it
+    parent: str | None  # the id of the candidate it was made from
+    source: str  # the name of the step that made it
     step: int  # the optimizer's round, from 1; 0 outside rounds
-    calls: int  # the calls the job had made by then
+    calls: int  # the calls that the job had made before it
     setting: Setting = DEFAULT_SETTING
-    demo_ids: tuple[str, ...] = ()  # the cases that are its demonstrations
+    demo_ids: tuple[str, ...] = ()  # the ids of the cases that are its demonstrations
     # the choices that made it, for the record: JSON values by name
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    # for the cases on which its threshold or weights were fitted, what was fitted without them: so they are scored
-    crossed: Mapping[str, Setting] = field(default_factory=dict, hash=False)
+    # case id -> the threshold or weights that were fitted without this case, by which the case is scored
+    cross_fitted: Mapping[str, Setting] = field(default_factory=dict, hash=False)
 
     @cached_property
     def id(self) -> str:
@@ -70,18 +73,18 @@ class Candidate:
 
     @cached_property
     def asked_id(self) -> str:
-        """The id of what is asked: the same for candidates that differ in their threshold or weights only."""
-        return self.setting.asking.id_of(self.state.id)
+        """The id of prompt and adapter; candidates that differ only in threshold or weights share it."""
+        return self.setting.of_request.id_of(self.state.id)
 
 
-# -- what asking it takes ----------------------------------------------------------------------------------
+# -- the spend of a case ----------------------------------------------------------------------------------
 
 OUTPUT_PRICE = 4.0
-"""What an output token costs beside an input token, where prices are not known; it is 4 to 5 times with most models."""
+"""The assumed price of an output token in input tokens, where prices are not known; with most models it is 4 to 5."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
+class MeanSpend:
     """The mean spend of one case, whether its answers were paid in this run or replayed from the journal."""
 
     input_tokens: float  # of the prompt
@@ -99,8 +102,8 @@ class Spent:
         return {"input": round(self.input_tokens, 1), "output": round(self.output_tokens, 1)}
 
 
-def spent(usages: Sequence[Spend]) -> Spent:
-    """Return the means over cases; at least one."""
+def mean_spend(usages: Sequence[Spend]) -> MeanSpend:
+    """Return the mean spend of a case from the spends of cases, at least one."""
     input_tokens = output_tokens = 0
     dollars = 0.0
     waits: list[float] = []
@@ -117,13 +120,13 @@ def spent(usages: Sequence[Spend]) -> Spent:
     seconds = None
     if waits:
         seconds = sum(waits) / len(waits)
-    return Spent(
+    return MeanSpend(
         input_tokens=input_tokens / count, output_tokens=output_tokens / count, cost=cost, seconds=seconds
     )
 
 
-def prices(spends: Sequence[Spent]) -> list[float]:
-    """Return the price of a case of each: in dollars where all are known and not nothing, else in input tokens."""
+def price_cases(spends: Sequence[MeanSpend]) -> list[float]:
+    """Return the price of a case under each mean spend: in dollars if all are known and not 0, else in input tokens."""
     dollars = [spend.cost for spend in spends if spend.cost]
     if len(dollars) == len(spends):
         return dollars

@@ -1,4 +1,7 @@
-"""The arm that tries a prompt in another form: the user's text as it stands, or DSPy's chat or JSON layout."""
+"""The arm of a race that tries the leading prompt under another adapter.
+
+A setting calls its adapter ``form``: ``plain`` is the user's text as it stands, ``chat`` and ``json`` are DSPy's.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,27 @@ from .base import Job
 from .board import Candidate
 from .raced import Track
 
-_FORMS = (CHAT, PLAIN, JSON)  # in the order in which they are tried
+_FORMS = (CHAT, PLAIN, JSON)
+"""The adapters, in the order in which they are tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layouts:
-    """Puts the prompt that leads into a form in which it was not tried yet."""
+    """Proposes the leading prompt under an adapter under which it was not tried yet."""
 
     name: str = "layout"
 
     @staticmethod
     def fits(job: Job) -> bool:
-        """Return whether the form of the prompt is open: of a judge with a prompt as it stands, if nobody named one."""
+        """Say whether there is an adapter to choose: the judge's prompt is plain text, and nobody named an adapter."""
         return job.settings.adapter is None and job.judge.default_adapter == PLAIN
 
     def proposer_calls(self, job: Job) -> int:
-        """Return 0: a form is chosen and not written."""
+        """Return 0: no proposer is asked, as nothing is written."""
         return 0
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Enter the leader in the next form; JSON only where replies to the chat layout cannot be read."""
+        """Enter the leader under the next adapter, and return it; JSON only where most chat replies are unreadable."""
         leader = track.leader
         for form in _FORMS:
             if form == JSON and _reads_chat(track):
@@ -44,7 +48,7 @@ class Layouts:
 
 
 def _reads_chat(track: Track) -> bool:
-    """Return whether most replies to prompts in the chat adapter could be read; yes if there are none."""
+    """Say whether at least half of the replies under the chat adapter could be read; yes if there are none."""
     readable = 0
     unreadable = 0
     for candidate in track.board.candidates.values():

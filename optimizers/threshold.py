@@ -107,7 +107,7 @@ def with_thresholds(job: Job, result: Result) -> Result:
     prompts = {candidate.id: candidate for candidate in [board.basic] + best_first[:_PROMPTS]}
     for prompt in prompts.values():
         met = _met_cases(job, board, prompt)
-        for name, (setting, crossed) in fitted(job, board, prompt).items():
+        for name, (setting, cross_fitted) in fitted(job, board, prompt).items():
             source = name
             threshold = setting.threshold
             if threshold is not None and threshold >= 1:
@@ -115,7 +115,7 @@ def with_thresholds(job: Job, result: Result) -> Result:
             elif threshold is not None:
                 source = f"{name}, probability {threshold:.3g}"
             candidate = board.add(
-                prompt.state, parent=prompt, source=source, setting=setting, crossed=crossed
+                prompt.state, parent=prompt, source=source, setting=setting, cross_fitted=cross_fitted
             )
             board.score(candidate, met)
     return replace(result, best=board.best(job.dev) or result.best)
@@ -150,7 +150,7 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
         setting = replace(best(range(len(cases))), form=current.form)
         if setting == current or setting.threshold == stored.threshold:
             continue
-        crossed: dict[str, Setting] = {}  # of each case the setting that was fitted on the other folds
+        cross_fitted: dict[str, Setting] = {}  # of each case the setting that was fitted on the other folds
         for fold in set(fold_of_case):
             fold_ids: list[str] = []
             positions: list[int] = []
@@ -159,8 +159,8 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
                     fold_ids.append(case.id)
                 else:
                     positions.append(position)
-            crossed.update(dict.fromkeys(fold_ids, replace(best(positions), form=current.form)))
-        settings[name] = setting, crossed
+            cross_fitted.update(dict.fromkeys(fold_ids, replace(best(positions), form=current.form)))
+        settings[name] = setting, cross_fitted
     return settings
 
 

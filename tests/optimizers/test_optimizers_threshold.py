@@ -105,7 +105,7 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
         for without in ({}, without_each):
             made = Board(judge, job.asker, job.context)
             start = made.add(board.basic.state, parent=None, source="basic")
-            one = made.add(start.state, parent=start, source="t", setting=setting, crossed=without)
+            one = made.add(start.state, parent=start, source="t", setting=setting, cross_fitted=without)
             for case, kept in zip(cases, board.verdicts(board.basic, cases), strict=True):
                 made.record(start, case, kept)
                 made.record(one, case, kept)
