@@ -134,7 +134,7 @@ def _sides(store: Store, *references: str) -> list[Side]:
             sides.append(Side.of(other_artifact, basic_state(other_artifact, store)))
         else:
             loaded = load_judge(reference, store=store)
-            sides.append(Side(name=loaded.name, state=loaded.state, form=loaded.adapter))
+            sides.append(Side(name=loaded.name, state=loaded.state, adapter=loaded.adapter))
     return sides
 
 

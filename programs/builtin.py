@@ -1,7 +1,7 @@
-"""The judges and generators that come with jurist, as lists show them, without their programs.
+"""Descriptions of the built-in judges and generators, for lists, without their programs.
 
-Making a judge takes DSPy, which takes seconds to import. ``data/builtin.json`` says the same of each in words;
-``.ci/builtin`` writes it from the catalogue, and a test compares the two.
+A judge needs DSPy, which takes seconds to import. ``data/builtin.json`` has the descriptions; ``.ci/builtin`` writes it
+from the catalogue, and a test compares the two.
 """
 
 import json
@@ -18,10 +18,10 @@ FILE = Path(__file__).with_name("data") / "builtin.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """A judge or a generator, in the words of a list."""
+    """A judge or a generator as a list shows it."""
 
     data: Mapping[str, object]  # as ``jurist judges --json`` prints it
-    answers: list[str]  # what it can answer, each with a remark in brackets where there is one
+    answers: list[str]  # the possible answers, each with its remark, if it has one, in brackets
 
 
 def describe_judge(judge: "Judge") -> Description:

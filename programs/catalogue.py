@@ -44,11 +44,11 @@ JUDGES += FECT_JUDGES + FAITHQA_JUDGES + HALUAGENT_JUDGES
 """Every built-in judge."""
 
 CATALOGUE: Mapping[str, Judge] = {judge.name: judge for judge in JUDGES}
-"""Every judge by name."""
+"""Every built-in judge by name."""
 GENERATORS: Mapping[str, Generator] = {
     generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)
 }
-"""Every generator by name."""
+"""Every built-in generator by name."""
 register_writers(DIALOGUE_WRITERS + HALUAGENT_WRITERS + FAITHQA_WRITERS)
 
 
@@ -59,17 +59,23 @@ def _accepts_judge(value: object) -> TypeGuard[Judge]:
 PLUGIN_JUDGES = PluginKind(
     group="jurist.judges", noun="judge", expected="a jurist.Judge", accepts=_accepts_judge
 )
-"""Judges and generators of Python files and of installed packages."""
+"""Where judges and generators come from that are not built in: Python files and installed packages."""
 
 
 def find(name: str, allow: Allow | None = None) -> Judge:
-    """Return a judge or generator by name: built-in, ``FILE.py:ATTRIBUTE``, of the main module, or installed."""
+    """Return a judge or generator by name: built-in, ``FILE.py:ATTRIBUTE``, of the main module, or installed.
+
+    ``allow`` is asked whether a file may be executed.
+
+    Raises:
+        UnknownJudgeError: no judge has this name.
+    """
     path, attribute = split_file_name(name)
     if path is not None:
         return PLUGIN_JUDGES.from_file(path, attribute, allow)
     if name in CATALOGUE or name in GENERATORS:
         return CATALOGUE.get(name) or GENERATORS[name]
-    for value in list(vars(sys.modules["__main__"]).values()):  # as in a cell of a notebook
+    for value in list(vars(sys.modules["__main__"]).values()):  # such as a notebook
         if isinstance(value, Judge) and value.name == name:
             return value
     plugin = PLUGIN_JUDGES.installed(name)
@@ -79,7 +85,7 @@ def find(name: str, allow: Allow | None = None) -> Judge:
 
 
 def _suggest_name(name: str) -> str:
-    """Return the hint for an unknown name: a judge that is called nearly so, or a file in the working folder."""
+    """Return the hint for an unknown name: a judge of a similar name, or a file of such a name in this folder."""
     names = list(CATALOGUE) + list(GENERATORS) + PLUGIN_JUDGES.installed_names()
     file_of_stem = {path.stem: path.name for path in Path().glob("*.py")}
     stem = name.replace("-", "_")
@@ -93,13 +99,13 @@ def _suggest_name(name: str) -> str:
 
 
 def file_of(name: str) -> tuple[Path | None, str]:
-    """Return the file and the attribute that a name means, ``judge`` for a file alone; ``None`` if it means no file."""
+    """Return the file in a name and its attribute, by default ``judge``; the file is ``None`` if the name has none."""
     path, attribute = split_file_name(name)
     return path, attribute or "judge"
 
 
 def first_steps(name: str, compiled: Iterable[str]) -> str:
-    """Return the hint for a judge of which nothing is compiled, ``compiled`` being those of which something is."""
+    """Return the hint for a judge without an artifact; ``compiled`` are the names of the judges that have one."""
     if name in CATALOGUE or name in GENERATORS:
         return f"compile it first, use {name}:basic, or name another folder with --store"
     near_names = difflib.get_close_matches(name, list(compiled), n=1)

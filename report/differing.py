@@ -1,4 +1,4 @@
-"""What differs from one judge to another: words of the prompt, demonstrations, settings, scores; and what was tried."""
+"""The differences of two versions, in prompt, demonstrations, settings and scores; and the history of a version."""
 
 import re
 from collections import Counter
@@ -21,37 +21,37 @@ from .table import Table, table
 
 _MARKS = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
 _NO_PROMPT = PredictorPrompt(instructions="")
-FORM_WORDS: Mapping[str, str] = {PLAIN: "your text as it stands", CHAT: "chat layout", JSON: "JSON layout"}
-"""Adapter of a prompt -> what people call it."""
+ADAPTER_WORDS: Mapping[str, str] = {PLAIN: "your text as it stands", CHAT: "chat layout", JSON: "JSON layout"}
+"""Adapter of a prompt -> its name for people."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two."""
+    """One of the two versions that are compared."""
 
     name: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     state: PromptState  # its prompt
-    form: str = CHAT  # the adapter of its prompt
+    adapter: str = CHAT  # the adapter of its prompt
     card: Card | None = None  # of the artifact; ``None`` for a basic prompt
-    # each metric on its own sealed test; empty if it was never proven
+    # metric -> score on its own sealed test; empty if it was never proven
     scores: Scores = field(default_factory=dict)
 
     @classmethod
     def of(cls, artifact: Artifact, basic: PromptState | None = None) -> "Side":
-        """Return an artifact, or the basic prompt as it was asked beside it."""
+        """Return an artifact as a side, or ``basic``, the basic prompt that it was proven against."""
         card = artifact.about
-        basic_form, compiled_form = card.forms
+        basic_adapter, compiled_adapter = card.forms
         if basic:
             return cls(
                 name=f"{artifact.judge}:basic",
                 state=basic,
-                form=basic_form,
+                adapter=basic_adapter,
                 scores=card.proven_scores.get("basic") or {},
             )
         return cls(
             name=artifact.ref,
             state=artifact.state,
-            form=compiled_form,
+            adapter=compiled_adapter,
             card=card,
             scores=card.proven_scores.get("compiled") or {},
         )
@@ -63,8 +63,8 @@ def prompt_difference(first: Side, second: Side) -> str:
     """
     first_prompts, second_prompts = first.state.predictors, second.state.predictors
     lines: list[str] = []
-    if first.form != second.form:
-        lines.append(f"## form: {_form_words(first.form, second.form)}")
+    if first.adapter != second.adapter:
+        lines.append(f"## form: {_adapter_change(first.adapter, second.adapter)}")
     for name in sorted(first_prompts.keys() | second_prompts.keys()):
         if name not in second_prompts:
             lines.append(f"## {name}: gone")
@@ -76,7 +76,7 @@ def prompt_difference(first: Side, second: Side) -> str:
 
 
 def _difference_of_step(name: str, first: PredictorPrompt, second: PredictorPrompt) -> list[str]:
-    """Return the changes of the prompt of one step, a line each; nothing without a change."""
+    """Return the changes of the prompt of one step, as lines; none without a change."""
     lines = []
     if first.instructions != second.instructions:
         words = word_changes(first.instructions, second.instructions)
@@ -88,7 +88,7 @@ def _difference_of_step(name: str, first: PredictorPrompt, second: PredictorProm
     first_examples, second_examples = Counter(_examples(first)), Counter(_examples(second))
     if first_examples != second_examples:
         lines.append(f"## {name}: demonstrations")
-    first_shown, second_shown = _remembered_words(first), _remembered_words(second)
+    first_shown, second_shown = _shown_words(first), _shown_words(second)
     if first_shown != second_shown:
         lines.append(f"## {name}: shown with each row: {first_shown or 'all'} -> {second_shown or 'all'}")
     for mark, examples in (("-", first_examples - second_examples), ("+", second_examples - first_examples)):
@@ -98,7 +98,7 @@ def _difference_of_step(name: str, first: PredictorPrompt, second: PredictorProm
 
 
 def setting_rows(first: Side, second: Side) -> list[list[str]]:
-    """Return the settings that differ: name, first, second; none where one of them has no card."""
+    """Return the settings that differ, each as name, first value, second value; none if a side has no card."""
     if first.card is None or second.card is None:
         return []
     second_settings = _compared_settings(second.card)
@@ -111,7 +111,7 @@ def setting_rows(first: Side, second: Side) -> list[list[str]]:
 
 
 def _compared_settings(card: Card) -> dict[str, object]:
-    """Return the settings of a version that are compared, by what people call them."""
+    """Return the settings of a version that are compared: name for people -> value."""
     thresholds = card.thresholds
     settings: dict[str, object] = {
         "model": card.model.name or None,
@@ -148,12 +148,12 @@ def score_rows(first: Side, second: Side) -> Table | None:
 
 
 _QUOTED = 12
-"""Words that are quoted of what is new."""
+"""Words of a new text that are quoted, at most."""
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def word_changes(old_text: str, new_text: str) -> tuple[Word, ...]:
-    """Return the runs of words that stayed, were removed or were added, in the order of the new text."""
+    """Return the runs of words that stayed, were removed or were added; a removed run precedes an added one."""
     old_words, new_words = _TOKEN.findall(old_text), _TOKEN.findall(new_text)
     runs: list[Word] = []
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
@@ -168,7 +168,7 @@ def word_changes(old_text: str, new_text: str) -> tuple[Word, ...]:
 
 
 def prompt_changes(basic: PromptState, compiled: PromptState) -> tuple[Changes, ...]:
-    """Return the changes of each predictor's instruction, and its demonstrations."""
+    """Return, for each predictor, the changes of its instruction, and the demonstrations that it has now."""
     has_steps = len(compiled.predictors) > 1
     changes = []
     for name, prompt in sorted(compiled.predictors.items()):
@@ -194,22 +194,22 @@ def _examples(prompt: PredictorPrompt) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _remembered_words(prompt: PredictorPrompt) -> str:
-    """Return how many of the demonstrations stand beside each row; empty where all do."""
+def _shown_words(prompt: PredictorPrompt) -> str:
+    """Return in words how many demonstrations a prompt shows with each row; empty if it shows all."""
     if prompt.remembered is None:
         return ""
     return prompt.remembered.words
 
 
-def change_words(basic: PromptState, compiled: PromptState, forms: tuple[str, str]) -> str:
+def change_words(basic: PromptState, compiled: PromptState, adapters: tuple[str, str]) -> str:
     """Return the changes of a prompt in one line: its form, how many words, how many demonstrations, and the first
     new words. ``forms`` are the forms of the basic and of the compiled prompt.
     """
     changes = prompt_changes(basic, compiled)
     parts = []
-    basic_form, compiled_form = forms
-    if basic_form != compiled_form:
-        parts.append(_form_words(basic_form, compiled_form))
+    basic_adapter, compiled_adapter = adapters
+    if basic_adapter != compiled_adapter:
+        parts.append(_adapter_change(basic_adapter, compiled_adapter))
     added_runs = _runs_of("added", changes)
     if added_runs:
         parts.append(f"{sum(map(len, added_runs))} words added")
@@ -231,16 +231,16 @@ def change_words(basic: PromptState, compiled: PromptState, forms: tuple[str, st
 
 
 def _shown_with_each_row(state: PromptState) -> str:
-    """Return how many demonstrations stand beside each row, for the first step where not all do; else empty."""
+    """Return a phrase about the first step that does not show all demonstrations with each row; else empty."""
     for prompt in state.predictors.values():
-        remembered = _remembered_words(prompt)
+        remembered = _shown_words(prompt)
         if remembered:
             return f", each row sees {remembered}"
     return ""
 
 
 def _runs_of(kind: Change, changes: Iterable[Changes]) -> list[list[str]]:
-    """Return the words of each run that was added, or removed; no run without a word."""
+    """Return the words of each run that was added, or removed; a run of white space alone is left out."""
     runs = []
     for change in changes:
         for run in change.words:
@@ -250,20 +250,20 @@ def _runs_of(kind: Change, changes: Iterable[Changes]) -> list[list[str]]:
     return runs
 
 
-def _form_words(first: str, second: str) -> str:
-    """Return a change of the form in words; a card may name a form that is not known here."""
-    return f"{FORM_WORDS.get(first, first)} -> {FORM_WORDS.get(second, second)}"
+def _adapter_change(first: str, second: str) -> str:
+    """Return a change of the adapter in words; an adapter of a card that is not known here has its own name."""
+    return f"{ADAPTER_WORDS.get(first, first)} -> {ADAPTER_WORDS.get(second, second)}"
 
 
 def sign_of(artifact: Artifact) -> float:
-    """Return -1 if the metric is an error, of which less is better, else 1: scores of candidates are times this."""
+    """Return -1.0 if less is better by the metric, else 1.0: the history has scores times this."""
     if artifact.about.decision.higher_is_better is False:
         return -1.0
     return 1.0
 
 
 def basic_state(artifact: Artifact, store: Store) -> PromptState:
-    """Return the basic prompt that was compiled, from the history; without one, the judge's basic prompt of today."""
+    """Return the basic prompt in the history of an artifact; without one, the judge's present basic prompt."""
     for candidate in artifact.candidates:
         if candidate.source == "basic" and candidate.prompt:
             return read_json_prompt(candidate.prompt, f"the basic prompt in the history of {artifact.ref}")
@@ -271,7 +271,7 @@ def basic_state(artifact: Artifact, store: Store) -> PromptState:
 
 
 def history_table(artifact: Artifact) -> Table:
-    """Return one row a candidate; the chosen one is marked."""
+    """Return a table of the candidates of an artifact; the chosen one has a star."""
     chosen_id, names = artifact.about.optimizer.candidate, candidate_names_of(artifact)
     sign = sign_of(artifact)
     rows = []
@@ -304,6 +304,7 @@ def candidate_names_of(artifact: Artifact) -> dict[str, str]:
 
 
 def _text_cell(value: object) -> str:
+    """Return a value as text; a dash for ``None``."""
     return "-" if value is None else str(value)
 
 

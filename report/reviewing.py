@@ -1,7 +1,7 @@
 """The review page: units that people label in a browser, blind to each other, and a page that settles differences.
 
-What is sent to a rater are the units, the guideline and the rater's own labels: nothing of gold, of a judge or of
-others, who are only ever counted. The application is a Starlette one; uvicorn runs it.
+A rater is sent the units, the guideline and the rater's own labels: nothing of gold, of a judge or of other raters. The
+application is a Starlette one; uvicorn runs it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 JsonObject: TypeAlias = dict[str, object]
 """An object of JSON that is sent to a page."""
-_LARGEST = 1 << 20  # bytes of a request: one label
+_MOST_BYTES = 1 << 20  # of a request, which sends one label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +41,12 @@ class Review:
     journal: LabelJournal  # where labels are kept
     guideline: str  # how to label, as Markdown
     rater: str = ""  # the name that the page proposes
-    # rater -> the token that speaks for the name; without any, who reaches the page gives a name
+    # rater -> the secret token of a link for this rater; without tokens anyone who reaches the page types a name
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _units(self) -> dict[str, SheetLine]:
-        """The units by names that stay, as a page may be older than the order of the units."""
+        """Name -> unit; names do not depend on the order of the units, which may change while a page is open."""
         lines = self.lines
         if self.gold.judge.answer.criteria:
             lines = self._by_row()
@@ -56,7 +56,7 @@ class Review:
         return units
 
     def _by_row(self) -> list[SheetLine]:
-        """Return the lines with all units of a row after each other; rows stand in the order of their first lines."""
+        """Return the lines with all units of a row together; rows are in the order of their first lines."""
         first_places: dict[str, int] = {}
         for place, line in enumerate(self.lines):
             first_places.setdefault(line.case.id, place)
@@ -70,8 +70,11 @@ class Review:
             return None
         return answer.scale.of_json(cell)
 
-    def _names(self, line: SheetLine, rater: str) -> dict[str, str]:
-        """Return the labels of a pair as the page calls them: which of the two is A is drawn for each rater and row."""
+    def _page_names(self, line: SheetLine, rater: str) -> dict[str, str]:
+        """Return label -> its name on the page, ``A`` or ``B``, for a pair; empty for other answers.
+
+        Which input of the pair is A is drawn for each rater and row.
+        """
         if len(self.gold.judge.answer.unit_fields) < 2:
             return {}
         is_turned = int(text_hash(f"{rater}:{line.case.id}")[:8], 16) % 2 == 1
@@ -80,12 +83,12 @@ class Review:
 
     @property
     def _pair(self) -> tuple[str, ...]:
-        """The two inputs that are compared; empty where none are."""
+        """The names of the two inputs that are compared; empty for a judge of one text."""
         fields = self.gold.judge.answer.unit_fields
         return fields if len(fields) > 1 else ()
 
-    def work(self, rater: str) -> JsonObject:
-        """Return the units for a rater, with the controls of the page."""
+    def units_for(self, rater: str) -> JsonObject:
+        """Return all that the page of a rater shows, but for labels: the units, the guideline and the choices."""
         from markdown_it import MarkdownIt
 
         answer = self.gold.judge.answer
@@ -94,7 +97,7 @@ class Review:
             choices[:2] = ["A", "B"]
         about = {
             "judge": self.gold.judge.name,
-            "file": text_hash(str(self.journal.path)),  # what is kept in a browser goes by it
+            "file": text_hash(str(self.journal.path)),  # the key of what the page keeps in the browser
             "rater": rater or self.rater,
             "fixed": bool(self.tokens),
             "choices": choices,
@@ -125,7 +128,7 @@ class Review:
             "inputs": other_inputs,
         }
         if pair:
-            field_of_name = dict(zip(self._names(line, rater).values(), pair, strict=True))
+            field_of_name = dict(zip(self._page_names(line, rater).values(), pair, strict=True))
             unit["pair"] = [
                 readable_text(inputs[field_of_name["A"]]),
                 readable_text(inputs[field_of_name["B"]]),
@@ -141,8 +144,8 @@ class Review:
             }
         return unit
 
-    def state(self, rater: str) -> JsonObject:
-        """Return a rater's labels in order; for the resolver those of all raters, with names."""
+    def labels_for(self, rater: str) -> JsonObject:
+        """Return a rater's labels in order, and for the resolver also the units on which raters differ."""
         history = []
         for label in self.journal.history(rater):
             if label.place in self._units:
@@ -158,7 +161,7 @@ class Review:
         return {
             "rater": label.rater,
             "unit": label.place,
-            "label": self._names(self._units[label.place], reader).get(label.label, label.label),
+            "label": self._page_names(self._units[label.place], reader).get(label.label, label.label),
             "category": label.ambiguity,
             "reason": label.reason,
             "skipped": label.skipped,
@@ -177,7 +180,7 @@ class Review:
             value = line.case.gold[line.unit]
             if value is not None:
                 text = self.gold.judge.answer.scale.text(value)
-                gold = self._names(line, RESOLVED).get(text, text)
+                gold = self._page_names(line, RESOLVED).get(text, text)
         return {"labels": rater_labels, "gold": gold}
 
     def differing(self) -> dict[str, list[Label]]:
@@ -236,9 +239,9 @@ class Review:
         return self.journal.add(new_label, sheet_row(self.gold, line.case), line.case.group)
 
     def _label_of(self, page_label: object, line: SheetLine, rater: str) -> str:
-        """Return the label that the page's word for it means. Raises ``GoldError`` if it is none of the unit's."""
+        """Return the label for its name on the page. Raises ``GoldError`` if it is no label of the unit."""
         label = page_label
-        for own_label, page_name in self._names(line, rater).items():
+        for own_label, page_name in self._page_names(line, rater).items():
             if page_name == str(page_label):
                 label = own_label
         if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
@@ -260,12 +263,12 @@ def review_application(review: Review) -> Starlette:
         return HTMLResponse(page, headers=no_store)
 
     def speaker_of(request: Request) -> str | None:
-        """Return the rater whose token a request bears, where tokens are asked for."""
+        """Return the rater whose token a request has; ``None`` for a review without tokens."""
         if not review.tokens:
             return None
         sent_token = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
         speakers = []
-        for rater, token in review.tokens.items():  # all are compared: the time tells nothing of them
+        for rater, token in review.tokens.items():  # all tokens are compared, so that the time tells nothing
             if secrets.compare_digest(token.encode(), sent_token):
                 speakers.append(rater)
         if not speakers:
@@ -274,18 +277,18 @@ def review_application(review: Review) -> Starlette:
 
     def send_units(request: Request) -> Response:
         rater = speaker_of(request) or request.query_params.get("rater", "")
-        return JSONResponse(review.work(rater), headers=no_store)
+        return JSONResponse(review.units_for(rater), headers=no_store)
 
     def send_labels(request: Request) -> Response:
         rater = speaker_of(request) or request.query_params.get("rater", "")
-        return JSONResponse(review.state(rater), headers=no_store)
+        return JSONResponse(review.labels_for(rater), headers=no_store)
 
     async def save_label(request: Request) -> Response:
         speaker = speaker_of(request)
-        # Another site's page can send a form here, but no such header without being asked first.
+        # A page of another site can send a form here, but not this header: browsers ask this server first.
         if request.headers.get("x-jurist") != "review":
             return JSONResponse({"error": "not from the review page"}, status_code=403)
-        if int(request.headers.get("content-length") or _LARGEST) >= _LARGEST:
+        if int(request.headers.get("content-length") or _MOST_BYTES) >= _MOST_BYTES:
             return JSONResponse({"error": "too long"}, status_code=413)
         try:
             review.save(orjson.loads(await request.body()), speaker)

@@ -1,4 +1,4 @@
-"""Rows on their way: read ahead in a thread, as a slow pipe must not stop the calls in flight, and seldom collected."""
+"""Reading rows ahead in a thread, so that a slow pipe does not stop calls in flight; and rarer garbage collection."""
 
 import asyncio
 import gc
@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 _AHEAD = 256
-"""Items that are read before anybody takes them."""
-_THRESHOLD = (200_000, 20, 100)
-"""Of new objects and of rounds between looks; Python's own (700, 10, 10) took a quarter of a row's time."""
+"""Items that are read ahead at most."""
+_GC_THRESHOLDS = (200_000, 20, 100)
+"""Thresholds of :mod:`gc` during a run: with Python's own (700, 10, 10) it took a quarter of a row's time."""
 
 
 class Feed(Generic[Item]):
-    """Items of an iterable for the tasks of one event loop; the thread ends with them, or with the process."""
+    """Gives the tasks of one event loop the items of an iterable, which a thread reads ahead."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._items = items
@@ -30,7 +30,7 @@ class Feed(Generic[Item]):
         threading.Thread(target=self._read, name="jurist-rows", daemon=True).start()
 
     async def take(self) -> Item | None:
-        """Return the next item, or ``None`` after the last one."""
+        """Wait for the next item and return it; ``None`` after the last one. Raises the error of the reading."""
         while not self._ready:
             if self._ended.is_set() and not self._ready:
                 if self._error is not None:
@@ -38,24 +38,27 @@ class Feed(Generic[Item]):
                 return None
             waiter: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append(waiter)
-            if self._ready or self._ended.is_set():  # meanwhile
+            if (
+                self._ready or self._ended.is_set()
+            ):  # the thread may have read an item before the waiter was added
                 self._wake()
             await waiter
         return self._next()
 
-    def ready(self, limit: int) -> list[Item]:
-        """Return at most ``limit`` items that nobody has to wait for."""
+    def take_ready(self, limit: int) -> list[Item]:
+        """Return the items that are there, at most ``limit``, without waiting."""
         return [self._next() for _ in range(min(limit, len(self._ready)))]
 
     def _next(self) -> Item:
-        """Return an item that is ready; the thread is woken for many at once, as changing between threads is slow."""
+        """Return an item that is there, and wake the thread when half of the room is free."""
+        # The thread is woken for many items at once, as changing between threads is slow.
         item = self._ready.popleft()
         if len(self._ready) <= _AHEAD // 2 and not self._room.is_set():
             self._room.set()
         return item
 
-    def rest(self) -> Iterator[Item]:
-        """Return the items that nobody has taken, and block until each is there; what reading raises ends them."""
+    def take_rest(self) -> Iterator[Item]:
+        """Yield the items that nobody has taken, blocking until each is there; an error of reading is not raised."""
         while True:
             ended = self._ended.is_set()
             if self._ready:
@@ -66,11 +69,12 @@ class Feed(Generic[Item]):
                 self._ended.wait(0.001)
 
     def close(self) -> None:
-        """Read no more."""
+        """End the reading."""
         self._closed = True
         self._room.set()
 
     def _read(self) -> None:
+        """Read the items; this runs in the thread."""
         try:
             for item in self._items:
                 self._wait_for_room()
@@ -84,20 +88,22 @@ class Feed(Generic[Item]):
         self._tell()
 
     def _wait_for_room(self) -> None:
+        """Wait in the thread while too many items are read ahead."""
         if len(self._ready) >= _AHEAD:
             self._room.clear()
-            if len(self._ready) > _AHEAD // 2 and not self._closed:  # nobody took them meanwhile
+            if len(self._ready) > _AHEAD // 2 and not self._closed:  # items may have been taken since
                 self._room.wait()
 
     def _tell(self) -> None:
+        """Let the event loop wake tasks that wait; called in the thread."""
         if self._waiting and not self._loop.is_closed():
             try:
                 self._loop.call_soon_threadsafe(self._wake)
-            except RuntimeError:  # it was closed meanwhile: nobody waits any more
+            except RuntimeError:  # the loop was closed since: nobody waits any more
                 return
 
     def _wake(self) -> None:
-        """Wake one for each item that is there; all, if none will come."""
+        """Wake a waiting task for each item that is there, or all tasks if no item will come."""
         number = len(self._waiting) if self._ended.is_set() else len(self._ready)
         while number and self._waiting:
             waiter = self._waiting.popleft()
@@ -108,10 +114,10 @@ class Feed(Generic[Item]):
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Look for cycles of garbage less often: what is in flight is in use, and finding that again costs time."""
+    """Let Python look for cycles of garbage less often during a block, as most objects are in use: it costs time."""
     usual_threshold = gc.get_threshold()
     gc.freeze()  # modules stay
-    gc.set_threshold(*_THRESHOLD)
+    gc.set_threshold(*_GC_THRESHOLDS)
     try:
         yield
     finally:

@@ -35,26 +35,26 @@ from .state import RunState
 from .summary import Summary
 from .survey import Survey
 
-_AHEAD = 100  # rows that are embedded together before the first of them is asked about, at most
+_ROWS_EMBEDDED = 100  # together, at most, before the first of them is asked about
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How rows are judged into an output."""
+    """The settings of a run."""
 
     budget: Budget = field(default_factory=Budget)  # hard limits
-    # continue what an earlier run of the same kind left; rows that failed are asked again
+    # continue the output of an earlier run of the same judge; rows that failed are asked again
     resume: bool = False
     fresh: bool = False  # forget an unfinished run of this output
     rejects: Path | None = None  # the file for rows that cannot be used; default: beside the output
     # columns of the input that travel into the output; ``None`` for all that are not judged
     keep: Sequence[str] | None = None
     shard: Shard = WHOLE  # which rows of the input are judged; default: all
-    # answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so
+    # answers come from batches: a row without an answer is left out, and a failed row is not asked again
     collecting: bool = False
-    # what is asked before them, to see whether the model drifted; ``None`` for nothing
+    # rows of the proof that are asked about first, to see whether the model drifted; ``None`` for none
     canary: Canary | None = None
-    before: Path | None = None  # an output whose lines are known, besides those of the own one
+    before: Path | None = None  # another output whose verdicts are taken over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +62,11 @@ class RunPlan:
     """The plan of a run, before it begins."""
 
     rows: int | None  # of the input; ``None`` if it can be read only once
-    to_ask: int | None  # different cases among them that have to be asked about; ``None`` likewise
+    to_ask: int | None  # different cases among them that have to be asked about; ``None`` as for ``rows``
     shown: Sequence[Case]  # a few cases, by which a prompt can be measured
     spent: Amount  # what earlier starts have spent
     canary: Sequence[Case] = ()  # cases that are asked before; none if no row is left to be asked
-    # tells what is waited for and what went wrong, in words; empty while all goes well
+    # returns a line about a present wait or failure; empty while all goes well
     trouble: Callable[[], str] = str
 
 
@@ -80,10 +80,22 @@ def run_judge(
     on_row: Callable[[], None] = lambda: None,
     on_first_replies: Callable[[Spend], None] | None = None,
 ) -> Summary:
-    """Judge the rows of a source and write a line for each; limits hold over all that ``resume`` continues."""
-    # at a limit or signal the rows in flight are finished as far as they are paid, and the others are left
+    """Judge the rows of a source, write a line for each, and return the summary.
+
+    A budget is for the run and those that it resumes together. At a limit or signal the rows in flight are finished if
+    their calls were paid, and the others are left out.
+
+    Args:
+        judge: the judge.
+        source: the rows.
+        output: the file for the lines, or a stream, which cannot be resumed.
+        settings: how they are judged.
+        on_begin: called with the plan before anything is asked.
+        on_row: called after each row.
+        on_first_replies: called once with what was spent, when the first replies have come.
+    """
     settings = settings or RunSettings()
-    work = _Running(
+    work = _Run(
         judge=judge,
         source=source,
         output=output,
@@ -93,29 +105,29 @@ def run_judge(
         on_first_replies=on_first_replies,
     )
     if not isinstance(output, Path):
-        return work.done()
+        return work.run()
     files = [source.name] if source.records is None else []
     with claimed(output, files, going_on=settings.resume):
         if not settings.collecting:
             check_no_batches(output, forget=settings.fresh)
-        return work.done()
+        return work.run()
 
 
 def plan_of(judge: LoadedJudge, source: Source, settings: RunSettings, known: Iterable[Path] = ()) -> RunPlan:
-    """Return the plan of all shards of a source, after the rows in their ``known`` files."""
+    """Return the plan of all shards of a source together; ``known`` are the outputs that they have written."""
     survey = Survey(source=source, rejects=Rejects(None))
     with RunState(None) as state:
         for path in known:
             state.load(_earlier_verdicts(path, judge.stamp(), WHOLE))
         survey.all(state)
         survey.check_kept(settings.keep or ())
-        to_ask = sum(state.waiting())
+        to_ask = sum(state.count_waiting())
     return RunPlan(rows=survey.rows, to_ask=to_ask, shown=survey.shown, spent=Amount())
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Running:
-    """The judging of rows into an output, as something to be paid for: what :func:`run_judge` takes."""
+class _Run:
+    """A run as paid work: the arguments of :func:`run_judge`, and the files that follow from them."""
 
     judge: LoadedJudge
     source: Source
@@ -124,28 +136,30 @@ class _Running:
     on_begin: Callable[[RunPlan], None]
     on_row: Callable[[], None]
     on_first_replies: Callable[[Spend], None] | None = None
-    roles: tuple[str, ...] = ("judge", "canary")  # whose answers are kept apart
+    roles: tuple[str, ...] = ("judge", "canary")  # each has its own ledger and journal
 
     @property
     def budget(self) -> Budget:
         return self.settings.budget
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return whose answers go where: which rows is the file's own business."""
+        """Return the settings that identify the run: the judge and the output. The rows of the input may change."""
         return {"run": str(self.file and os.path.realpath(self.file)), **self.stamp}
 
     @cached_property
     def stamp(self) -> Mapping[str, Any]:
+        """The judge, model and sampling, as each line of the output has them."""
         return self.judge.stamp()
 
     @cached_property
     def file(self) -> Path | None:
-        """The output, if it can be continued: its checkpoint stands beside it, and goes with it."""
+        """The output if it is a regular file, or will be one, so that the run can be continued; else ``None``."""
         output = self.output if isinstance(self.output, Path) else None
         return output if output and (output.is_file() or not output.exists()) else None
 
     @property
     def start(self) -> Start:
+        """The settings of the start; the checkpoint is beside the output."""
         root = self.file and checkpoint_of(self.file)
         return Start(
             root=root,
@@ -156,67 +170,76 @@ class _Running:
 
     @property
     def rejected(self) -> Path | None:
-        """The file of rows that cannot be used: one shard has them all, the others count them only."""
-        beside = self.file and rejected_of(self.file)
-        return self.settings.rejects or beside if self.settings.shard.first else None
+        """The file of rows that cannot be used. The first shard writes all of them, and the others only count."""
+        if not self.settings.shard.first:
+            return None
+        return self.settings.rejects or (self.file and rejected_of(self.file))
 
-    def done(self) -> Summary:
-        """Do it, from the first reading of the rows to the last line. Raises what :func:`run_judge` raises."""
-        settings, rejects = self.settings, Rejects(self.rejected)
-        rejects.check_apart(self.source.name, *([self.file] if self.file else []))
+    def run(self) -> Summary:
+        """Read the rows, judge them and write their lines; errors are those of :func:`run_judge`."""
+        settings = self.settings
+        rejects = Rejects(self.rejected)
+        outputs = [self.file] if self.file else []
+        rejects.check_apart(self.source.name, *outputs)
         with ExitStack() as stack:
             stack.enter_context(seldom_collected())
             job = stack.enter_context(paying(self, self.start))
-            kept = job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None
-            state = stack.enter_context(RunState(kept))
+            database = job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None
+            state = stack.enter_context(RunState(database))
             stack.enter_context(rejects)
             for output in (self.file, settings.before):
                 if output is not None and output.is_file():
                     state.load(_earlier_verdicts(output, self.stamp, settings.shard))
             survey = Survey(source=self.source, rejects=rejects, shard=settings.shard)
-            plan = self._planned(survey, state, job)
+            plan = self._make_plan(survey, state, job)
             self.on_begin(plan)
             drift = None
             if settings.canary and plan.canary:
                 drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
-            # A judge that cannot be connected fails here, where nobody reads ahead yet.
+            # A judge that cannot be connected fails here, before a thread reads rows ahead.
             asker = replace(self.judge, context=job.contexts["judge"]).asker()
-            with _written(self, survey) as order:
+            with _open_output(self, survey) as order:
                 summary = _Rows(self, asker, survey, state, order, job).judged()
             job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
-            aside: dict[str, Any] = {"beside": survey.beside, "rejected": rejects.count}
-            return replace(
+            summary = replace(
                 summary,
                 spend=job.ledger.spend().to_json(),
                 drift=drift,
                 empty=survey.blank,
                 rejects=str(rejects.path or "") if rejects.count else "",
-                **(aside if settings.shard.first else {}),
             )
+            if settings.shard.first:
+                return replace(summary, beside=survey.beside, rejected=rejects.count)
+            return summary
         raise AssertionError("nothing above suppresses an exception")
 
-    def _planned(self, survey: Survey, state: RunState, job: PaidJob) -> RunPlan:
-        known = RunPlan(
+    def _make_plan(self, survey: Survey, state: RunState, job: PaidJob) -> RunPlan:
+        """Return the plan; all rows are read for it if they can be read again."""
+        canary_cases: list[Case] = []
+        if self.settings.canary:
+            canary_cases = [case for case, _ in self.settings.canary.rows]
+        plan = RunPlan(
             rows=None,
             to_ask=None,
-            canary=[case for case, _ in self.settings.canary.rows] if self.settings.canary else (),
+            canary=canary_cases,
             shown=survey.shown,
             spent=job.meter.outstanding,
             trouble=lambda: job.contexts["judge"].trouble,
         )
         if not self.source.can_be_read_again:
-            return known
+            return plan
         survey.all(state)
         survey.check_kept(self.settings.keep or ())
-        to_ask = sum(state.waiting())
-        canary = known.canary if to_ask else ()
-        return replace(known, rows=survey.rows, to_ask=to_ask, canary=canary)
+        to_ask = sum(state.count_waiting())
+        if not to_ask:
+            canary_cases = []
+        return replace(plan, rows=survey.rows, to_ask=to_ask, canary=canary_cases)
 
 
 def _earlier_verdicts(
     output: Path, stamp: Mapping[str, Any], shard: Shard
 ) -> Iterator[tuple[RowKey, WrittenVerdict]]:
-    """Yield the verdicts of an output on the cases of a shard; refuse lines of another judge or sampling."""
+    """Yield the verdicts in an output on the cases of a shard; raises ``CheckpointError`` for a line of another run."""
     hint = "name another output file"
     try:
         for number, line in lines_in(output):
@@ -235,39 +258,48 @@ def _earlier_verdicts(
 
 
 @contextmanager
-def _written(work: _Running, survey: Survey) -> Iterator[Order]:
-    """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
+def _open_output(work: _Run, survey: Survey) -> Iterator[Order]:
+    """Open the output of a run for its lines.
+
+    A table, or an output with lines, is written to a file beside it, which replaces it when all lines are there.
+    """
     output = work.output
     if not isinstance(output, Path):
         with closing(Order(output)) as order:
             yield order
         return
-    whole = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
-    path, new = part_of(output) if whole else output, not output.exists()
+    is_replaced = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
+    is_new = not output.exists()
+    path = part_of(output) if is_replaced else output
     try:
         with path.open("w", encoding="utf-8") as stream, closing(Order(stream)) as order:
             yield order
-        if whole and (path.stat().st_size or survey.empty):
+        if is_replaced and (path.stat().st_size or survey.empty):
             put(path, output)
     finally:
-        if whole or (new and not survey.empty and path.is_file() and not path.stat().st_size):
+        is_useless = is_new and not survey.empty and path.is_file() and not path.stat().st_size
+        if is_replaced or is_useless:
             path.unlink(missing_ok=True)
 
 
 @dataclass
 class _Rows:
-    """The rows of a run on their way through the judge."""
+    """The judging of the rows of one run."""
 
-    work: _Running
+    work: _Run
     asker: Asker
     survey: Survey
     state: RunState
     order: Order
     job: PaidJob
-    asking: dict[str, asyncio.Event] = field(default_factory=dict)
+    asking: dict[str, asyncio.Event] = field(
+        default_factory=dict
+    )  # id of a case in flight -> set when it is over
     counts: Summary = field(default_factory=Summary)
-    writes: bool = True  # whether rows come in the order of the input, so that their lines are written
-    early: set[int] = field(default_factory=set)  # numbers of rows that were judged before their turn
+    writes: bool = True  # whether lines are written now; not while rows are judged out of their order
+    early: set[int] = field(
+        default_factory=set
+    )  # numbers of rows that were judged while no lines were written
 
     def judged(self) -> Summary:
         """Judge all rows, or as many as the limits allow."""
@@ -286,60 +318,66 @@ class _Rows:
         return counts
 
     async def _all(self) -> None:
-        """Judge rows that were never asked about, then all others in their order, those that failed before too."""
+        """Judge the rows; those that were never asked about come before those that failed in an earlier run."""
         source, state = self.survey.source, self.state
         async with self.asker.ready():
             if source.can_be_read_again and not self.work.settings.collecting:
-                never_asked, failed = state.waiting()
+                never_asked, failed = state.count_waiting()
                 if never_asked and failed:
                     await self._judge_never_asked()
             await self._judge_in_order()
 
     async def _judge_never_asked(self) -> None:
-        """Judge the rows that were never asked about; their lines are written later, in the order of the input."""
-        # A row that failed may fail again, and must not keep the run from the others.
+        """Judge the rows that were never asked about; :meth:`_judge_in_order` writes their lines."""
+        # A row that failed may fail again, and must not end the run before the others are judged.
         rows = Feed(enumerate(self.survey.again()))
-        take = self._taking(rows, deque(), self._never_asked)
+        take = self._make_taker(rows, deque(), self._never_asked)
         self.writes = False
         try:
             await work_through(take, self._judge, concurrency=self.asker.settings.concurrency)
         except (BudgetExhausted, ModelError):
             self.writes = True
-            self._give_known(enumerate(self.survey.again()))
+            self._write_known(enumerate(self.survey.again()))
             raise
         finally:
             self.writes = True
             rows.close()
 
     async def _judge_in_order(self) -> None:
-        """Judge the rows that are left in the order of the input, and write the lines of all."""
+        """Judge the rows that are left, and write the lines of all rows, in the order of the input."""
         survey = self.survey
         again = survey.source.can_be_read_again
         rows = Feed(enumerate(survey.again() if again else survey.found(self.state)))
         ahead = deque[tuple[int, NewRow]]()
         try:
             await work_through(
-                self._taking(rows, ahead), self._judge, concurrency=self.asker.settings.concurrency
+                self._make_taker(rows, ahead), self._judge, concurrency=self.asker.settings.concurrency
             )
         except (BudgetExhausted, ModelError):
-            if again and self.state.has_earlier:  # lines of before that stand further down must not be lost
-                self._give_known(chain(ahead, rows.rest()))
+            if again and self.state.has_earlier:  # earlier lines of the rows that follow must not be lost
+                self._write_known(chain(ahead, rows.take_rest()))
             raise
         finally:
             rows.close()
 
-    def _taking(
+    def _make_taker(
         self,
         rows: "Feed[tuple[int, NewRow]]",
         ahead: "deque[tuple[int, NewRow]]",
-        wanted: Callable[[NewRow], bool] = lambda row: True,
+        accepts: Callable[[NewRow], bool] = lambda row: True,
     ) -> Callable[[], Awaitable[tuple[int, NewRow] | None]]:
-        """Return a function that takes the next row to judge; ``ahead`` holds rows that are embedded together."""
+        """Return a function that takes the next row to judge, and ``None`` after the last.
+
+        Args:
+            rows: the rows of the input, with their numbers.
+            ahead: holds the rows that were embedded together and not yet taken.
+            accepts: says whether a row is to be judged; others are left out.
+        """
         turn = asyncio.Lock()
 
         async def next_row() -> tuple[int, NewRow] | None:
             while (numbered := await rows.take()) is not None:
-                if wanted(numbered[1]):
+                if accepts(numbered[1]):
                     return numbered
             return None
 
@@ -350,59 +388,61 @@ class _Rows:
                 return await next_row()
             async with turn:
                 if not ahead and (first := await next_row()) is not None:
-                    following = rows.ready(_AHEAD - 1)
+                    following = rows.take_ready(_ROWS_EMBEDDED - 1)
                     ahead.append(first)
-                    ahead.extend(item for item in following if wanted(item[1]))
-                    with suppress(LMError):  # a row alone may be embedded, or fail, when it is asked about
-                        await self.asker.embed([row.case for _, row in ahead if not self._final(row.case)])
+                    ahead.extend(item for item in following if accepts(item[1]))
+                    with suppress(LMError):  # each row is embedded again by itself when it is asked about
+                        await self.asker.embed(
+                            [row.case for _, row in ahead if not self._final_verdict(row.case)]
+                        )
                 return ahead.popleft() if ahead else None
 
         return take
 
     def _never_asked(self, row: NewRow) -> bool:
-        """Whether no earlier start has asked about the case of a row."""
+        """Say whether no earlier start has asked about the case of a row."""
         written = self.state.verdict(row.case.id)
         return written is None or written.new
 
-    def _give_known(self, rows: Iterable[tuple[int, NewRow]]) -> None:
-        """Give the lines of rows that are known, when the run ends before it has come to them."""
+    def _write_known(self, rows: Iterable[tuple[int, NewRow]]) -> None:
+        """Write the lines of rows that have a verdict, as the run ends before their turn; they are counted too."""
         for number, row in rows:
             written = self.state.verdict(row.case.id)
             if written is None:
                 continue
-            self._give(number, row, written)
+            self._write_row(number, row, written)
             if number not in self.early and written.status != "failed":
                 self.counts.add_written(self.asker.judge, written)
 
     async def _judge(self, numbered: tuple[int, NewRow]) -> None:
-        """Give a row its line: what is known of its case, or what is answered now."""
+        """Write the line of a row, with the verdict that its case has, or that it is given now."""
         number, row = numbered
         case = row.case
         if self.writes and number in self.early:
             written = self.state.verdict(case.id)
             if written is not None:
-                self._give(number, row, written)
+                self._write_row(number, row, written)
                 return
         while (asked := self.asking.get(case.id)) is not None:
             await asked.wait()
-        written = self._final(case)
+        written = self._final_verdict(case)
         if written is not None:
             self.counts.add_written(self.asker.judge, written)
-            self._give(number, row, written)
+            self._write_row(number, row, written)
             self.work.on_row()
         else:
             await self._ask(number, row)
 
-    def _final(self, case: Case) -> WrittenVerdict | None:
-        """Return the verdict on a case that needs not be asked about again; ``None`` without one."""
+    def _final_verdict(self, case: Case) -> WrittenVerdict | None:
+        """Return the verdict on a case if it need not be asked about again; else ``None``."""
         written = self.state.verdict(case.id)
         if written is None:
             return None
-        final = written.new or written.status != "failed" or self.work.settings.collecting
-        return written if final else None
+        is_final = written.new or written.status != "failed" or self.work.settings.collecting
+        return written if is_final else None
 
     async def _ask(self, number: int, row: NewRow) -> None:
-        """Ask about a case that nobody asks about yet; rows of the same case wait meanwhile."""
+        """Ask about the case of a row, and write its line; other rows of the same case wait in :meth:`_judge`."""
         answered = self.asking[row.case.id] = asyncio.Event()
         try:
             verdict = await self.asker.judged(row.case)
@@ -416,7 +456,7 @@ class _Rows:
         finally:
             del self.asking[row.case.id]
             answered.set()
-        self._give(number, row, written)
+        self._write_row(number, row, written)
         self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
         replies = self.counts.answered - self.counts.refused
@@ -426,11 +466,13 @@ class _Rows:
                 f"{unread} of the first {FIRST} replies cannot be read: {verdict.error}; try --adapter json, or a "
                 "larger --model; --adapter chat goes on all the same"
             )
-        if not self.work.settings.collecting:  # nothing is spent on what follows
+        if (
+            not self.work.settings.collecting
+        ):  # asking goes on after failures, as collected answers cost nothing
             self.asker.note(verdict)
 
-    def _give(self, number: int, row: NewRow, written: WrittenVerdict) -> None:
-        """Write the line of a row, or remember that the row is judged where it came before its turn."""
+    def _write_row(self, number: int, row: NewRow, written: WrittenVerdict) -> None:
+        """Write the line of a row; while no lines are written, note that the row is judged."""
         if not self.writes:
             self.early.add(number)
             return

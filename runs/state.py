@@ -1,4 +1,4 @@
-"""The database of a run: the verdict on each case, and the rows of the input."""
+"""The database of a run: the verdict on each case, and the rows of the input that were read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..gold.writing import json_line
 from .lines import RowKey, WrittenVerdict
 
 _AT_ONCE = 512
-"""Verdicts that are handed to the operating system together."""
+"""Verdicts that are written together."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS verdicts (
     case_id TEXT PRIMARY KEY, row INTEGER, status TEXT, said TEXT, new INTEGER
@@ -25,12 +25,13 @@ UPDATE verdicts SET new = 0 WHERE new;
 
 
 class RunState(Database):
-    """The database of a run."""
+    """The database of a run: verdicts by case, and the rows of the input."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, "PRAGMA synchronous=NORMAL; PRAGMA temp_store=FILE;" + _TABLES)
         self._unwritten: dict[str, WrittenVerdict] = {}
-        # A mark for the hash of each case of this start: a case without a mark is not in the database.
+        # One byte for each hash of a case, set for verdicts of this start. It saves most look-ups: a case whose byte is
+        # not set has no verdict of this start.
         self._marks = bytearray(2**20)
         self._has_earlier = self.has_earlier
 
@@ -44,7 +45,7 @@ class RunState(Database):
             super().__exit__(kind, error, trace)
 
     def load(self, lines: Iterable[tuple[RowKey, WrittenVerdict]]) -> None:
-        """Take the verdicts of an earlier output, but of cases that already have one."""
+        """Add the verdicts of an earlier output; a case that already has a verdict keeps it."""
         with self.used(), self.together():
             for key, verdict in lines:
                 self._has_earlier = True
@@ -53,11 +54,11 @@ class RunState(Database):
 
     @property
     def has_earlier(self) -> bool:
-        """Whether it holds a verdict of an earlier start."""
+        """Whether there is a verdict of an earlier start."""
         return bool(self.first("SELECT 1 FROM verdicts WHERE NOT new LIMIT 1"))
 
     def add_rows(self, keys: Iterable[RowKey]) -> None:
-        """Note rows of the input."""
+        """Add rows of the input, so that they are counted by :meth:`count_waiting`."""
         self.many("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", keys)
 
     def verdict(self, case_id: str) -> WrittenVerdict | None:
@@ -72,14 +73,17 @@ class RunState(Database):
         return None
 
     def keep(self, case_id: str, verdict: WrittenVerdict) -> None:
-        """Keep the verdict on a case; one that a kill loses is in the journal of the calls, or in the output."""
+        """Keep the verdict on a case; it is written with later ones.
+
+        A verdict that is lost by a kill can be made again, from the journal of calls or the output.
+        """
         self._unwritten[case_id] = verdict
         self._marks[hash(case_id) % len(self._marks)] = True
         if len(self._unwritten) >= _AT_ONCE:
             self._write()
 
-    def waiting(self) -> tuple[int, int]:
-        """Return the number of different cases of the input that were never asked about, and of those that failed."""
+    def count_waiting(self) -> tuple[int, int]:
+        """Return two numbers of different cases of the input: never asked about, and failed."""
         query = (
             "SELECT count(DISTINCT seen.case_id) FILTER (WHERE status IS NULL), "
             "count(DISTINCT seen.case_id) FILTER (WHERE status = 'failed') "
@@ -89,11 +93,12 @@ class RunState(Database):
         return int(never_asked), int(failed)
 
     def _write(self) -> None:
-        """Hand the verdicts since the last time to the operating system."""
+        """Write the verdicts that were kept since the last time."""
         verdicts, self._unwritten = self._unwritten, {}
         records = starmap(_record, verdicts.items())
         self.many("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", records)
 
 
 def _record(case_id: str, verdict: WrittenVerdict) -> tuple[str, int, str, str]:
+    """Return the columns of a verdict but the last, ``new``."""
     return case_id, verdict.row, verdict.status, json_line(verdict.parts)

@@ -1,4 +1,4 @@
-"""Texts of what data sets keep in place of a text: lists of messages, numbers, dates."""
+"""Values of data sets as the text that a judge reads: lists of messages, numbers, dates."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
@@ -6,18 +6,21 @@ from typing import Annotated, Final
 import pydantic
 
 EXACT_TYPES: Final[Mapping[str, bool]] = {"exact_types": True}
-"""The context of a validation in which a text must be a text, as the JSON schema of the row says."""
+"""The context of a validation that takes only texts for texts, as the JSON schema of the row says."""
 
 
 def read_text(value: object, info: pydantic.ValidationInfo) -> object:
-    """Return a value of a text field as text where a file may hold it in another type; see :func:`as_text`."""
+    """Return a value of a text field as text (:func:`as_text`), but unchanged in the context ``EXACT_TYPES``."""
     if info.context is EXACT_TYPES:
         return value
     return as_text(value)
 
 
 def as_text(value: object) -> object:
-    """Return a chat as text, a message a line after its role, and what is written in one way; all else as it is."""
+    """Return messages, a number, a truth value or a date as text; any other value comes back unchanged.
+
+    A message begins on a line of its own, with its role.
+    """
     plain = value
     if hasattr(value, "tolist"):  # pandas reads lists as arrays
         plain = value.tolist()
@@ -35,14 +38,14 @@ def as_text(value: object) -> object:
 
 
 def _number_text(number: object) -> str:
-    """Return a number as text; a column with a hole, or a workbook, holds whole numbers as fractions."""
+    """Return a number as text: 3 for 3.0, as files and tables often turn whole numbers into floats."""
     if isinstance(number, float) and number.is_integer():
         return str(int(number))
     return str(number)
 
 
 def _turn_text(turn: object) -> str | None:
-    """Return ``role: content`` of a message, its content a text, a list of texts, or what it calls; else ``None``."""
+    """Return ``role: content`` of a message, with the tools that it calls; ``None`` if it is no message of texts."""
     if not isinstance(turn, Mapping):
         return None
     role = turn.get("role", turn.get("from"))
@@ -50,13 +53,13 @@ def _turn_text(turn: object) -> str | None:
     texts += _texts_of_calls(turn.get("tool_calls"))
     if not isinstance(role, str) or not texts or None in texts:
         return None
-    # Its further lines are indented: what one says must not look like the next message.
+    # Further lines are indented, so that no line of a message looks like the beginning of the next one.
     lines = "\n".join(map(str, texts)).splitlines()
     return f"{' '.join(role.split())}: " + "\n  ".join(lines)
 
 
 def _texts_of_content(content: object) -> list[str | None]:
-    """Return the texts of a message's content, of which it may have none; ``None`` for a part that is no text."""
+    """Return the texts in the content of a message; ``None`` stands for a part that is no text."""
     texts: list[str | None] = []
     if isinstance(content, list):
         for part in content:
@@ -68,11 +71,12 @@ def _texts_of_content(content: object) -> list[str | None]:
 
 
 def _text_or_none(value: object) -> str | None:
+    """Return a value that is a text; ``None`` for any other."""
     return value if isinstance(value, str) else None
 
 
 def _texts_of_calls(calls: object) -> list[str | None]:
-    """Return a text for each tool that a message calls; ``None`` for a call of another form."""
+    """Return a text for each call of a tool; ``None`` stands for a call of unknown form."""
     texts: list[str | None] = []
     if not isinstance(calls, list):
         return texts
@@ -86,9 +90,9 @@ def _texts_of_calls(calls: object) -> list[str | None]:
 
 
 def dialogue_text(turns: Iterable[Mapping[str, object]]) -> str:
-    """Return messages as text, each after its role."""
+    """Return messages as text, each beginning with its role on a line of its own."""
     return "\n".join(str(_turn_text(turn)) for turn in turns)
 
 
 Text = Annotated[str, pydantic.BeforeValidator(read_text)]
-"""A text, or a list of messages or a number, which is read as one."""
+"""The type of a text field, which also takes a list of messages, a number or a date, and makes a text of it."""

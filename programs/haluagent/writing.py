@@ -1,8 +1,8 @@
-"""The generator ``haluagent``: a question from a passage of a document, three hallucinated answers, their types.
+"""The generator ``haluagent``: a question about a passage of a document, three hallucinated answers, their types.
 
-Three predictors write and are tuned; the verifiers are frozen; code checks what code can check (section 3.1). An item
-is one hallucinated answer with its question, so that of one question some may pass and others not. Every
-verifier stands in the program once for each time that it is asked, so that calls are counted exactly.
+Three predictors write and are optimized; the verifiers are frozen; code checks the form (section 3.1). An item is one
+hallucinated answer with its question, so that some answers to a question may pass and others not. The program has a
+predictor for each time that a verifier is asked, so that calls are counted exactly.
 
 Code checks (section 3.1): the supporting passage must stand in the document, the question must not give its answer
 away, all texts are in the document's language, and no two answers say the same in nearly the same words.
@@ -36,19 +36,19 @@ from ..judge import Row
 from ..stepwise import Making, PartOfSteps, Steps, Stepwise
 from .judges import DEFINITIONS, definition
 
-_SHORT = 4  # words up to which an answer may be a foreign name or a number
+_SHORT = 4  # words of an answer that may be a foreign name or a number, at most
 
 
 def alike(first: str, second: str) -> bool:
-    """Return whether two texts are near-duplicates: equal letters, or equal numbers and nearly the same letters."""
+    """Say whether two texts are near-duplicates: equal letters, or equal numbers and nearly the same letters."""
     first_letters, second_letters = letters(first), letters(second)
     if first_letters == second_letters:
         return True
     return numbers(first) == numbers(second) and near(first_letters, second_letters)
 
 
-def occurs(passage: str, document: str) -> bool:
-    """Return whether every sentence of a passage stands in the document, white space aside; an empty one does not."""
+def stands_in_document(passage: str, document: str) -> bool:
+    """Say whether every sentence of a passage stands in the document, white space aside; never for an empty passage."""
     document_letters = "".join(document.split())
     sentences = ["".join(sentence.text.split()) for sentence in split(passage)]
     for sentence in sentences:
@@ -57,9 +57,9 @@ def occurs(passage: str, document: str) -> bool:
     return bool(sentences)
 
 
-def leaks(question: str, answer: str) -> bool:
-    """Return whether a question holds its answer: word for word, or all of its words where there is a number in it."""
-    # A comparison may name what it compares.
+def gives_answer_away(question: str, answer: str) -> bool:
+    """Say whether a question holds its answer: word for word, or all words of an answer with a number."""
+    # All words of an answer without a number are no leak: "Is A or B larger?" names its answer.
     plain = letters(answer)
     if len(plain) > 1 and plain in letters(question):
         return True
@@ -70,9 +70,9 @@ def find_problems(
     knowledge: str, question: str, answer: str, passage: str, hallucinated: Sequence[str], place: int
 ) -> Iterator[str]:
     """Yield the faults of the hallucinated answer at ``place`` (from 0), and of the question that it belongs to."""
-    if not occurs(passage, knowledge):
+    if not stands_in_document(passage, knowledge):
         yield "the passage does not stand in the document word for word"
-    if leaks(question, answer):
+    if gives_answer_away(question, answer):
         yield "the question gives its answer away"
     hallucinated_answer = hallucinated[place]
     if any(_is_foreign(text, knowledge) for text in (question, answer, hallucinated_answer)):
@@ -86,20 +86,20 @@ def find_problems(
 
 
 def _is_foreign(text: str, document: str) -> bool:
-    """Return whether a text is in another language; a few foreign words may be a name."""
+    """Say whether a text is in another language than the document; a few foreign words may be a name."""
     if is_chinese(document):
         return chinese_share(text) < 0.2 and count_words(text) > _SHORT
     return chinese_share(text) >= 0.5
 
 
 CHECKS: Final = ("answer", "hallucination", "label", "form")
-"""The three verifiers (Corr., Halu. and Label of Table 3), and what code checks."""
+"""The checks of an item: the three verifiers (Corr., Halu. and Label of Table 3), and code, which checks the form."""
 ANSWERS: Final = 3
 """Hallucinated answers to a question."""
 
 
 Language = Literal["en", "zh"]
-"""Of the instructions; what is written is in the language of the document."""
+"""The language of the instructions; items are in the language of the document."""
 
 
 class HaluAgent(Stepwise):
@@ -111,7 +111,8 @@ class HaluAgent(Stepwise):
         super().__init__()
 
         def with_example(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
-            if language == "zh":  # the same fields
+            """Return the predictor of a step, with its example as a demonstration."""
+            if language == "zh":  # the fields are those of the English signature
                 signature = signature.with_instructions(DEFINITIONS["instructions"][signature.__name__])
             predictor = dspy.Predict(signature)
             example = read_table(__package__, "examples")[language][name]
@@ -140,12 +141,12 @@ class HaluAgent(Stepwise):
         if not base["question"].strip() or not base["correct_answer"].strip():
             return dspy.Prediction(written=[], checks=[])
         answers_reply = yield self.hallucinations, base
-        # A reply with more answers than were asked for has too many.
+        # A reply may have more answers than were asked for.
         answers = [str(answer) for answer in answers_reply.hallucinated_answers or []][:ANSWERS]
         question = {"question": base["question"], "correct_answer": base["correct_answer"]}
         types_reply = yield self.label, {**question, "hallucinated_answers": answers}
         kinds = [str(kind) for kind in types_reply.types or []]
-        if len(kinds) != len(answers):  # a list of another length says nothing of any
+        if len(kinds) != len(answers):  # then nobody knows which type belongs to which answer
             kinds = [""] * len(answers)
         correct_pair = {
             "knowledge": knowledge,
@@ -209,7 +210,7 @@ def _make_generator(*, language: Language = "en", name: str = "haluagent") -> Ge
 
 
 def _cut_into_passages(row: Row) -> list[Row]:
-    """Return a document's passages as rows; the authors' own documents name title and topic in their way."""
+    """Return a document's passages as rows; documents of the paper's authors have their title in ``ent``."""
     document = {**row, "title": row.get("title") or row.get("ent") or ""}
     document["topic"] = row.get("topic") or row.get("label") or ""
     rows: list[Row] = []
@@ -219,7 +220,7 @@ def _cut_into_passages(row: Row) -> list[Row]:
 
 
 def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, object]:
-    """Return the row of an item: its fields, and which question of which document it belongs to."""
+    """Return the row of an item: its fields, and the ids of its question and its document."""
     question = f"{case.group}/{case.id[:8]}"
     knowledge = str(case.inputs["knowledge"])
     return {
