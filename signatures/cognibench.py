@@ -175,7 +175,7 @@ class IsIrrefutable(_OneSentence):
 
 
 class StageTag(pydantic.BaseModel):
-    """What the first stage says of one numbered sentence."""
+    """The tag of one numbered sentence by the first stage."""
 
     n: int
     label: StageLabel
@@ -237,7 +237,7 @@ class TierStatements(_AboutReference):  # noqa: D101 - its docstring ends with t
 
 
 class FactOrTier(pydantic.BaseModel):
-    """What one numbered sentence states: a fact, or something of a tier."""
+    """The statement of one numbered sentence: a fact, or something of a tier."""
 
     n: int
     label: Literal["fact"] | Tier

@@ -32,7 +32,7 @@ class Constraint(pydantic.BaseModel):
 
 
 class Judgement(pydantic.BaseModel):
-    """What a response does with the constraint of a number."""
+    """The judgement of a response on the constraint of a number."""
 
     n: int
     evidence: str

@@ -30,9 +30,9 @@ def test_lists_import_nothing_that_computes_or_asks() -> None:
 
 PARTS_OF_OUTPUTS = {
     "Constraint": "One condition that a query sets.",
-    "FactOrTier": "What one numbered sentence states: a fact, or something of a tier.",
-    "Judgement": "What a response does with the constraint of a number.",
-    "StageTag": "What the first stage says of one numbered sentence.",
+    "FactOrTier": "The statement of one numbered sentence: a fact, or something of a tier.",
+    "Judgement": "The judgement of a response on the constraint of a number.",
+    "StageTag": "The tag of one numbered sentence by the first stage.",
     "Tag": "The label of one numbered sentence.",
     "TierTag": "The tier of one numbered sentence.",
     "Unit": "One minimal unit of a claim, and whether it was verified.",
