@@ -1,4 +1,4 @@
-"""Predictions without a language model: a linear model on words and overlap, and the nearest labelled rows."""
+"""Predictions without a language model: by a linear model on words and overlap, or by the nearest labelled units."""
 
 import math
 from collections import Counter
@@ -32,27 +32,27 @@ Matrix: TypeAlias = Any
 
 
 class Features(NamedTuple):
-    """Feature matrices with a row for each unit, and the same columns."""
+    """The features of the units to learn from and of those to predict: two matrices with a row for each unit."""
 
     labelled: Matrix
     unlabelled: Matrix
 
 
-class Units:
-    """The units of some cases, with their texts as learners need them."""
+class UnitTexts:
+    """The units of some cases: their labels, their judged texts, and the evidence beside these."""
 
     def __init__(self, judge: Judge, cases: Sequence[Case]) -> None:
         self.judge = judge
         self.cases = cases
-        self.of_case: list[range] = []  # for each case the positions of its units
-        self.case_of: list[int] = []  # for each unit the position of its case
-        self.gold: list[Value | None] = []  # for each unit its label
+        self.units_of_case: list[range] = []  # the positions of each case's units
+        self.case_of_unit: list[int] = []  # the position of each unit's case
+        self.gold: list[Value | None] = []  # each unit's label
         unit_texts: list[str] = []
         for case_position, case in enumerate(cases):
             texts = judge.answer.units(case.inputs)
-            start = len(self.case_of)
-            self.of_case.append(range(start, start + len(texts)))
-            self.case_of.extend([case_position] * len(texts))
+            start = len(self.case_of_unit)
+            self.units_of_case.append(range(start, start + len(texts)))
+            self.case_of_unit.extend([case_position] * len(texts))
             unit_texts.extend(texts)
             if case.gold is None:
                 self.gold.extend([None] * len(texts))
@@ -79,23 +79,24 @@ class Units:
 
     @cached_property
     def grams(self) -> list[list[list[list[str]]]]:
-        """Words and pairs of words by kind of text: of judged texts, and of evidence where each case is one unit.
+        """The grams (words and pairs of words) of judged texts, and of evidence where each case is one unit.
 
-        For each kind there are as many lists as :attr:`judged` has (of evidence one), each with the grams of each unit.
+        The four levels of lists are: a kind of text; its texts, two where a unit compares two and else one; the units;
+        the grams of a unit.
         """
         grams_of_judged: list[list[list[str]]] = []
         for texts in self.judged:
             grams_of_judged.append(_grams_of_texts(texts))
-        each_case_is_one_unit = len(self.case_of) == len(self.cases)
+        each_case_is_one_unit = len(self.case_of_unit) == len(self.cases)
         if len(self.judged) == 1 and each_case_is_one_unit and any(self.evidence):
             return [grams_of_judged, [_grams_of_texts(self.evidence)]]
         return [grams_of_judged]
 
     @cached_property
     def overlap(self) -> npt.NDArray[np.float64]:
-        """Array (units, 4): the shares of a unit's words and pairs that its evidence holds, and both log lengths.
+        """Array (units, 4): the shares of a unit's words and pairs that its evidence has, and both log lengths.
 
-        Where a unit compares two texts, it holds the difference of the first and the second.
+        Where a unit compares two texts, the array is that of the first text less that of the second.
         """
         evidence = [_EvidenceWords.of(text) for text in self.evidence]
         overlap = self._overlap_of(self.judged[0], evidence)
@@ -106,22 +107,22 @@ class Units:
     def _overlap_of(
         self, texts: Sequence[str], evidence: Sequence["_EvidenceWords"]
     ) -> npt.NDArray[np.float64]:
-        """Return the array (units, 4) of one text of each unit."""
+        """Return the array (units, 4) of shares and log lengths for one text of each unit."""
         rows: list[list[float]] = []
-        for text, case_position in zip(texts, self.case_of, strict=True):
+        for text, case_position in zip(texts, self.case_of_unit, strict=True):
             rows.append(_measure_overlap(_words(text), evidence[case_position]))
         return np.array(rows)
 
     def groups(self, positions: Positions) -> list[str]:
         """Return the groups of the units at these positions."""
         groups: list[str] = []
-        for case_position in _select(self.case_of, positions):
+        for case_position in _select(self.case_of_unit, positions):
             groups.append(self.cases[case_position].group)
         return groups
 
 
 def _join_texts(cases: Sequence[Case], fields: Sequence[str]) -> list[str]:
-    """Return, for each case, the texts of some input fields as one."""
+    """Return for each case one text: all texts in some of its input fields, joined by line breaks."""
     texts: list[str] = []
     for case in cases:
         values = [case.inputs[name] for name in fields]
@@ -134,7 +135,7 @@ def _select(items: Sequence[_Item], positions: Positions) -> list[_Item]:
     return [items[position] for position in positions]
 
 
-def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
+def make_folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
     """Return the positions of rows in folds of about the same size, each group in one fold.
 
     There are ``count`` folds, or fewer where there are fewer groups.
@@ -149,7 +150,7 @@ def folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
     return parts
 
 
-def predict_by_words(units: Units, labelled: Positions, unlabelled: Positions) -> list[Value]:
+def predict_by_words(units: UnitTexts, labelled: Positions, unlabelled: Positions) -> list[Value]:
     """Return the values of unlabelled units by a linear model on words and overlap, fitted on labelled units."""
     # Problems of this size run up to ten times slower on several threads. With few rows, some fits along the way
     # divide by zero and are not chosen.
@@ -159,9 +160,13 @@ def predict_by_words(units: Units, labelled: Positions, unlabelled: Positions) -
         return predict(units.judge, gold, _features(units, labelled, unlabelled))
 
 
-def predict_by_neighbours(units: Units, labelled: Positions, unlabelled: Positions) -> list[Value]:
-    """Return the value of each unlabelled unit that most of its nearest labelled units have (BM25), or the nearest."""
-    quiet = {"show_progress": False, "leave_progress": False}
+def predict_by_neighbours(units: UnitTexts, labelled: Positions, unlabelled: Positions) -> list[Value]:
+    """Return the values of unlabelled units by their nearest labelled units (BM25).
+
+    A value is the one on which the neighbours agree by majority, else that of the nearest; the usual value of the scale
+    where no neighbour has a word in common.
+    """
+    quiet = {"show_progress": False, "leave_progress": False}  # options of bm25s
     index = bm25s.BM25()
     index.index(_select_words(units, labelled, ""), **quiet)
     # The index refuses an empty query. No text holds the word " ".
@@ -187,7 +192,7 @@ def predict_by_neighbours(units: Units, labelled: Positions, unlabelled: Positio
     return answers
 
 
-def _select_words(units: Units, positions: Positions, placeholder: str) -> list[list[str]]:
+def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> list[list[str]]:
     """Return the words of the units at these positions; the placeholder alone for a unit without words."""
     words_of_units: list[list[str]] = []
     for words in _select(units.tokens, positions):
@@ -195,7 +200,7 @@ def _select_words(units: Units, positions: Positions, placeholder: str) -> list[
     return words_of_units
 
 
-def _features(units: Units, labelled: Positions, unlabelled: Positions) -> Features:
+def _features(units: UnitTexts, labelled: Positions, unlabelled: Positions) -> Features:
     """Return the features of units: TF-IDF of their grams, and their overlap, scaled on the labelled units."""
     of_labelled: list[Matrix] = []
     of_unlabelled: list[Matrix] = []
@@ -203,7 +208,7 @@ def _features(units: Units, labelled: Positions, unlabelled: Positions) -> Featu
         training_texts: list[list[str]] = []
         for grams in gram_lists:
             training_texts.extend(_select(grams, labelled))
-        vocabulary = _frequent(training_texts, _VOCABULARY)
+        vocabulary = _frequent_words(training_texts, _VOCABULARY)
         if not vocabulary:
             continue
         tfidf = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=vocabulary).fit(training_texts)
@@ -223,8 +228,8 @@ def _features(units: Units, labelled: Positions, unlabelled: Positions) -> Featu
     )
 
 
-def _frequent(texts: Sequence[Sequence[str]], limit: int) -> list[str]:
-    """Return the words that most texts hold, at most ``limit``, without words of a single text."""
+def _frequent_words(texts: Sequence[Sequence[str]], limit: int) -> list[str]:
+    """Return the ``limit`` words that the most texts hold, without words of a single text."""
     text_counts = Counter[str]()
     for words in texts:
         text_counts.update(dict.fromkeys(words).keys())  # in order: a set's order differs between processes
@@ -232,7 +237,7 @@ def _frequent(texts: Sequence[Sequence[str]], limit: int) -> list[str]:
 
 
 def _select_repeated(counts: Counter[str], limit: int) -> list[str]:
-    """Return the most common names that count more than once, at most ``limit``."""
+    """Return the ``limit`` most common names, without those that were counted once."""
     names: list[str] = []
     for name, count in counts.most_common(limit):
         if count > 1:
@@ -251,12 +256,12 @@ def _tfidf_block(
 
 
 def _predict_labels(judge: Judge, gold: Sequence[Value], features: Features) -> list[Value]:
-    """Return closed labels by a logistic regression."""
+    """Return the closed labels of unlabelled units by a logistic regression."""
     return _classify(judge, gold, features)
 
 
 def _predict_members(judge: Judge, gold: Sequence[Value], features: Features) -> list[Value]:
-    """Return sets of labels by a logistic regression for each frequent label."""
+    """Return the label sets of unlabelled units by a logistic regression for each frequent label."""
     set_counts = Counter[str]()
     for members in gold:
         set_counts.update(dict.fromkeys(members).keys())
@@ -270,7 +275,7 @@ def _predict_members(judge: Judge, gold: Sequence[Value], features: Features) ->
 
 
 def _predict_numbers(judge: Judge, gold: Sequence[Value], features: Features) -> list[Value]:
-    """Return scores by a ridge regression, each as the nearest value of the scale."""
+    """Return the scores of unlabelled units by a ridge regression, each rounded to the nearest value of the scale."""
     scores = np.array(gold, dtype=float)
     model = RidgeCV(alphas=(1.0, 10.0, 100.0)).fit(features.labelled, scores)
     values: list[Value] = []
@@ -297,7 +302,7 @@ _PREDICTORS: Final[Mapping[str, _Predict]] = {
     "members": _predict_members,
     "number": _predict_numbers,
 }
-"""Kind of values of a scale -> the function that predicts them from labels and features."""
+"""Kind of values (``learned`` of a scale) -> the function that predicts them from labels and features."""
 
 
 def _grams_of_texts(texts: Sequence[str]) -> list[list[str]]:
@@ -311,7 +316,7 @@ def _grams_of_texts(texts: Sequence[str]) -> list[list[str]]:
 
 
 class _EvidenceWords(NamedTuple):
-    """The words of a case's evidence."""
+    """The words of a case's evidence: distinct ones, distinct pairs of neighbours, and the number of all."""
 
     words: frozenset[str]
     pairs: frozenset[tuple[str, str]]

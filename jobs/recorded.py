@@ -1,4 +1,8 @@
-"""Verdicts of a log held against gold: the verdict on each case, and notes on how rows were found."""
+"""Joining a log of verdicts with gold: the log's verdict on each case, and notes on which rows were matched.
+
+An order is one way to present a case. Most judges have one; for a pair there are two, as the log may have a row for
+each.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,17 +41,17 @@ def read_logs_beside(names: Sequence[str], gold: Gold) -> tuple[Log, ...]:
 
 @dataclass
 class _Joining:
-    """The verdicts of a log on the cases of gold, and counts of rows that say nothing of a label."""
+    """The verdicts of a log on the cases of gold, and counts of cases and rows for the notes."""
 
     readings: dict[str, Reading]  # case id -> the reading of its verdict
-    unreadable: list[str]  # verdicts that are no label of the gold
-    contradicted: int = 0  # cases whose verdicts in the log contradict each other
-    repeated: int = 0  # cases with several verdicts in the log
-    matched_rows: int = 0  # rows of the log with a labelled case
+    unreadable: list[str]  # the verdicts that are no label of the gold
+    contradicted: int = 0  # the number of cases whose verdicts in the log contradict each other
+    repeated: int = 0  # the number of cases with several verdicts in the log
+    matched_rows: int = 0  # the number of rows of the log that belong to a case
 
 
 def read_log(log: LogReference, gold: Gold) -> Log:
-    """Return a log with its verdict on each case of the gold; its note says how rows were found.
+    """Return a log with its verdict on each case of the gold; its note says how rows were matched with cases.
 
     Raises:
         GoldError: no row of the log belongs to the gold, or no verdict is a label of the gold.
@@ -76,7 +80,7 @@ def read_log(log: LogReference, gold: Gold) -> Log:
 
 
 def _hash_readings(joining: _Joining) -> str:
-    """Return the SHA-256 of the verdicts of a log, by which a later look at it is told apart from this one."""
+    """Return the SHA-256 of a log's verdicts: it identifies the verdicts that were compared."""
     verdicts = []
     for case_id, reading in joining.readings.items():
         verdicts.append((case_id, reading.values, reading.probabilities))
@@ -84,7 +88,7 @@ def _hash_readings(joining: _Joining) -> str:
 
 
 def _name_by_field(rows: Sequence[Row], gold: Gold, mapping: RowMapping) -> list[Row]:
-    """Return the rows of a log with the judge's inputs under their own names, as gold is read."""
+    """Return the rows of a log with each input of the judge also under its field's name, as gold has it."""
     input_fields = gold.judge.input_fields
     input_columns: dict[str, str] = {}
     for path, name in {**gold.judge.columns, **mapping.columns}.items():
@@ -103,7 +107,7 @@ def _name_by_field(rows: Sequence[Row], gold: Gold, mapping: RowMapping) -> list
 def _join_rows(
     rows: Sequence[Row], cases: Sequence[Case], gold: Gold, mapping: RowMapping, columns: LogColumns
 ) -> _Joining:
-    """Join the rows of a log with cases, and read their verdicts."""
+    """Match the rows of a log with cases, and read the verdict on each case from its rows."""
     rows_by_key = _index_rows(rows, columns.keys)
     joining = _Joining(readings={}, unreadable=[])
     for case in cases:
@@ -112,7 +116,7 @@ def _join_rows(
         for order_rows in orders:
             case_rows.extend(order_rows)
         joining.matched_rows += len(case_rows)
-        if max(map(len, orders)) > 1:
+        if any(len(order_rows) > 1 for order_rows in orders):
             joining.repeated += 1
 
         verdicts: list[Reading | None] = []  # for each order the verdict of most rows, if there is one
@@ -135,7 +139,7 @@ def _join_rows(
 
 
 def _index_rows(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[str, ...], list[Row]]:
-    """Return the rows of a log by their values in the columns ``keys``, without rows that have none."""
+    """Return the rows of a log by their values in the columns ``keys``; rows without any value there are left out."""
     rows_by_key: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         rows_by_key.setdefault(row_key(row, keys), []).append(row)
@@ -146,7 +150,7 @@ def _index_rows(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[str, ...
 def _find_rows_of_case(
     case: Case, gold: Gold, columns: LogColumns, rows_by_key: Mapping[tuple[str, ...], list[Row]]
 ) -> list[list[Row]]:
-    """Return the rows of a log with a case: one list, or for a pair two, in its own order and in the other one."""
+    """Return the rows of a log that belong to a case: one list for each order of the case, its own order first."""
     answer = gold.judge.answer
     side_names = answer.unit_fields if answer.presentations > 1 else ()
     inputs_of_orders = (case.inputs,) if columns.has_case_ids else answer.asks(case.inputs)
@@ -166,7 +170,7 @@ def _find_rows_of_case(
 
 
 def _has_sides(row: Row, inputs: Inputs, side_names: Sequence[str]) -> bool:
-    """Whether a row has the texts of a pair on the same sides as the inputs, as far as it gives them."""
+    """Say whether a row has the texts of a pair on the same sides as the inputs; it may leave sides out."""
     for name in side_names:
         text = match_text(inputs[name])
         if match_text(row.get(name, text)) != text:
@@ -187,8 +191,8 @@ def _join_orders(judge: Judge, verdicts: Sequence[Reading | None]) -> Reading | 
     """Return the reading of a case from the verdicts of its orders; ``None`` without a verdict.
 
     Args:
-        judge: of the gold.
-        verdicts: one, or for a pair that of its own order and that of the other one.
+        judge: the judge of the gold.
+        verdicts: the verdict of each order of the case, its own order first.
     """
     if len(verdicts) == 1:
         return verdicts[0]
@@ -237,7 +241,7 @@ def _joining_notes(
 
 
 def _no_label_error(log: LogReference, gold: Gold, columns: LogColumns, verdicts: Sequence[str]) -> GoldError:
-    """Return the error of a log that says none of the gold's labels."""
+    """Return the error about a log none of whose verdicts is a label of the gold."""
     scale = gold.judge.answer.scale
     labels = list(scale.choices) or [scale.expects]
     words: list[str] = []

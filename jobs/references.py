@@ -27,7 +27,7 @@ from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 
 if TYPE_CHECKING:
-    from .learners import Units
+    from .learners import UnitTexts
 
 _Answers: TypeAlias = dict[str, tuple[str, list[Values]]]
 """Name of a reference -> a description of its answer, and its values for each case."""
@@ -255,14 +255,14 @@ class _Learning:
         # scikit-learn takes a second to load, and commands that score nothing do without it.
         from . import learners
 
-        units = learners.Units(judge, self._cases_in_joint_groups())
-        units_of_cases = units.of_case[len(self.training) :]
+        units = learners.UnitTexts(judge, self._cases_in_joint_groups())
+        units_of_cases = units.units_of_case[len(self.training) :]
         # the units of the training cases come first
-        first_unit = units_of_cases[0].start if units_of_cases else len(units.case_of)
-        answered_units = list(range(first_unit, len(units.case_of)))
+        first_unit = units_of_cases[0].start if units_of_cases else len(units.case_of_unit)
+        answered_units = list(range(first_unit, len(units.case_of_unit)))
         folds = [answered_units]
         if not self.training:  # all units are answered
-            folds = learners.folds(units.groups(answered_units), _FOLDS, self.seed)
+            folds = learners.make_folds(units.groups(answered_units), _FOLDS, self.seed)
 
         predictors = {"words": learners.predict_by_words, "neighbours": learners.predict_by_neighbours}
         answers: _Answers = {}
@@ -288,14 +288,14 @@ class _Learning:
             cases.append(replace(case, group=self.same.get(case.group, case.group)))
         return cases
 
-    def _labelled_units(self, units: "Units", fold: Sequence[int]) -> list[int]:
+    def _labelled_units(self, units: "UnitTexts", fold: Sequence[int]) -> list[int]:
         """Return the labelled units that answer a fold: of training cases if there are any, else of other folds."""
         in_fold = frozenset(fold)
         labelled: list[int] = []
         for unit, label in enumerate(units.gold):
             if label is None or unit in in_fold:
                 continue
-            if not self.training or units.case_of[unit] < len(self.training):
+            if not self.training or units.case_of_unit[unit] < len(self.training):
                 labelled.append(unit)
         return labelled
 

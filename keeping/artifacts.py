@@ -17,7 +17,7 @@ from .card import Card, CardContent, build_card
 from .card_parts import Part
 from .records import CandidateRecord, MeasuredByLabels, MeasuredRobustness
 from .sealing import (
-    ADDED,
+    ADDED_FILES,
     CARD,
     DISAGREEMENTS,
     HISTORY,
@@ -118,7 +118,7 @@ class Store:
             card: the content of the card beside that; JSON values are checked.
             history: one mapping a candidate.
             make_latest: whether ``JUDGE`` alone means this version from now on.
-            records: file of :data:`.sealing.OPTIONAL` -> its lines.
+            records: file of :data:`.sealing.OPTIONAL_FILES` -> its lines.
 
         Keys and credentials are taken out of the card and the history. The file of the judge is trusted from now on.
 
@@ -203,10 +203,10 @@ class Store:
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, object]) -> None:
         """Add an entry to a file of measurements beside an artifact; it replaces the entry with the same keys.
 
-        ``file`` is one of :data:`.sealing.ADDED`, which names the keys.
+        ``file`` is one of :data:`.sealing.ADDED_FILES`, which names the keys.
         """
         additions, _ = _checked_additions(inspect_files(artifact.path))
-        keys = ADDED[file]
+        keys = ADDED_FILES[file]
         entries = [entry]
         for earlier in additions.get(file, {}).get("measured", ()):
             if any(earlier[name] != entry[name] for name in keys):

@@ -1,4 +1,4 @@
-"""The files of an artifact as bytes: one canonical way to write them, and a seal that no changed byte survives."""
+"""The files of an artifact as bytes: one canonical way to write them, and a seal that breaks if a byte is changed."""
 
 import hashlib
 import json
@@ -13,14 +13,16 @@ from ..text.files import read_regular_file
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
 PROOF, SEEN = "proof.jsonl", "seen.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
-OPTIONAL = (PROOF, SEEN)
-"""Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
+"""Files that every artifact has."""
+OPTIONAL_FILES = (PROOF, SEEN)
+"""Files that an artifact may have. One that the card names is sealed like :data:`FILES`; another is foreign."""
 ROBUSTNESS, DISAGREEMENTS = "robustness.json", "disagreements.json"
-ADDED = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}
-"""Files that may be added later, when something more was measured, and what tells their entries apart. The seal does
-not name them, so that it holds as before. Each has a seal of its own, which binds it to the prompt."""
+ADDED_FILES = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}
+"""File that may be added when something is measured later -> the fields that identify an entry of it. The artifact's
+seal leaves these files out, so that adding one does not break it. Each has a seal of its own, which binds it to the
+prompt."""
 _FILE_LIMIT = 256 * 1024**2
-"""Bytes of one file of an artifact."""
+"""The most bytes of one file of an artifact."""
 _FOREIGN = "does not belong to the artifact"
 JsonObject: TypeAlias = dict[str, Any]
 """An object of a file, whose values nobody has checked yet."""
@@ -33,13 +35,17 @@ class Sealed:
     program: JsonObject = field(default_factory=dict)
     card: JsonObject = field(default_factory=dict)
     history: tuple[JsonObject, ...] = ()
-    added: Mapping[str, JsonObject] = field(default_factory=dict)  # those of ADDED whose own seal holds
-    faults: tuple[str, ...] = ()  # why it cannot be used, each with the file
-    extras: tuple[str, ...] = ()  # what is wrong with files that are no part of it
+    # the content of each added file whose own seal holds, by the file's name
+    added: Mapping[str, JsonObject] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()  # the reasons why the artifact cannot be used, each with the file
+    extras: tuple[str, ...] = ()  # complaints about files outside the seal, which do not harm the artifact
 
 
 def canonical_json(value: object, *, sort: bool = True) -> bytes:
-    """Return a value as JSON: sorted keys, two spaces of indent, UTF-8, one newline at the end."""
+    """Return a value as JSON: sorted keys unless ``sort`` is off, two spaces of indent, UTF-8, a newline at the end.
+
+    Raises ``TypeError`` or ``ValueError`` for a value that JSON does not have.
+    """
     text = json.dumps(value, sort_keys=sort, indent=2, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode("utf-8")
 
@@ -68,7 +74,7 @@ def seal_card(
 
 
 def seal_addition(content: Mapping[str, object], program: bytes) -> bytes:
-    """Return a file of :data:`ADDED` about the prompt of ``program``: its content with ``program`` and ``sha256``."""
+    """Return the bytes of an added file: its content, the hash of ``program`` that it is about, and its own hash."""
     bound = {**content, "program": _sha256(program)}
     bound.pop("sha256", None)
     return canonical_json({**bound, "sha256": _sha256(canonical_json(bound))})
@@ -91,7 +97,7 @@ def inspect_files(folder: Path) -> Sealed:
     hashes = card.get("files")
     if not isinstance(hashes, dict):
         hashes = {}
-    optional_names = [name for name in OPTIONAL if name in hashes]
+    optional_names = [name for name in OPTIONAL_FILES if name in hashes]
     names = list(FILES) + optional_names
     missing = [f"{name}: is missing" for name in names if name not in files]
     faults = missing + faults
@@ -100,7 +106,7 @@ def inspect_files(folder: Path) -> Sealed:
     history = _read_history_lines(files.get(HISTORY, b""), faults)
     if can_be_hashed:
         faults += _broken_seals({name: files[name] for name in names}, card, hashes)
-    for name in OPTIONAL:
+    for name in OPTIONAL_FILES:
         if name in files and name not in names:
             extras.append(f"{name}: {_FOREIGN}")
     return Sealed(
@@ -117,7 +123,7 @@ def _read_files(folder: Path, extras: list[str]) -> dict[str, bytes]:
     """Return the bytes of each file of an artifact; others are noted as no part of it."""
     files: dict[str, bytes] = {}
     for entry in sorted(folder.iterdir()):
-        if entry.name in FILES or entry.name in OPTIONAL or entry.name in ADDED:
+        if entry.name in FILES or entry.name in OPTIONAL_FILES or entry.name in ADDED_FILES:
             files[entry.name] = read_artifact_file(entry)
         else:
             extras.append(f"{entry.name}: {_FOREIGN}")
@@ -138,9 +144,9 @@ def _broken_seals(files: Mapping[str, bytes], card: JsonObject, hashes: JsonObje
 
 
 def _read_added(files: Mapping[str, bytes], extras: list[str]) -> dict[str, JsonObject]:
-    """Return the content of each file of :data:`ADDED` whose own seal holds; what is wrong with others is noted."""
+    """Return the content of each added file whose own seal holds; a complaint about another is added to ``extras``."""
     contents: dict[str, JsonObject] = {}
-    for name in ADDED:
+    for name in ADDED_FILES:
         content = _read_object(name, files.get(name), extras)
         if not content:
             continue
@@ -187,7 +193,7 @@ def _canonical_or_none(value: object) -> bytes | None:
 
 def _select_hashed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files that a card has the hashes of, in the order in which they are hashed."""
-    return {name: files[name] for name in (PROGRAM, HISTORY, *OPTIONAL) if name in files}
+    return {name: files[name] for name in (PROGRAM, HISTORY, *OPTIONAL_FILES) if name in files}
 
 
 def _digest(files: Mapping[str, bytes], card: Mapping[str, object]) -> str:
