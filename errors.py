@@ -60,7 +60,16 @@ class TooFewGroupsError(UsageError):
 
 
 class GoldError(JuristError):
-    """A gold file cannot be used."""
+    """A gold file cannot be used.
+
+    Attributes:
+        path: the file; empty if none is to blame.
+        line: the line of the file.
+        field: the column.
+        source: the file with its line, ``labels.csv:7``.
+        reason: the message without place and hint.
+        also: the further errors of the same row or file.
+    """
 
     def __init__(
         self, message: str, *, path: str = "", line: int | None = None, field: str = "", hint: str = ""
@@ -126,7 +135,7 @@ class StoppedError(JuristError):
 
 
 class AnswerPending(BaseException):
-    """The answer to a call comes later, with a batch: whoever asked goes on without it, and asks again then."""
+    """The answer to a call comes later, with a batch; the caller goes on with other calls and asks again afterwards."""
 
 
 def unknown_price(*models: str) -> UsageError:
@@ -174,7 +183,7 @@ def why(error: Exception) -> str:
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Import what comes with an extra of the package; say which, where it is not installed."""
+    """Guard the imports within the block: a missing package raises ``JuristError`` with the extra that installs it."""
     try:
         yield
     except ImportError as error:
@@ -193,7 +202,7 @@ _ACCEPTED_TYPES: Mapping[object, Any] = {
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a public function refuse, in one line, a name that it does not have and what is not of the type it names."""
+    """Return a public function that raises ``UsageError`` for an unknown argument, or a value of another type."""
     parameters = list(inspect.signature(function).parameters)
 
     @wraps(function)
@@ -210,7 +219,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_types(definition: Callable[..., object], values: Mapping[str, object]) -> None:
-    """Refuse values that are not of the types that a function or a class names."""
+    """Raise ``UsageError`` for a value that is not of the annotated type of its argument or field."""
     for name, value in values.items():
         kind = _types_by_name(definition).get(name, Any)
         if not _fits(value, kind):
@@ -220,7 +229,7 @@ def check_types(definition: Callable[..., object], values: Mapping[str, object])
 
 @cache
 def _types_by_name(definition: Callable[..., object]) -> dict[str, Any]:
-    """Return the types of arguments or fields, by name, with those of keywords that a dictionary names."""
+    """Return name -> annotated type of arguments or fields; ``**kwargs: Unpack[T]`` gives the keys of ``T``."""
     kinds: dict[str, Any] = {}
     keyword_kinds: dict[str, Any] = {}
     for name, kind in get_type_hints(definition).items():
@@ -250,7 +259,7 @@ def _fits(value: object, kind: Any) -> bool:
 
 
 def plural(count: int, name: str, several: str = "") -> str:
-    """Return a number of things: ``1 row``, ``2 rows``, ``2 replies`` where ``several`` is no name with an s."""
+    """Return a count with its noun: ``1 row``, ``2 rows``; ``several`` is a plural other than the name with an s."""
     if count == 1:
         return f"{count} {name}"
     return f"{count} {several or f'{name}s'}"
@@ -261,7 +270,7 @@ _MANY = 12
 
 
 def choices(name: str, names: Iterable[str], other: str = "") -> str:
-    """Return the hint for a name that does not exist: what it may have meant, and what there is, ``other`` at last."""
+    """Return the hint for an unknown name: the closest name, and all of them unless they are many, ``other`` last."""
     possible_names = list(names)
     if not possible_names:
         return f"use {other}" if other else "there is none"
@@ -277,7 +286,7 @@ def choices(name: str, names: Iterable[str], other: str = "") -> str:
 
 
 def near_file(path: Path, pattern: str) -> str:
-    """Return ``did you mean F?`` for a file that is not there, if one beside it is called nearly so; else nothing."""
+    """Return ``did you mean F?`` for a missing file, if a file beside it has a similar name; else an empty text."""
     file_names = [file.name for file in path.parent.glob(pattern)]
     close_names = difflib.get_close_matches(path.name, file_names, n=1)
     if not close_names:
@@ -296,5 +305,5 @@ def printable(text: str) -> str:
 
 
 def _steers_terminal(mark: str) -> bool:
-    """Whether a terminal does something else with a character than to show it, or to join others (Persian, emoji)."""
+    """Whether a character controls a terminal. Line ends, tabs and joiners (of Persian, of emoji) do not count."""
     return mark not in "\n\t\u200c\u200d" and unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp")

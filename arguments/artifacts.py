@@ -23,7 +23,7 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show_artifa
 
 
 class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff_prompts"):
-    """Options of the changes from one prompt to another.
+    """Show what changed from one prompt to another.
 
     examples:
       jurist artifacts diff fect:basic fect@2

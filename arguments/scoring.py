@@ -94,7 +94,8 @@ class EvaluateOptions(
     judge: str = asked_judge()
 
 
-def _limit(text: str) -> tuple[str, float]:
+def _parse_limit(text: str) -> tuple[str, float]:
+    """Return the metric and the value of a limit such as ``f1=0.8``."""
     metric, _, value = text.partition("=")
     try:
         return metric.strip(), float(value)
@@ -137,10 +138,10 @@ class GateOptions(
 
     judge: str = asked_judge("judge to check")
     minimum: tuple[tuple[str, float], ...] = repeated(
-        "--min METRIC=VALUE", "the lowest value that passes", type=_limit
+        "--min METRIC=VALUE", "the lowest value that passes", type=_parse_limit
     )
     maximum: tuple[tuple[str, float], ...] = repeated(
-        "--max METRIC=VALUE", "the highest value that passes, of an error", type=_limit
+        "--max METRIC=VALUE", "the highest value that passes, of an error", type=_parse_limit
     )
     not_worse_than: str | None = option(
         "@TAG|JUDGE@V", "pass only if the judge is shown to be worse than this one by no more than --margin"

@@ -128,7 +128,7 @@ def _problem_table(rejects: Rejects) -> Table:
 
 
 def import_command(options: ImportOptions) -> Result:
-    """Write canonical JSONL."""
+    """Write the usable rows of gold files to one JSONL file in the judge's own columns; return how many there are."""
     check_apart(options.output, *options.gold)
     judge = find_judge(options.judge, store_of(options))
     rejects = rejects_of(options)
@@ -169,7 +169,7 @@ def import_command(options: ImportOptions) -> Result:
 
 
 def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
-    """Write the names of columns and labels into the judge's file, and return the line that says so, if any."""
+    """Write the names given with --column and --map into the judge's file; return the line that says so, if any."""
     path, _, variable = options.judge.rpartition(":")
     file = Path(path)
     columns = dict(options.columns)
@@ -178,7 +178,7 @@ def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
         return []
     names = ", ".join(list(columns) + list(labels))
     text = file.read_bytes().decode("utf-8", "surrogateescape")
-    new_text = None
+    new_text = None  # None where the names cannot be added to the file
     # A column that is called like a field of the judge would also be renamed in the file that was just written.
     if columns.keys().isdisjoint(row_keys(judge)):
         new_text = add_names(text, variable, columns, labels)

@@ -98,7 +98,7 @@ def _lines_to_review(
 
 
 def _serve_review_page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
-    """Serve the page until Ctrl-C; say how far people came, and how it becomes gold."""
+    """Serve the page until Ctrl-C; return how many labels its file holds, and the command that makes gold of them."""
     path = Path(options.output)
     guideline = _guideline(options.guideline, name, gold.judge)
     review = _serve_until_stopped(gold, lines, options, guideline)
@@ -106,7 +106,9 @@ def _serve_review_page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOp
     raters = sorted({label.rater for label in labels} - {RESOLVED})
     unresolved = 0
     for labels_of_unit in differing.values():
-        unresolved += all(label.rater != RESOLVED for label in labels_of_unit)
+        is_resolved = any(label.rater == RESOLVED for label in labels_of_unit)
+        if not is_resolved:
+            unresolved += 1
     body: list[Part] = [f"{len(labels)} labels of {len(raters)} raters in {path}"]
     if differing:
         body.append(
@@ -135,7 +137,8 @@ def _serve_until_stopped(
     """Serve the page on which people label units until Ctrl-C; their labels go to a file."""
     path, host = Path(options.output), options.host
     raters = _rater_names(options.rater)
-    # Several raters, and all at another address than this machine's, get a link each; it is printed nowhere.
+    # One rater on this machine needs no link. Otherwise each rater gets a link with a secret token, which goes to a
+    # file that only the owner can read, and never to the terminal.
     has_links = len(raters) > 1 or host not in ("127.0.0.1", "localhost")
     if has_links and not raters:
         raise UsageError(f"who labels at {host}?", hint=_LINK_HINT)
@@ -196,7 +199,7 @@ def _write_links(path: Path, raters: Sequence[str], host: str, port: int) -> dic
 
 
 def _write_review_sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:
-    """Write the units as a sheet; say how it becomes gold: together with its set, if that has labels already."""
+    """Write the units as a sheet; return the command that makes gold of it, merged with the set if that has labels."""
     path, judge = options.output, options.judge.partition("@")[0]
     write_sheet(lines, gold, Path(path), rater=options.rater or "annotator")
     merge = f"{path} --merge unanimous"
@@ -227,7 +230,7 @@ def _guideline(path: str | None, gold_name: str, judge: Judge) -> str:
 
 
 def serve_judge(options: ServeOptions) -> Result:
-    """Serve until Ctrl-C or SIGTERM; return what was spent."""
+    """Serve a judge until Ctrl-C or SIGTERM; return what was spent."""
     token = _required_token(options)
     loaded = loaded_of(options.judge, options, store_of(options))
     loaded = replace(loaded, context=CallContext.fresh(Budget.of(options)))
@@ -262,7 +265,7 @@ def _required_token(options: ServeOptions) -> str:
 
 
 def listen(app: Any, host: str, port: int, subject: str) -> None:
-    """Serve an application until a signal, and say where it is."""
+    """Write the address of an application to the terminal, and serve it until Ctrl-C or SIGTERM."""
     with extra("serve"):
         from ..runs.listening import run_server
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -273,7 +276,8 @@ def listen(app: Any, host: str, port: int, subject: str) -> None:
             f"port {port} of {host} cannot be used: {error.strerror}", hint="name another with --port"
         ) from error
     remark(f"{subject} http://{host}:{port}/ (Ctrl-C ends it)")
-    # When all is drained uvicorn raises the signal again, and SIGTERM would then end us before the summing up.
+    # After its shutdown uvicorn raises the signal again. SIGTERM would then end the process before the command has
+    # written its result, so here it raises KeyboardInterrupt, as Ctrl-C does.
     usual_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with listening:
         try:

@@ -26,7 +26,7 @@ LEVELS = tuple(round(0.995 - 0.01 * step, 3) for step in range(50))
 """Probabilities of agreeing with people from which on a judge may answer, the strictest first."""
 _FOLDS = 5
 _LEAST_ANSWERED_SHARE = 1 / 3
-"""The share of the rows that a level must answer to be tested: fewer rows could show little."""
+"""The share of the rows that must be answered at a level for it to be tested: fewer rows could show little."""
 
 
 def fit_trust(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
@@ -127,13 +127,15 @@ def least_agreement(right: NDArray[np.bool_], groups: NDArray[Any], risk: float)
     share = float(right.mean())
     effective_rows = float(rows)
     if len(sums) < rows:
-        # One more error is assumed, which a whole group of the mean size shares.
+        # Where all rows are right, both variances would be 0. So each gets that of one more error: as an error of a
+        # single row above the line, of a whole group of the mean size below it.
         group_size = rows / len(sums)
         variance = over_groups(sums, mean).error ** 2 + group_size / rows**2
         effective_rows = min(effective_rows, (share * (1.0 - share) + 1.0 / rows) / variance)
     right_rows = share * effective_rows
     if not right_rows:  # No row is right, or there is one group, whose variance is infinite.
         return 0.0
+    # the exact binomial bound of Clopper and Pearson, for a number of rows that need not be whole
     return float(scipy.special.betaincinv(right_rows, (1.0 - share) * effective_rows + 1.0, risk))
 
 
@@ -145,7 +147,7 @@ def try_levels(
     agree: float,
     risk: float,
 ) -> Iterator[Step]:
-    """Yield the levels that are tested, the strictest first; the first that is not shown to agree enough is the last.
+    """Yield a step for each level that is tested, the strictest first, up to the first not shown to agree enough.
 
     Args:
         probable: of each judge, in the order in which they are asked, the probability of agreeing on each row.
@@ -185,7 +187,7 @@ def fewest_rows_needed(agree: float, risk: float) -> int:
 
 
 def choose_step(tested: Sequence[Step], agree: float) -> Step | None:
-    """Return the most lenient level that was shown to agree enough; ``None`` without any."""
+    """Return the step of the most lenient level that was shown to agree enough; ``None`` without any."""
     for step in reversed(tested):
         if step.bound >= agree:
             return step

@@ -254,11 +254,12 @@ class ClosedLabels(Scale):
 
 def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:
     """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,)."""
-    # Its bounds are exact, but for macro F1 and kappa of three labels or more: there they are all wrong and all right.
+    # The bounds of a metric take all missing answers as wrong, and all as right. No other answers would give a value
+    # outside of them, except by macro F1 and kappa of three labels or more.
     size = len(kind.labels)
     positive = np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)  # (K,)
     place = {label: code for code, label in enumerate(kind.labels)}
-    # Row gold * K + answer has its 1 in that cell of the flattened matrix.
+    # One row for each pair of gold and answer: the flattened confusion matrix (K * K,) of a unit with this pair.
     cells = np.eye(size * size).tolist()
 
     def parts(sums: Floats) -> tuple[Floats, Floats]:
@@ -272,7 +273,7 @@ def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0
 
 
 def _of_positive(side: Ratio) -> Ratio:
-    """Return a quotient of hits, gold and answers as one of confusion matrices (..., K, K) and positive labels (K,)."""
+    """Return a ratio of (hits, gold, answers) as a ratio of confusion matrices (..., K, K) and positive labels (K,)."""
 
     def parts(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
         answers_to_positive = counts[..., positive, :].sum(axis=-2)  # (..., K)
@@ -319,7 +320,7 @@ _EXACT: Final[Mapping[str, Ratio]] = {
     "macro_f1": _macro_f1,
     "kappa": cohen_kappa,
 }
-"""What follows from exact labels, by name."""
+"""The metrics that take each label as a class of its own, by name."""
 BY_T: Final = frozenset({"accuracy", "balanced_accuracy", "f1", "kappa", "macro_f1"})
 """The metrics whose differences the t-test over groups decides."""
 
@@ -343,7 +344,7 @@ class Preferences(ClosedLabels):
     has_probabilities = False
     weighted = ()
 
-    # Most votes decide between three sides: what closed labels do with two of them does not hold.
+    # Closed labels draw strata and check parts by a positive and a negative side. Preferences have no such sides.
     strata = Scale.strata
     check_part = Scale.check_part
 

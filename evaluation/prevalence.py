@@ -10,8 +10,8 @@ judge without an error in 20 cases does not pass for a perfect one. The quantile
 freedom less than the smaller number of groups.
 
 What it takes for granted: the judge errs on the units at hand as often as on those it was measured on. Where no share
-from 0 to 1 is within the error, that is refuted, and there is no correction. Of several labels each is held against
-the rest, so the others must also be mixed as they were.
+from 0 to 1 is within the error, this assumption is refuted, and there is no correction. Of several labels each is held
+against the rest, so the shares of the other labels among themselves must be those of the calibration, too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from .intervals import LEVEL, Ranged, over_groups, t_quantile
 from .metrics import mean
 
 Tallies: TypeAlias = Mapping[str, tuple[int, int]]
-"""Group -> (hits, of)."""
+"""Group -> (hits, units): the units with the property counted, and all units."""
 _Z2 = 3.8415  # the square of the normal 97.5 % quantile
 
 
@@ -52,7 +52,13 @@ def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
 
 
 def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
-    """Correct the share that a judge found."""
+    """Return the share of positive units, corrected for the known errors of the judge that counted them.
+
+    Args:
+        apparent: the units at hand; a hit is a unit that the judge finds positive.
+        sensitivity: the positive units of the calibration; a hit is one that the judge finds.
+        specificity: the negative units of the calibration; a hit is one that the judge does not find.
+    """
     apparent_rate = _Rate(apparent)  # of all units, the share that the judge finds
     true_positive_rate = _Rate(sensitivity)  # of positive units
     true_negative_rate = _Rate(specificity)  # of negative units, the share that it does not find
@@ -128,6 +134,7 @@ class _Rate:
 
 def _interval(apparent: _Rate, true_positive: _Rate, true_negative: _Rate) -> tuple[float, float] | None:
     """Return the ends of the shares p in [0, 1] that the data do not reject, ``None`` where they reject every one."""
+    # A group of the calibration may have units of both sides, so it has at least as many groups as the larger side.
     fewest_groups = min(apparent.groups, max(true_positive.groups, true_negative.groups))
     if fewest_groups < 2:
         return 0.0, 1.0
