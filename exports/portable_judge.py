@@ -84,7 +84,9 @@ class PortableJudge:
             if nearest is not None:
                 self._rankings[name] = Ranking(nearest["rows"], nearest["fields"], nearest["sizes"])
         self._embed: Embed | None = None
-        self._vectors: dict[str, list[Sequence[float]]] = {}  # of the rows that each step remembers
+        self._vectors: dict[
+            str, list[Sequence[float]]
+        ] = {}  # step -> the vectors of the rows that it remembers
 
     def messages(self, inputs: Inputs) -> list[Message]:
         """Return the chat messages of the first step for one row, by the judge's inputs; none if nothing is asked."""
@@ -105,7 +107,10 @@ class PortableJudge:
         return messages[:start] + examples + messages[start:]
 
     def nearest_rows(self, step: str, values: Inputs) -> list[Sequence[Message]]:
-        """Return the messages of each remembered row that a step shows with these values, the most alike last."""
+        """Return the messages of the remembered rows that a step shows with these values.
+
+        Rows without all outputs stand first; otherwise the most alike stands last.
+        """
         nearest = self._steps[step]["nearest"]
         if nearest is None:
             return []
@@ -137,8 +142,8 @@ class PortableJudge:
         return [sum(map(mul, vector, row_vector)) for row_vector in self._vectors[step]]
 
     def values(self, inputs: Inputs, places: Sequence[int] | None = None) -> dict[str, object]:
-        """Return the inputs as the prompt shows them: defused, and rendered; of a list those at ``places``."""
-        inputs = self._complete(inputs)
+        """Return the inputs as the prompt shows them: without forged delimiters, a list as its items at ``places``."""
+        inputs = self._check_inputs(inputs)
         values = {}
         for column in self._inputs:
             values[column["name"]] = defuse(inputs[column["name"]])
@@ -245,10 +250,14 @@ class PortableJudge:
                 inputs[column["name"]] = value
         if output is not None and self.spec["judged"]:
             inputs.setdefault(self.spec["judged"], output)
-        return self._complete(inputs)
+        return self._check_inputs(inputs)
 
-    def _complete(self, row: Inputs) -> dict[str, object]:
-        """Return a row with chats and numbers as texts; refuse one without an input, or with one of another kind."""
+    def _check_inputs(self, row: Inputs) -> dict[str, object]:
+        """Return a row with chats and numbers as texts.
+
+        Raises:
+            KeyError: an input is missing. ValueError: an input is of another kind, or empty where it must not be.
+        """
         inputs = dict(row)
         for name in row:
             if name in self._single_texts:
@@ -267,7 +276,10 @@ class PortableJudge:
         return inputs
 
     def connect(self, client: Any, model: str, settings: Mapping[str, object]) -> Complete:
-        """Return a function that asks an OpenAI-compatible client for one reply to messages."""
+        """Return a function that asks a client of OpenAI's API for one reply.
+
+        The client also embeds the rows from which the nearest are chosen.
+        """
 
         def embed(model: str, texts: list[str]) -> list[Sequence[float]]:
             entries = client.embeddings.create(model=model, input=texts).data
@@ -319,7 +331,7 @@ class PortableJudge:
             reply = await complete(messages, step_settings)
 
     def converse(self, inputs: Inputs) -> Conversation:
-        """Yield the messages and the settings of each request, is sent its reply, and return the verdict."""
+        """Yield the messages and the settings of each request, take its reply by ``send``, and return the verdict."""
         walk = self.walk(inputs)
         advance: Callable[[Any], tuple[str, Inputs]] = walk.send
         outcome: object = None  # the output fields of the last reply, or why it is unusable
@@ -338,14 +350,14 @@ class PortableJudge:
                 advance = walk.throw
 
     def orders(self, inputs: Inputs) -> list[Inputs]:
-        """Return the inputs as each sample is asked about them: a pair also with its two exchanged."""
+        """Return the inputs in each order in which a sample asks about them: of a pair also with its two exchanged."""
         if "compared" not in self.spec:
             return [inputs]
         first, second = self.spec["compared"]["first"], self.spec["compared"]["second"]
         return [inputs, {**inputs, first: inputs[second], second: inputs[first]}]
 
     def walk(self, inputs: Inputs) -> Flow:
-        """Yield each step with its values, is sent its output fields or thrown an error, and return the verdict."""
+        """Yield each step with its values and return the verdict. Fields are sent to it, errors thrown."""
         samples, errors = [], []
         orders = []
         for order in self.orders(inputs):
@@ -395,7 +407,7 @@ class PortableJudge:
         return answer
 
     def _preferred(self, value: object, exchanged_value: object) -> object:
-        """Return the value on a pair with which the value on the exchanged pair agrees, else that of no decision."""
+        """Return the preference of a pair if both orders gave the same, else the value for an undecided pair."""
         exchanged_back = {"first": "second", "second": "first"}
         if value == exchanged_back.get(str(exchanged_value), exchanged_value):
             return value

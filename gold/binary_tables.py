@@ -16,7 +16,7 @@ from .tables import Record
 BOOKS = {".xlsx", ".xlsm"}
 """Suffixes of Excel workbooks."""
 _ROWS_OF_TABLE = 50
-"""Rows of a sheet by which a table is told from a cover."""
+"""The rows of a sheet that are read to tell a table from a cover sheet."""
 _BATCH = 256
 """Rows of Parquet that are in memory at once."""
 
@@ -54,7 +54,7 @@ def iterate_parquet(stream: BinaryIO, path: str) -> Rows:
 
 
 def _read_class_labels(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
-    """Return column -> names of its numbers, where a file of ``datasets`` says so of class labels."""
+    """Return column -> the label names that its numbers stand for, from the metadata that ``datasets`` writes."""
     labels: dict[str, list[str]] = {}
     try:
         info = json.loads((metadata or {}).get(b"huggingface", b"{}"))
@@ -67,7 +67,7 @@ def _read_class_labels(metadata: Mapping[bytes, bytes] | None) -> dict[str, list
 
 
 def _name_class_label(value: object, names: Sequence[str]) -> object:
-    """Return the name of a class label; -1 is none."""
+    """Return the name of a class label by its number; ``None`` for -1, and any other value as it is."""
     if isinstance(value, int) and 0 <= value < len(names):
         return names[value]
     return None if value == -1 else value
@@ -91,7 +91,7 @@ def iterate_sheet_records(stream: BinaryIO, path: str, sheet_name: str, notes: l
     """
     import openpyxl
 
-    # a broken archive, or one with a password, raises any of these in the library
+    # The library raises any of these for a broken archive, and for one with a password.
     library_errors = (EOFError, LookupError, OSError, RuntimeError, SyntaxError, ValueError)
     try:
         source = _make_seekable(stream)
@@ -129,7 +129,7 @@ def _iterate_filled_rows(sheet: _Sheet) -> Iterator[Record]:
             continue
         while cells and not cells[-1]:  # programs leave empty columns behind
             cells.pop()
-        if width <= 1:  # the first row may be a title
+        if width <= 1:  # a row of one cell is a title, and tells no width
             width = len(cells)
         yield number, cells + [""] * (width - len(cells))
 
@@ -177,7 +177,8 @@ def _check_texts_between_tags(content: Any, path: str) -> None:
     """
     length = 0
     while block := content.read(CELL_LIMIT // 128):
-        # a text that is longer than a block is seen at the ends of the block
+        # Blocks are far shorter than the limit, so only a text that goes on over the end of a block can be too long:
+        # ``length`` counts it up to the first tag of this block, and anew from the last tag on.
         start, tag, _ = block.partition(b"<")
         length += len(start)
         if length > CELL_LIMIT:

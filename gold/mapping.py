@@ -59,6 +59,7 @@ class RowMapping:
             UsageError: a column is mapped to no field of the judge's rows, or a label to no label of the judge.
         """
         fields = row_keys(judge)
+        # Such a judge makes its rows from rows of another layout, whose fields nobody has listed.
         takes_any_field = judge.expand or judge.document
         for column, name in self.columns.items():
             is_about_raters = is_rating(name) or name.startswith(f"{REASON}:")
@@ -88,7 +89,7 @@ class RowMapping:
                 )
 
     def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:
-        """Return the rows that a row holds, by the columns of the judge and of the source."""
+        """Return the rows within a row: one for each item of a list column, written ``NAME[]``, else the row."""
         return rows_within(row, list(judge.columns) + list(self.columns), place)
 
     def row(self, judge: Judge, row: Mapping[str, object]) -> Row:
@@ -97,7 +98,7 @@ class RowMapping:
         labels = _fold_labels({**judge.values, **self.labels})
         scale = judge.answer.scale
         criteria = judge.answer.criteria
-        is_void = is_taken_back(row)
+        is_void = is_taken_back(row)  # the rater cancelled or rejected this row
         for key in _label_columns(judge, result):
             if is_void:
                 result[key] = None
@@ -128,7 +129,7 @@ class RowMapping:
         return result
 
     def _find_fields(self, judge: Judge, row: Mapping[str, object]) -> dict[str, str]:
-        """Return column -> field of a row, by this mapping, else by the judge's, else by similar names."""
+        """Return column of a row -> field of the judge, by this mapping, else by the judge's, else by similar names."""
         columns = dict(self.columns)
         judge_columns: dict[str, str] = {}
         for key, name in judge.columns.items():
@@ -149,7 +150,7 @@ class RowMapping:
 
 
 def _fold_labels(labels: Mapping[str, Label]) -> dict[str, Label]:
-    """Return label of the source -> label of the judge, with the first without capitals and outer spaces."""
+    """Return label of the source, case-folded and stripped, -> label of the judge."""
     return {text.strip().casefold(): label for text, label in labels.items()}
 
 
@@ -189,10 +190,10 @@ def _judge_label(scale: Scale, labels: Mapping[str, Label], value: object) -> ob
     if label is None:
         label = _yes_or_no(scale, text)
     if label is None and not isinstance(value, str):
-        return value
+        return value  # a number that is not mapped is the value itself
     scale_value = scale.cell(text if label is None else label)
     if scale_value is None:
-        if label is None and is_silent(text):
+        if label is None and is_silent(text):  # a word such as "n/a"
             return None
         return value
     if label is None and not isinstance(scale_value, str):

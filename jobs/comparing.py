@@ -56,7 +56,7 @@ class ContenderResult:
     # each metric's values, mean, standard deviation and t-interval over repeats
     repeats: Mapping[str, Spread]
     consistency: Consistency | None  # how far the repeats agree; ``None`` for one repeat
-    counts: Tally  # units and cases by how they ended, summed over repeats
+    counts: Tally  # units and cases that were answered, abstained or failed, summed over repeats
     spend: Mapping[str, object]  # calls, tokens and cost of all repeats
 
 
@@ -113,9 +113,9 @@ class Comparing(Experiment):
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         """Return the comparison of all contenders."""
-        return self.compared(answers, self.references(self.seed))
+        return self.compare_answers(answers, self.references(self.seed))
 
-    def compared(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
+    def compare_answers(self, answers: Sequence[Answers], references: References | None = None) -> Comparison:
         """Return the comparison of all contenders; its tests are corrected together."""
         tested = resolve(self.scored.metric, self.scored.comparison).name
         contenders, warnings = [], []
@@ -151,7 +151,7 @@ class Comparing(Experiment):
         """Return the tests of two contenders: by the judge's metric, and by each criterion where there are several."""
         judge = self.scored
         first_rows, second_rows = (first.name, first.repeats), (second.name, second.repeats)
-        # two-sided; what several tests need is corrected later, together
+        # The level of a look is one-sided, alpha two-sided. All tests are corrected together, once they are done.
         alpha = 2.0 * self.look.level
         test = contrast(first_rows, second_rows, judge.metric, judge.comparison, seed=self.seed, alpha=alpha)
         tests_by_criterion = contrasts_by_criterion(
@@ -218,8 +218,10 @@ class Evaluation:
     disagreements: tuple[Disagreement, ...]
     spend: Mapping[str, object]  # calls, tokens and cost
     references: Mapping[str, object]  # see :meth:`~.references.References.to_card`
-    warnings: tuple[str, ...]  # what its answers hardly tell apart, in words
-    by: Mapping[str, int]  # cases that each judge of a cascade answered, and people; of other judges empty
+    warnings: tuple[
+        str, ...
+    ]  # sentences: another adapter was used, answers are lopsided, a reference does as well
+    by: Mapping[str, int]  # of a cascade: judge, or ``people`` -> cases that it answered; else empty
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
@@ -250,8 +252,8 @@ class Evaluating(Experiment):
     """One judge, asked once about every row that it was not compiled on."""
 
     kind: ClassVar[str] = "evaluate"
-    chooses: ClassVar[bool] = False
-    fewest: ClassVar[int] = 1
+    chooses: ClassVar[bool] = False  # nobody selects among judges by it, so no sealed row is opened
+    fewest: ClassVar[int] = 1  # one judge, asked once
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         """Return the evaluation of the one judge."""

@@ -174,7 +174,7 @@ class Gating(Comparing):
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> "Gate":
         """Return the gate with its checks: of the limits, against the other judge, and of rows without an answer."""
-        comparison = self.compared(answers)
+        comparison = self.compare_answers(answers)
         result = comparison.contenders[0]
         checks = []
         for limit in self.criteria.limits:

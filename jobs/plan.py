@@ -18,7 +18,7 @@ from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, checked_shares, shared_hint
 from ..keeping.artifacts import Store
-from ..keeping.card_parts import described
+from ..keeping.card_parts import describe_model
 from ..keeping.loading import choose_verifier
 from ..keeping.logs import Log
 from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink
@@ -84,7 +84,7 @@ class Plan:
         if isinstance(self.judge.metric, str):
             metric = self.judge.metric
         if self.frozen_model:
-            verifier = described(self.frozen_model)
+            verifier = describe_model(self.frozen_model)
         return {
             "judge": f"{self.judge.name}:{self.judge.variant}",
             "prompt": PromptState.of(self.judge.basic()).id,
@@ -93,8 +93,8 @@ class Plan:
             "optimizer": self.optimizer_name,
             "options": self.params,
             **code_hashes(self.optimizer),
-            "model": described(self.model),
-            "prompt_model": described(self.proposer),
+            "model": describe_model(self.model),
+            "prompt_model": describe_model(self.proposer),
             "seed": self.seed,
             "shares": list(self.split.shares),
             "test": self.split.test_hash,

@@ -45,12 +45,19 @@ def _measured(
     load: Callable[..., Any] = load_contenders,
     **settings: Any,
 ) -> Any:
-    """Load judges and gold, ask, and return the result of the work."""
+    """Load judges and gold, ask the judges as a job, and return its result.
+
+    Args:
+        work: makes the job, such as :class:`Comparing`.
+        title: names the job in its progress; empty: the first judge does.
+        load: makes contenders of ``judges``.
+        settings: further arguments of ``work``.
+    """
     surface, limits, options = resolve_asking(asking)
     contenders = load(judges, models, surface.store, options, settings.get("repeats", 1))
     contenders, labelled = surface.held_against(contenders, gold)
-    done = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **settings)
-    return surface.measured(done, title or contenders[0].name)
+    job = work(contenders=contenders, gold=labelled, budget=limits, store=surface.store, **settings)
+    return surface.measured(job, title or contenders[0].name)
 
 
 @checked
@@ -94,7 +101,7 @@ def compare(
     """Score judges on the same gold, judges x models x repeats, and test the first against each other one (Holm).
 
     Args:
-        judges: see :data:`JudgeLike`; they find the same in the same rows.
+        judges: see :data:`JudgeLike`; all of them have the same inputs and give the same kind of values.
         gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
         models: every judge that is given by name is asked with each; default: ``offline``.
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).

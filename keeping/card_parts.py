@@ -53,7 +53,9 @@ Figure = Annotated[float, PlainValidator(_check_figure)]
 Count = Annotated[int, Field(ge=-(2**63), le=2**63)]
 """A whole number that can be divided."""
 Votes = Annotated[int, Field(ge=1, le=1000)]
+"""A number of samples, or of votes among them."""
 Weights = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+"""Label -> the factor of its votes or its probability."""
 
 
 def _check_identifier(name: str) -> str:
@@ -208,10 +210,10 @@ class ModelCard(Part):
     @classmethod
     def of(cls, model: Model) -> ModelCard:
         """Return a model as a card shows it; :meth:`model` makes it again."""
-        return cls.model_validate(described(model))
+        return cls.model_validate(describe_model(model))
 
 
-def described(model: Model) -> dict[str, Any]:
+def describe_model(model: Model) -> dict[str, Any]:
     """Return the settings of a model that decide its answers, as JSON values without credentials."""
     return {
         "name": model.name,
@@ -232,7 +234,7 @@ class SettingCard(Part):
 
 
 class JobCard(Part):
-    """How the compilation asked, where its search chose otherwise."""
+    """The model and the settings that the compilation was started with; the search may have chosen others."""
 
     model: ModelCard = ModelCard()
     adapter: str | None = None
@@ -250,8 +252,8 @@ class OptimizerCard(Part):
     ending: str | None = None
     reason: str | None = None
     candidate: str | None = None
-    candidates: Count | None = None
-    chosen_from: str | None = None
+    candidates: Count | None = None  # how many were tried
+    chosen_from: str | None = None  # the version whose candidates this one was chosen from
 
 
 class Guideline(Part):
@@ -299,9 +301,9 @@ class GoldCard(GoldFileCard):
     dev: Count | None = None
     test: Count | None = None
     test_ids_sha256: str | None = None
-    seen: list[str] = []
+    seen: list[str] = []  # ids of the cases of train and dev
     shares: list[Figure] = []
-    common: list[str] | None = None
+    common: list[str] | None = None  # inputs that are the same in many cases by design
     parts: dict[str, list[str]] = {}
     holdout: HoldoutCard | None = None
 
@@ -433,18 +435,18 @@ class DecisionCard(Part):
     compiled: Figure | None = None
     low: Figure | None = None
     high: Figure | None = None
-    missing: str | None = None
-    level: Figure = 0.95
+    missing: str | None = None  # how missing answers were counted
+    level: Figure = 0.95  # of the interval
     p: Figure = 1.0
-    openings: Count | None = None
-    alpha: Figure | None = None
-    tested: Figure = 0.0
+    openings: Count | None = None  # times that the sealed test was opened, this proof included
+    alpha: Figure | None = None  # the level of all openings together
+    tested: Figure = 0.0  # the one-sided level of this test
     groups: Count | None = None
     test: str | None = None
     constant: ConstantCard | None = None
-    right: str | None = None
-    b: Count | None = None
-    c: Count | None = None
+    right: str | None = None  # when a unit counts as right
+    b: Count | None = None  # units that only basic got right
+    c: Count | None = None  # units that only compiled got right
     units: Count | None = None
     cases: Count | None = None
     criteria: dict[str, CriterionCard] = {}

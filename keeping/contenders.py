@@ -35,7 +35,7 @@ class Contender(VerdictSource, Protocol):
 
     @property
     def state(self) -> PromptState:
-        """The prompt, by which sealed rows are opened."""
+        """The prompt; the ledger of openings counts which prompts were tried on sealed rows."""
 
     @property
     def adapter(self) -> str:
@@ -47,7 +47,7 @@ class Contender(VerdictSource, Protocol):
 
     @property
     def questions(self) -> tuple[int, int]:
-        """The least and the most samples that are drawn for a row; 0 of a log."""
+        """The fewest and the most samples that are drawn for a row; both 0 for a log."""
 
     @property
     def note(self) -> str:

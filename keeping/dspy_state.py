@@ -19,7 +19,7 @@ _BARE = "self"  # DSPy's name for the predictor of a program that is one bare Pr
 _NEAREST = "nearest"  # what DSPy does not know: the rows that are remembered
 _METADATA = "metadata"
 _ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields", _NEAREST}
-_UNLIKE = "compile it again with this judge, or use the judge it was made for"
+_OTHER_JUDGE_HINT = "compile it again with this judge, or use the judge it was made for"
 StateEntry: TypeAlias = Mapping[str, Any]
 """One predictor in a state file, as JSON values whose types nobody has checked yet."""
 
@@ -39,7 +39,7 @@ def settle_prompt(judge: Judge, state: PromptState) -> PromptState:
             raise ArtifactError(
                 f"an instruction of judge {judge.name} is empty", hint="write what the judge decides"
             )
-    # Dedenting twice may dedent more than once; it ends, as the text only gets shorter.
+    # DSPy may dedent a dedented text further, so this goes on until nothing changes. The text only gets shorter.
     dedented = PromptState.of(state.apply(program))
     while dedented != state:
         state = dedented
@@ -55,7 +55,7 @@ def dump_state(judge: Judge, state: PromptState) -> dict[str, object]:
         predictor.lm = None
         predictor.traces = []
         predictor.train = []
-    unkept = ArtifactError(
+    not_json_error = ArtifactError(
         f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
         hint="give demonstrations made of text, numbers, lists and objects",
     )
@@ -63,15 +63,15 @@ def dump_state(judge: Judge, state: PromptState) -> dict[str, object]:
         prompts = json.loads(json.dumps(state.to_json()))
         content = orjson.loads(orjson.dumps(program.dump_state()))
     except (TypeError, ValueError) as error:
-        raise unkept from error
+        raise not_json_error from error
     for name in _entries_by_predictor(content):
         remembered_rows = prompts[name].get(_NEAREST)
         if remembered_rows:
             content.get(name, content)[_NEAREST] = remembered_rows
     if json.dumps(_sort_keys(read_state(content).to_json())) != json.dumps(_sort_keys(prompts)):
-        raise unkept
+        raise not_json_error
     content[_METADATA] = {"dependency_versions": get_dependency_versions()}
-    return {key: _sort_keys(content[key], values_of_demo=key == "demos") for key in sorted(content)}
+    return {key: _sort_keys(content[key], is_demos=key == "demos") for key in sorted(content)}
 
 
 def read_state(content: StateEntry) -> PromptState:
@@ -104,28 +104,34 @@ def _check_fields(judge: Judge, program: dspy.Module, entries: Mapping[str, Stat
     if set(predictors) != set(entries):
         raise ArtifactError(
             f"it was made for the predictors {sorted(entries)}, judge {judge.name} has {sorted(predictors)}",
-            hint=_UNLIKE,
+            hint=_OTHER_JUDGE_HINT,
         )
     for name, predictor in predictors.items():
         prefixes = _prefixes(predictor.signature.dump_state())
         if _prefixes(entries[name]["signature"]) != prefixes:
-            raise ArtifactError(f"it was made for other fields than judge {judge.name} has", hint=_UNLIKE)
+            raise ArtifactError(
+                f"it was made for other fields than judge {judge.name} has", hint=_OTHER_JUDGE_HINT
+            )
 
 
 def _prefixes(signature: StateEntry) -> list[object]:
-    """Return the prefix of each field of a signature in a state file."""
+    """Return the prefix of each field of a signature in a state file; a file has no names of fields."""
     return [field["prefix"] for field in signature["fields"]]
 
 
-def _sort_keys(value: object, *, values_of_demo: bool = False) -> object:
-    """Return a value with the keys of its objects sorted, but for those within a demonstration's values."""
+def _sort_keys(value: object, *, is_demos: bool = False) -> object:
+    """Return a value with the keys of all objects sorted, except within the values of demonstrations.
+
+    Args:
+        is_demos: whether the value is a list of demonstrations, or one of them.
+    """
     if isinstance(value, list):
-        return [_sort_keys(item, values_of_demo=values_of_demo) for item in value]
+        return [_sort_keys(item, is_demos=is_demos) for item in value]
     if not isinstance(value, dict):
         return value
-    if values_of_demo:
+    if is_demos:
         return dict(sorted(value.items()))
-    return {key: _sort_keys(value[key], values_of_demo=key == "demos") for key in sorted(value)}
+    return {key: _sort_keys(value[key], is_demos=key == "demos") for key in sorted(value)}
 
 
 def _is_bare(content: StateEntry) -> bool:

@@ -24,7 +24,7 @@ class FewShot(Raced):
 
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     sets: int = 3  # sets drawn a step, each of another size
-    trial: int = 0  # as long as no prompt with demonstrations leads; 0 for as many
+    trial: int = 0  # sets drawn a step until a prompt with demonstrations leads; 0 for ``sets``
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "fewshot"
 
@@ -34,9 +34,9 @@ class FewShot(Raced):
         return max(self.sizes, default=0)
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Draw sets for the leader."""
+        """Enter the leader with sets of demonstrations that are drawn at random."""
         job = track.job
-        leader = track.text
+        leader = track.text  # the best prompt apart from demonstrations
         names = leader.state.predictors.keys()
         pool = [case for case in list_demonstrable_cases(job) if job.judge.demos(case).keys() & names]
         if not pool:
@@ -58,8 +58,8 @@ class FewShot(Raced):
         return candidates
 
     def _sizes(self, job: Job, pool: Sequence[Case], turn: int, count: int) -> list[int]:
-        """Return the sizes of a step's sets, all in turn."""
-        largest = max(1, int(self.tokens // max(1.0, _length(job))))
+        """Return the sizes of the sets of a step. Steps go on through the sizes that are possible, over and over."""
+        largest = max(1, int(self.tokens // max(1.0, _mean_tokens(job))))
         usable_sizes = [min(size, len(pool), largest) for size in self.sizes if size]
         if not usable_sizes:
             return []
@@ -79,30 +79,30 @@ class Nearest(Raced):
 
     @property
     def shows_nearest_rows(self) -> bool:
-        """Whether its prompts show them."""
+        """Whether its prompts show labelled rows that are like the one that is judged: always."""
         return True
 
     @property
     def most_demonstrations(self) -> int:
-        """The most rows a call."""
+        """The most rows that a call shows."""
         return max(self.sizes, default=0)
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Give the leader all labelled rows of train to remember."""
+        """Enter the leader with all labelled rows of train as remembered rows."""
         if turn > len(self.sizes):
             return []
         count = self.sizes[turn - 1]
         leader = track.text
         job = track.job
-        state = remembering(
+        state = remember_cases(
             job.judge, list_demonstrable_cases(job), leader.state, count, self.tokens, job.settings.embedder
         )
         source = f"{self.name}, the {count} most alike of the labelled rows"
         return track.fresh(state, parent=leader, source=source, demo_ids=(), params={"nearest": count})
 
 
-def _length(job: Job) -> float:
-    """Return how many tokens a demonstration has on average."""
+def _mean_tokens(job: Job) -> float:
+    """Return the mean tokens of the demonstrations that a training case gives."""
     pool = list_demonstrable_cases(job)
     tokens = 0
     for case in pool:
@@ -122,7 +122,7 @@ def list_demonstrable_cases(job: Job) -> list[Case]:
     return job.labelled_train()
 
 
-def remembering(
+def remember_cases(
     judge: Judge,
     cases: Sequence[Case],
     state: PromptState,
@@ -130,7 +130,13 @@ def remembering(
     tokens: int,
     embedder: str | None = None,
 ) -> PromptState:
-    """Return a prompt whose predictors remember what gold says of cases, and show so many rows with each call."""
+    """Return a prompt whose predictors remember the labelled cases, and show the most alike with each call.
+
+    Args:
+        count: the most rows that a call shows.
+        tokens: the most tokens that these have together.
+        embedder: the model by whose vectors rows are compared; without one their words are.
+    """
     demos_by_case = {case.id: judge.demos(case) for case in cases}
     for name, predictor in judge.basic().named_predictors():
         rows: dict[str, Demo] = {}

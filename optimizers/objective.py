@@ -1,4 +1,4 @@
-"""What an optimizer maximises; a unit without a usable answer counts as wrong, so that abstaining never pays."""
+"""The objective that an optimizer maximises. A unit without a usable answer counts as wrong: abstaining never pays."""
 
 import math
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from ..evaluation.rows import Row
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 
-_SHOWN = 300  # characters of a reason that feedback quotes
+_QUOTED = 300  # characters of a reason that feedback quotes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How one case went."""
+    """A case with its verdict and its score."""
 
     row: Row  # the case and its verdict, for the evaluation
     verdict: Verdict
@@ -40,7 +40,7 @@ class Objective:
     judge: Judge
 
     def outcome(self, case: Case, verdict: Verdict) -> Outcome:
-        """Return how a case went by its verdict."""
+        """Return the outcome of a case: its verdict, scored against its labels."""
         row = row_of(case, verdict)
         lost = 0.0
         for gold, value in zip(row.gold, row.predicted, strict=True):
@@ -52,7 +52,7 @@ class Objective:
         return Outcome(row=row, verdict=verdict, score=score, has_error=lost > 0)
 
     def errors(self, case: Case, outcome: Outcome) -> list[str]:
-        """Return in words what is wrong with each unit that people labelled otherwise."""
+        """Return a sentence for each labelled unit whose answer has less than full credit: what is wrong with it."""
         answer = self.judge.answer
         units = zip(answer.units(case.inputs), outcome.row.gold, outcome.row.predicted, strict=True)
         errors: list[str] = []
@@ -65,7 +65,7 @@ class Objective:
         """Return in words what was wrong with a case, and the reason that the judge gave; empty without an error."""
         lines = self.errors(case, outcome)
         if lines and outcome.verdict.reasoning:
-            lines.append(f"reason given: {outcome.verdict.reasoning[:_SHOWN]}")
+            lines.append(f"reason given: {outcome.verdict.reasoning[:_QUOTED]}")
         return "\n".join(lines)
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:

@@ -41,12 +41,13 @@ class AllArms(Opro):
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
-    # what `teach` teaches, at some twenty calls, and the other form of a prompt that stands as its user wrote it
+    # These arms propose in the first step beside the first arm. The first two are what `teach` does, which takes
+    # some twenty calls.
     first: ClassVar[tuple[str, ...]] = ("nearest", "guidelines", "layout")
 
     @property
     def shows_nearest_rows(self) -> bool:
-        """Whether the arm that does so takes part."""
+        """Whether the arm ``nearest`` takes part, whose prompts show labelled rows like the one that is judged."""
         return Nearest.name in self.arm
 
     @property
@@ -55,15 +56,15 @@ class AllArms(Opro):
         return max(self.sizes, default=0)
 
     def other_adapters(self, job: Job) -> Sequence[str]:
-        """Return the chat adapter where a prompt that stands as its user wrote it is tried in it."""
+        """Return the chat adapter if the arm ``layout`` may try it in place of the plain one; else nothing."""
         if Layouts.name in self.arm and Layouts.fits(job):
             return (CHAT,)
         return ()
 
     def arms(self, job: Job) -> Sequence[Arm]:
-        """Return the arms of the setting that the judge has a use for."""
+        """Return the arms named by the setting ``arm``, in its order, without those that the judge has no use for."""
         arms: dict[str, Arm] = {
-            "history": self,
+            "history": self,  # new instructions, as those of ``opro``
             "guidelines": Guidelines(longest=self.longest, copied=self.copied, temperature=self.temperature),
         }
         if job.judge.answer.has_examples:
@@ -87,9 +88,9 @@ OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
     "threshold": Threshold,
     **{name: partial(DspyOptimizer.called, name) for name in SHORT},
 }
-"""What makes an optimizer of its settings, by name."""
+"""Name -> the class or function that makes the optimizer from its settings."""
 
-_WHAT = "a frozen dataclass with name, minimum and run, as docs/optimizers.md has one"
+_OPTIMIZER_WORDS = "a frozen dataclass with name, minimum and run, as docs/optimizers.md has one"
 
 
 def _may_optimize(value: object) -> TypeGuard[object]:
@@ -105,7 +106,7 @@ def _may_optimize(value: object) -> TypeGuard[object]:
 PLUGIN_OPTIMIZERS: PluginKind[object] = PluginKind(
     group="jurist.optimizers",
     noun="optimizer",
-    expected=f"an optimizer ({_WHAT})",
+    expected=f"an optimizer ({_OPTIMIZER_WORDS})",
     accepts=_may_optimize,
     error=OptimizerError,
 )
@@ -113,7 +114,7 @@ PLUGIN_OPTIMIZERS: PluginKind[object] = PluginKind(
 
 
 def make(optimizer: object, options: Mapping[str, object] | None = None) -> Optimizer:
-    """Return an optimizer by its name, or from an object, with some of its settings changed.
+    """Return an optimizer by its name, or from an object, with the settings in ``options`` changed.
 
     Raises:
         OptimizerError: there is no optimizer of this name, the object is none, or a setting is unknown or unusable.
@@ -143,9 +144,9 @@ def _by_name(name: str) -> Optimizer:
 
 
 def _from_object(value: object, options: Mapping[str, object] | None) -> Optimizer:
-    """Return the optimizer of an object; settings may be changed only where DSPy takes them later."""
+    """Return the optimizer of an object. Its settings are fixed, except those that DSPy takes at ``compile``."""
     if isinstance(value, type) or not _may_optimize(value):
-        raise OptimizerError(f"{value!r:.80} is no optimizer", hint=f"give an instance of {_WHAT}")
+        raise OptimizerError(f"{value!r:.80} is no optimizer", hint=f"give an instance of {_OPTIMIZER_WORDS}")
     optimizer = _instance(value, repr(value))
     if not options:
         return optimizer
@@ -167,7 +168,7 @@ def _instance(value: object, place: str) -> Optimizer:
         return value
     if isinstance(value, MinimalOptimizer):
         return WithDefaults(optimizer=value, name=value.name)
-    raise OptimizerError(f"{place} is no optimizer", hint=f"give an instance of {_WHAT}")
+    raise OptimizerError(f"{place} is no optimizer", hint=f"give an instance of {_OPTIMIZER_WORDS}")
 
 
 def code_hashes(optimizer: object) -> dict[str, str]:

@@ -14,7 +14,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import UsageError
-from jurist.keeping.card_parts import ModelCard, described
+from jurist.keeping.card_parts import ModelCard, describe_model
 
 SECRET = "gateway-secret-0123456789"
 OPENAI = openai_reply(prompt_tokens=1000, completion_tokens=100, total_tokens=1100)
@@ -121,12 +121,12 @@ def test_what_decides_answers_is_on_the_card_and_comes_back_from_it() -> None:
     model = Model(
         "openai/gpt-5-mini", reasoning_effort="low", body={"verbosity": "low"}, headers={"X-Team": "$TEAM"}
     )
-    card = described(model)
+    card = describe_model(model)
     assert (card["reasoning_effort"], card["body"]) == ("low", {"verbosity": "low"})
     assert "headers" not in card
     again = ModelCard.model_validate(card).model()
     assert (again.reasoning_effort, again.body) == (model.reasoning_effort, model.body)
-    assert "reasoning_effort" not in described(Model("openai/gpt-5-mini"))
+    assert "reasoning_effort" not in describe_model(Model("openai/gpt-5-mini"))
 
 
 def test_a_stated_price_is_what_a_call_costs_and_what_a_limit_is_kept_by() -> None:
