@@ -20,8 +20,16 @@ def _find_commands() -> list[type[Options]]:
         for options in vars(subject).values():
             if isinstance(options, type) and issubclass(options, Options) and options.command:
                 commands.append(options)
-    commands.sort(key=lambda options: _ORDER.index(options.command.partition(" ")[0]))
+    commands.sort(key=_place_in_help)
     return commands
+
+
+def _place_in_help(options: type[Options]) -> int:
+    """Return the place of a command in the help. Raises ``ValueError`` for one that no section lists."""
+    name = options.command.partition(" ")[0]
+    if name not in _ORDER:
+        raise ValueError(f"no section of the help lists the command {name}: add it to SECTIONS in {__file__}")
+    return _ORDER.index(name)
 
 
 COMMANDS: tuple[type[Options], ...] = tuple(_find_commands())

@@ -19,16 +19,12 @@ from pydantic.fields import FieldInfo
 
 from ..errors import ArtifactError, JuristError
 from .answers.base import Answer
-from .answers.criteria import Criteria
-from .answers.labels import OneLabel, Preference
-from .answers.whole import LabelSet, Score
+from .answers.infer import PLAIN_KINDS
 from .judge import Judge
 from .state import PromptState
 
 _TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
-_ANSWERS: Mapping[str, type[Answer]] = {
-    kind.__name__: kind for kind in (OneLabel, Score, LabelSet, Preference, Criteria)
-}
+_ANSWERS: Mapping[str, type[Answer]] = {kind.__name__: kind for kind in PLAIN_KINDS}
 _BOUNDS = {
     annotated_types.Ge: "ge",
     annotated_types.Le: "le",

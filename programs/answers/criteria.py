@@ -12,13 +12,9 @@ from ...errors import JudgeError
 from ...evaluation.criteria import CriteriaScale, Rated
 from ...evaluation.scale import SHOWN, Scale
 from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
-from .labels import OneLabel
-from .whole import LabelSet, Score
 
 FIELD: Final = "criteria"
 """The field of a row, read from columns, that holds all of its labels."""
-KINDS: Final = (OneLabel, Score, LabelSet)
-"""The kinds of answer that a criterion may have."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias, get_args, get_origin
+from typing import Final, Literal, TypeAlias, get_args, get_origin
 
 import annotated_types
 import dspy
@@ -14,7 +14,7 @@ from ...cases import Label
 from ...errors import JudgeError
 from ...evaluation.closed_labels import FIRST, SECOND, TIE
 from .base import Answer
-from .criteria import FIELD, KINDS, Criteria
+from .criteria import FIELD, Criteria
 from .labels import ClosedLabel, OneLabel, Preference
 from .sentences import PerSentence
 from .whole import LabelSet, ObjectSet, Score
@@ -27,6 +27,10 @@ SUPPORTED = (
     "n: int and label: Literal, a label for each numbered unit)"
 )
 """The annotations that hold an answer, for messages."""
+CRITERION_KINDS: Final[tuple[type[Answer], ...]] = (OneLabel, Score, LabelSet)
+"""The kinds of answer that may be one of several criteria."""
+PLAIN_KINDS: Final[tuple[type[Answer], ...]] = (OneLabel, Score, LabelSet, Preference, Criteria)
+"""The kinds of answer that a version keeps as data: it needs no Python file (:mod:`jurist.programs.definition`)."""
 _RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) *(?:-|–|to) *(\d+(?:\.\d+)?)(?!\d|\.\d)")
 """The range of a score in the words of its field, as ``1-5`` or ``from 1 to 5``."""
 
@@ -164,7 +168,7 @@ def _answer_of_signature(judge: str, signature: type[dspy.Signature], unit: str,
             answers.append(answer_of_field)
         if isinstance(answer_of_field, PerSentence):
             numbered.append(answer_of_field)
-        elif isinstance(answer_of_field, KINDS):
+        elif isinstance(answer_of_field, CRITERION_KINDS):
             criteria.append(answer_of_field)
     # Sets of objects beside numbered labels or criteria are no answer: they are evidence for it.
     candidates = numbered or criteria or answers

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import inspect
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -16,6 +17,8 @@ import pytest
 from small import claims, cli, write_jsonl
 
 import jurist
+from jurist import arguments
+from jurist.arguments import commands
 from jurist.arguments.commands import COMMANDS
 from jurist.arguments.options import Options
 from jurist.cli import build_parser
@@ -36,6 +39,23 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
     parser = build_parser()
     for line in re.findall(r"^ {6}(?:\S+=\S+ )?jurist (.*)", command.__doc__.replace("\\\n", ""), re.M):
         parser.parse_args(shlex.split(re.split(r" (?:&&|>>?) ", line)[0], comments=True))
+
+
+def test_every_command_of_every_module_is_found() -> None:
+    declared: set[type[Options]] = set()
+    for module in pkgutil.iter_modules(arguments.__path__):
+        for value in vars(import_module(f"jurist.arguments.{module.name}")).values():
+            if isinstance(value, type) and issubclass(value, Options) and value.command:
+                declared.add(value)
+    assert declared == set(COMMANDS), "a module is missing in _SUBJECTS of arguments/commands.py"
+
+
+def test_a_command_that_help_does_not_list_is_named() -> None:
+    class Unlisted(Options, command="unlisted"):
+        """Do nothing."""
+
+    with pytest.raises(ValueError, match="lists the command unlisted: add it to SECTIONS"):
+        commands._place_in_help(Unlisted)
 
 
 PRINTED = {"json", "markdown", "yes", "output", "rejects", "verbose"}

@@ -14,13 +14,14 @@ from jurist import Judge
 from jurist.cases import Case
 from jurist.errors import GoldError, JudgeError, UsageError
 from jurist.evaluation.votes import Sampling
-from jurist.programs.answers.base import Reading
+from jurist.programs.answers.base import Answer, Reading
 from jurist.programs.answers.criteria import Criteria
-from jurist.programs.answers.infer import answer_for
+from jurist.programs.answers.infer import CRITERION_KINDS, PLAIN_KINDS, answer_for
 from jurist.programs.answers.labels import OneLabel, Preference
 from jurist.programs.answers.sentences import PerSentence
 from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
 from jurist.programs.deciding import check_sampling
+from jurist.programs.definition import read_definition, write_definition
 
 
 class Claim(pydantic.BaseModel):
@@ -87,6 +88,38 @@ def test_the_kind_follows_from_the_annotation(
     assert type(answer) is kind
     assert (answer.field, answer.unit) == ("answer", "text")
     assert {name: getattr(answer, name) for name in about} == about
+
+
+ANNOTATIONS: dict[type[Answer], Any] = {
+    OneLabel: Literal["a", "b", "c"],
+    Score: Literal[1, 2, 3],
+    LabelSet: list[Literal["a", "b"]],
+}
+"""An annotation for each kind that may be a criterion."""
+
+
+def test_every_plain_kind_is_kept_as_data() -> None:
+    several = {name: (ANNOTATIONS[Score], dspy.OutputField()) for name in ("clear", "correct")}
+    signatures = [signature(annotation) for annotation in ANNOTATIONS.values()]
+    signatures.append(signature(Literal["first", "second"], ("first", "second")))
+    signatures.append(dspy.Signature({"text": (str, dspy.InputField()), **several}, "Judge it."))
+    kinds: set[type[Answer]] = set()
+    for judged in signatures:
+        judge = Judge(name="own", signature=judged)
+        definition = write_definition(judge)
+        assert definition is not None
+        assert read_definition(definition).answer == judge.answer
+        kinds.add(type(judge.answer))
+    assert kinds == set(PLAIN_KINDS), "a plain kind has no signature in this test"
+
+
+@pytest.mark.parametrize("kind", CRITERION_KINDS)
+def test_a_criterion_may_be_of_each_of_its_kinds(kind: type[Answer]) -> None:
+    fields = {"text": (str, dspy.InputField()), "polite": (bool, dspy.OutputField())}
+    fields["second"] = (ANNOTATIONS[kind], dspy.OutputField())
+    answer = Judge(name="own", signature=dspy.Signature(fields, "Judge it.")).answer
+    assert isinstance(answer, Criteria)
+    assert [type(criterion) for criterion in answer.each] == [OneLabel, kind]
 
 
 def test_two_inputs_called_first_and_second_are_compared() -> None:
