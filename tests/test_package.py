@@ -150,3 +150,31 @@ class TestSource:
         }
         assert python - set(places.values()) == set()
         assert set(places.values()) - python == {ROOT / "datasets"}
+
+
+_NO_NAMES = {"YOURS", "TYPE_CHECKING", "JURIST_LLM_PYTHON"}
+"""Words of CONTRIBUTING.md that look like names of ours and are none."""
+
+
+def _names_in_contributing() -> tuple[set[str], set[str]]:
+    """Return the paths and the names of Python that CONTRIBUTING.md puts between backticks."""
+    paths: set[str] = set()
+    names: set[str] = set()
+    for word in re.findall(r"`([^`\n]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        for part in word.split():
+            if re.fullmatch(r"[\w.]+/[\w./]*", part) and not part.startswith(".venv") and "YOURS" not in part:
+                paths.add(part)
+        if re.fullmatch(r"_?[A-Z][A-Z_]{3,}|_\w+|[A-Z][a-z]+[A-Z]\w+", word) and word not in _NO_NAMES:
+            names.add(word)
+    return paths, names
+
+
+def test_contributing_names_files_and_names_that_there_are() -> None:
+    paths, names = _names_in_contributing()
+    assert {path for path in paths if not (ROOT / path).exists()} == set()
+    source = ""
+    for folder in ("arguments", "console", "evaluation", "exports", "optimizers", "programs", "tests"):
+        for file in (ROOT / folder).rglob("*.py"):
+            source += file.read_text(encoding="utf-8")
+    assert {name for name in names if not re.search(rf"\b{name}\b", source)} == set()
+    assert {"SECTIONS", "_SUBJECTS", "PLAIN_KINDS", "PAPER_READERS"} <= names
