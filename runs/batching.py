@@ -82,9 +82,10 @@ class BatchRun:
     probes: bool = False  # whether one row is asked at once before the first batch
     note: Callable[[str], None] = lambda text: None  # takes what a user should know
 
-    def submit(self, about: Mapping[str, Any]) -> Collected:
-        """Send what the first pass over the rows asks."""
-        self.store.tell({**about, "judge": self.judge.fingerprint()})
+    def submit(self, facts: Mapping[str, object]) -> Collected:
+        """Send what the first pass over the rows asks, and write facts down that later passes need."""
+        self.store.tell(facts)
+        self.store.tell({"judge": self.judge.fingerprint()})
         return self._sent(*self._pass(resume=False, probes=self.probes))
 
     def collect(self) -> Collected:
@@ -94,11 +95,15 @@ class BatchRun:
             raise CheckpointError(
                 f"{self.judge.name} is not what the batches of {self.output} were made with", hint=hint
             )
-        halted = list(filter(None, map(self.service.advance, self.store.unended())))
+        refusals = []
+        for batch in self.store.unended():
+            refusal = self.service.advance(batch)
+            if refusal:
+                refusals.append(refusal)
         summary, spent = self._pass(resume=True)
-        if halted:
+        if refusals:
             hint = "what it brought is kept; jurist batch collect sends the rest of its requests again"
-            raise ModelError(halted[0], hint=hint)
+            raise ModelError(refusals[0], hint=hint)
         return self._sent(summary, spent)
 
     @property
@@ -125,8 +130,9 @@ class BatchRun:
         if verdict.status == "failed":
             self.note(f"the probe was not answered, and the batches are sent all the same: {verdict.error}")
         for model in self.judge.models:
-            if known := terms_as_json(model, context):
-                BatchEndpoint(model, self.store).take_terms(known)
+            terms = terms_as_json(model, context)
+            if terms:
+                BatchEndpoint(model, self.store).take_terms(terms)
 
     @property
     def probe_spend(self) -> Mapping[str, Any]:
@@ -136,7 +142,7 @@ class BatchRun:
 
     def _pass(self, *, resume: bool, probes: bool = False) -> tuple[Summary, Amount]:
         """Judge the rows by what is there; return how far that came, and what all was spent so far."""
-        plans = list[RunPlan]()
+        plans: list[RunPlan] = []
 
         def begin(plan: RunPlan) -> None:
             plans.append(plan)
@@ -170,12 +176,15 @@ class BatchRun:
 
     def _room(self, spent: Amount) -> float:
         """Return how many more requests the limits allow, besides those that are under way."""
-        limits, flying = self.settings.budget, self.store.flying
-        room = math.inf if limits.calls is None else limits.calls - spent.calls - flying
+        limits = self.settings.budget
+        flying = self.store.flying
+        room = math.inf
+        if limits.calls is not None:
+            room = limits.calls - spent.calls - flying
         if limits.cost is None:
             return room
-        each = spent.cost / spent.calls if spent.cost else self.store.about["price"]
-        if not each:
+        price: float = spent.cost / spent.calls if spent.cost else self.store.about["price"]
+        if not price:
             hint = "state it with --price-in and --price-out, or limit the calls with --max-calls"
             raise UsageError("--max-cost cannot be kept: the price is not known", hint=hint)
-        return min(room, (limits.cost - spent.cost) // each - flying)
+        return min(room, (limits.cost - spent.cost) // price - flying)

@@ -77,12 +77,12 @@ def _check_all(shards: Sequence[Path]) -> None:
     """Refuse anything but each of n shards once."""
     numbered = []
     for path in shards:
-        named = _NAMED.search(path.name)
-        if named is None:
+        name_match = _NAMED.search(path.name)
+        if name_match is None:
             raise UsageError(f"{path} is not named as a shard", hint="give files such as out-1-of-4.jsonl")
         if not path.is_file():
             raise UsageError(f"{path} does not exist", hint="run that shard first")
-        numbered.append(Shard(int(named[1]), int(named[2])))
+        numbered.append(Shard(int(name_match[1]), int(name_match[2])))
     of = numbered[0].of
     missing = [number for number in range(1, of + 1) if Shard(number, of) not in numbered]
     if missing:
@@ -93,12 +93,14 @@ def _check_all(shards: Sequence[Path]) -> None:
 
 def _merged(shards: Iterable[Path]) -> Iterator[dict[str, Any]]:
     """Return all lines, in the order of the input."""
-    last, run = (0, 0), None
+    last = (0, 0)
+    first_settings: dict[str, Any] | None = None
     for place, line in heapq.merge(*map(_placed, shards), key=lambda placed: placed[0]):
         if place == last:
             raise UsageError(f"row {place[0]} is in two shards", hint="give the shards of one input")
-        asked = {name: line.get(name) for name in OF_RUN}
-        if asked != (run := run or asked):
+        settings = {name: line.get(name) for name in OF_RUN}
+        first_settings = first_settings or settings
+        if settings != first_settings:
             hint = "give shards of one judge, model and sampling"
             raise UsageError(f"row {place[0]} was not judged as the rows before", hint=hint)
         last = place
@@ -180,10 +182,16 @@ class _Fleet:
 
     def __init__(self, works: Sequence[Work], signs: Path, on_row: Callable[[], None]) -> None:
         self._ray: Any = import_module("ray")
-        self._signs, self._on_row, self._signal, self._rows = signs, on_row, SIGINT.value, 0
+        self._signs = signs
+        self._on_row = on_row
+        self._signal = SIGINT.value
+        self._rows = 0
         self._ends: list[ShardEnd | None] = [None] * len(works)
-        judge, here = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge), str(Path.cwd())
-        self._working = {judge.remote(work, signs / str(n), here): n for n, work in enumerate(works)}
+        judge = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge)
+        folder = str(Path.cwd())
+        self._working = {}
+        for number, work in enumerate(works):
+            self._working[judge.remote(work, signs / str(number), folder)] = number
 
     @property
     def ends(self) -> list[ShardEnd]:
@@ -221,12 +229,12 @@ class _Fleet:
             self._ray.cancel(worker, force=True)
 
 
-def _judge(work: Work, own: Path, folder: str) -> ShardEnd:
-    """Judge a shard to its end, on a worker."""
-    stop = own.with_name(_STOP)
+def _judge(work: Work, sign: Path, folder: str) -> ShardEnd:
+    """Judge a shard to its end, on a worker; a file beside ``sign`` counts its rows."""
+    stop = sign.with_name(_STOP)
     try:
         os.chdir(folder)
-        with own.with_name(f"{own.name}.rows").open("wb", buffering=0) as rows:
+        with sign.with_name(f"{sign.name}.rows").open("wb", buffering=0) as rows:
 
             def step() -> None:
                 rows.write(b".")
