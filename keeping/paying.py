@@ -380,7 +380,8 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
         stopped = True
         raise job._stopped(str(stop), getattr(stop, "signal", None)) from stop
     except KeyboardInterrupt:
-        stopped, number = True, job.meter.signal or signal.SIGINT
+        stopped = True
+        number = job.meter.signal or signal.SIGINT
         raise job._stopped(f"stopped by {signal_name(number)}", number) from None
     except StoppedError:
         stopped = True

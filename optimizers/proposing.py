@@ -1,4 +1,4 @@
-"""Asking a proposer for instructions: its inputs, its usable replies, and the text that it copied from train.
+"""Proposals of instructions: the inputs of a proposer, its usable replies, and how much it copied from train.
 
 An instruction that quotes training cases is a demonstration in disguise: it fits those cases and leaks them.
 """
@@ -23,25 +23,25 @@ from .base import Job
 from .board import Candidate
 
 _USELESS = 10
-"""After so many unusable proposals of a kind in a row, no more of this kind are asked for."""
+"""Unusable proposals of one kind in a row after which no more of this kind are asked for."""
 _QUOTED = 600
-"""An exemplar quotes at most this many characters of an input."""
+"""Characters of an input that an exemplar quotes at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """Settings of optimizers that have instructions written."""
+    """Settings of optimizers for which a proposer writes instructions."""
 
     longest: int = 4000  # characters an instruction may have
     copied: float = 0.2  # the share of an instruction's text that may be copied from train
     temperature: float = 1.0  # of the proposer (OPRO's paper: 1.0)
-    name: str = ""  # what it is called in the record
+    name: str = ""  # of the optimizer in the history
 
 
 def propose(
     job: Job, signature: type[dspy.Signature], requests: Sequence[Mapping[str, str]], temperature: float
 ) -> list[dict[str, str]]:
-    """Ask the proposer once for each of some requests; return the output fields of each usable answer.
+    """Ask the proposer once for each request, and return the output fields of each usable reply.
 
     Raises:
         ModelError: the proposer cannot be used at all, or failed on every request.
@@ -55,20 +55,21 @@ def propose(
     predict = dspy.Predict(signature)
     failed: list[LMError] = []
 
-    async def ask(draw: tuple[int, Mapping[str, str]]) -> dict[str, str] | None:
-        seed, inputs = draw
+    async def ask(numbered_request: tuple[int, Mapping[str, str]]) -> dict[str, str] | None:
+        """Return the output fields of one reply; ``None`` if it is unusable or the request failed."""
+        seed, inputs = numbered_request
         config = {"seed": seed, "temperature": temperature}
         try:
             answer = await predict.acall(**defuse(dict(inputs)), config=config)
         except AdapterParseError:
-            return None  # an unusable proposal is no proposal; the call is on the ledger
+            return None  # the reply cannot be read
         except LMError as error:
             jurist_error = jurist_error_in(error)
             if jurist_error is not None:
                 raise jurist_error from error
             if fatal(error):
                 raise model_error(error) from error
-            # A filter, or the window, refuses the cases that this one request quotes: others may pass.
+            # A content filter, or the context window, may refuse the cases of this request and take those of others.
             if kind_of(error) not in ROW_REFUSED:
                 failed.append(error)
             return None
@@ -90,7 +91,11 @@ def propose(
 
 
 def count_proposals(job: Job, kind: str, count: int = 0, usable: int = 0) -> bool:
-    """Count proposals of a kind, and return whether ten in a row were unusable, so that no more are asked for."""
+    """Count proposals of a kind, and return whether the last ten or more were all unusable: then no more are asked for.
+
+    ``count`` is how many were asked for together, ``usable`` how many of them can be used; by default nothing is
+    counted.
+    """
     counts = job.context.unusable_proposals
     in_a_row = f"{kind} in a row"
     counts[kind] += count - usable
@@ -103,7 +108,7 @@ def count_proposals(job: Job, kind: str, count: int = 0, usable: int = 0) -> boo
 
 
 def task(job: Job, *names: str) -> str:
-    """Return a description of the judge's inputs and answer."""
+    """Return a description for a proposer of the judge's inputs, its answer, and the outputs of the steps ``names``."""
     judge = job.judge
     lines = ["inputs:"]
     for name, info in judge.signature.input_fields.items():
@@ -131,7 +136,10 @@ def task(job: Job, *names: str) -> str:
 
 
 def scored(name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
-    """Return instructions of predictor ``name`` with their values as scores from 0 to 100, ascending."""
+    """Return the instructions of predictor ``name`` with scores from 0 to 100, ascending, as a text for a proposer.
+
+    ``best_first`` are candidates with their values, in [0, 1].
+    """
     entries: list[str] = []
     for candidate, value in reversed(best_first):
         instruction = candidate.state.predictors[name].instructions
@@ -149,7 +157,7 @@ def exemplars(lessons: Iterable[tuple[Case, str]]) -> list[str]:
 
 
 def exemplar(case: Case, words: str) -> str:
-    """Return a case's texts, shortened, a text about it, and the reason of its label."""
+    """Return a text for a proposer: the inputs of a case, shortened, words about it, and the reason of its label."""
     lines: list[str] = []
     for name, value in case.inputs.items():
         if isinstance(value, str):
@@ -162,13 +170,16 @@ def exemplar(case: Case, words: str) -> str:
 
 
 def truths(case: Case, answer: Answer) -> str:
-    """Return the gold of a case, unit by unit, in words."""
+    """Return the gold of a case in words, unit by unit; unlabelled units are left out."""
     units = zip(answer.units(case.inputs), case.gold or (), strict=True)
     return "\n".join(answer.scale.truth(text, gold) for text, gold in units if gold is not None)
 
 
 def cut_portions(errors: Sequence[str], count: int, turn: int, proposals: int) -> list[str]:
-    """Return ``count`` errors for each proposal of a turn; proposals and turns rotate through all errors."""
+    """Return a text of ``count`` errors for each proposal of a turn, each beginning where the one before ended.
+
+    Turns count from 1; a turn goes on where the turn before ended, and the first error follows the last.
+    """
     texts: list[str] = []
     for draw in range((turn - 1) * proposals, turn * proposals):
         offset = draw * count % max(1, len(errors))
@@ -185,11 +196,14 @@ CHARACTERS = 16
 """Characters of a shingle in scripts without spaces."""
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _TOKEN = re.compile(r"\w+")
-_COMMON = 0.5  # a shingle in more than this share of the cases belongs to the task
+_COMMON = 0.5  # share of the cases; a shingle that stands in more of them belongs to the task
 
 
 def shingles(text: str) -> frozenset[str]:
-    """Return the shingles of a text, without case, punctuation and spacing; none if it is too short."""
+    """Return the runs of 8 words in a text, and of 16 characters in scripts without spaces.
+
+    Case, punctuation and spacing are left out. A text that is too short has none.
+    """
     plain = normalised(text)
     words = _TOKEN.findall(plain)
     pieces: set[str] = set()

@@ -375,26 +375,33 @@ class _Rows:
         """
         turn = asyncio.Lock()
 
-        async def next_row() -> tuple[int, NewRow] | None:
-            while (numbered := await rows.take()) is not None:
-                if accepts(numbered[1]):
+        async def take_accepted() -> tuple[int, NewRow] | None:
+            while True:
+                numbered = await rows.take()
+                if numbered is None or accepts(numbered[1]):
                     return numbered
-            return None
+
+        async def embed_ahead() -> None:
+            first = await take_accepted()
+            if first is None:
+                return
+            ahead.append(first)
+            for numbered in rows.take_ready(_ROWS_EMBEDDED - 1):
+                if accepts(numbered[1]):
+                    ahead.append(numbered)
+            cases = [row.case for _, row in ahead if not self._final_verdict(row.case)]
+            with suppress(LMError):  # each row is embedded again by itself when it is asked about
+                await self.asker.embed(cases)
 
         async def take() -> tuple[int, NewRow] | None:
-            if (signal := self.job.meter.signal) is not None:
+            signal = self.job.meter.signal
+            if signal is not None:
                 raise StopRequested(signal)
             if not self.asker.embedded:
-                return await next_row()
+                return await take_accepted()
             async with turn:
-                if not ahead and (first := await next_row()) is not None:
-                    following = rows.take_ready(_ROWS_EMBEDDED - 1)
-                    ahead.append(first)
-                    ahead.extend(item for item in following if accepts(item[1]))
-                    with suppress(LMError):  # each row is embedded again by itself when it is asked about
-                        await self.asker.embed(
-                            [row.case for _, row in ahead if not self._final_verdict(row.case)]
-                        )
+                if not ahead:
+                    await embed_ahead()
                 return ahead.popleft() if ahead else None
 
         return take
@@ -423,8 +430,8 @@ class _Rows:
             if written is not None:
                 self._write_row(number, row, written)
                 return
-        while (asked := self.asking.get(case.id)) is not None:
-            await asked.wait()
+        while case.id in self.asking:
+            await self.asking[case.id].wait()
         written = self._final_verdict(case)
         if written is not None:
             self.counts.add_written(self.asker.judge, written)
