@@ -50,7 +50,7 @@ from ..report.scores import (
     spend_line,
 )
 from ..report.table import Table, table
-from ..report.verdict import VerdictCard, comparison_card, evaluation_card, too_few
+from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
 from .inputs import gold_of, judge_of, models_of, store_of, store_option, verifier_model
 from .printing import Part, Result, remark, write_json
@@ -140,7 +140,7 @@ def evaluate_command(options: EvaluateOptions) -> Result:
     detailed_parts = evaluation_parts(data)
     next_step = _next_step(options, data, terminal.rises)
     card = evaluation_card(data, next_step=next_step, is_full=options.whole)
-    is_unscored = too_few(data)
+    is_unscored = has_too_few_answers(data)
     body: list[Part] = []
     if options.whole:
         body.extend(_parts_beside(card, detailed_parts))
@@ -159,7 +159,7 @@ def _parts_beside(card: VerdictCard, parts: Sequence[Part]) -> list[Part]:
 
 def _next_step(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | None) -> str:
     """Return the command that is mostly next: a compilation of a basic prompt, a gate for a compiled judge."""
-    if too_few(data):
+    if has_too_few_answers(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
     judge = shlex.quote(options.judge.removesuffix(":basic"))
     row_options = _row_and_model_options(options)

@@ -28,7 +28,7 @@ from ..keeping.naming import judge_of_artifact
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
-from ..optimizers.fewshot import Nearest, demonstrate_cases, remember_cases
+from ..optimizers.fewshot import Nearest, add_remembered_rows, demonstrate_cases
 from ..optimizers.guidelines import rules_in, with_rules
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import Demo, PredictorPrompt, PromptState
@@ -192,7 +192,7 @@ def _remember_cases(plan: _RenewedPlan, cases: Sequence[Case]) -> PromptState:
     """Return the version's prompt with these cases among those that it remembers."""
     earlier_state = plan.candidate.state
     defaults = Nearest()
-    state = remember_cases(plan.judge, cases, earlier_state, defaults.sizes[0], defaults.tokens)
+    state = add_remembered_rows(plan.judge, cases, earlier_state, defaults.sizes[0], defaults.tokens)
     for name, prompt in earlier_state.predictors.items():
         remembered = prompt.remembered
         added = state.predictors[name].remembered

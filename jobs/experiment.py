@@ -19,7 +19,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
-from ..programs.verdicts import FIRST, OnVerdict, Verdict, with_readable_adapter
+from ..programs.verdicts import FIRST_CASES, OnVerdict, Verdict, with_readable_adapter
 from .estimate import Ask, Estimate, Span
 from .measuring import count_redraws, make_ask, make_embedding_asks
 from .references import References, score_references_beside
@@ -199,13 +199,13 @@ class Experiment:
             nonlocal verdicts
             if judge is not contender:  # the verdict of the first case is of the other prompt format
                 verdicts = []
-            cases = self.cases[len(verdicts) : FIRST]
+            cases = self.cases[len(verdicts) : FIRST_CASES]
             trial = replace(judge, settings=replace(judge.settings, redraws=0))
             verdicts = verdicts + trial.verdicts(cases, on_verdict=on_verdict)
             return verdicts
 
         judge, reason = with_readable_adapter((contender, contender.with_adapter("json")), ask)
-        final_verdicts = judge.asker().draw_unread_again(self.cases[:FIRST], verdicts)
+        final_verdicts = judge.asker().draw_unread_again(self.cases[:FIRST_CASES], verdicts)
         return _TriedContender(judge, final_verdicts, reason)
 
     def _ask_rest(self, name: str, tried_contender: "_TriedContender", on_verdict: OnVerdict) -> "Answers":

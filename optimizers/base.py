@@ -19,7 +19,7 @@ from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.settings import FOR_SEARCHES, AskSettings
-from ..programs.verdicts import FIRST, Verdict, with_readable_adapter
+from ..programs.verdicts import FIRST_CASES, Verdict, with_readable_adapter
 from ..text.templates import CHAT
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
@@ -305,7 +305,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
 
 def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:
     """Return the job and its board, in JSON where replies to a few cases in the chat adapter cannot be read."""
-    cases = job.dev[:FIRST]
+    cases = job.dev[:FIRST_CASES]
     json_job = replace(job, settings=replace(job.settings, adapter="json"))
     json_board = Board(json_job.judge, json_job.asker, json_job.context)
     verdicts: list[Verdict] = []

@@ -94,7 +94,7 @@ class Nearest(Raced):
         count = self.sizes[turn - 1]
         leader = track.text
         job = track.job
-        state = remember_cases(
+        state = add_remembered_rows(
             job.judge, list_demonstrable_cases(job), leader.state, count, self.tokens, job.settings.embedder
         )
         source = f"{self.name}, the {count} most alike of the labelled rows"
@@ -122,7 +122,7 @@ def list_demonstrable_cases(job: Job) -> list[Case]:
     return job.labelled_train()
 
 
-def remember_cases(
+def add_remembered_rows(
     judge: Judge,
     cases: Sequence[Case],
     state: PromptState,

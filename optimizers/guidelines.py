@@ -14,7 +14,7 @@ from ..programs.state import PromptState
 from .base import Job, Optimizer
 from .board import Board, Candidate
 from .drawing import blocks, order_by_strata
-from .fewshot import list_demonstrable_cases, remember_cases
+from .fewshot import add_remembered_rows, list_demonstrable_cases
 from .proposing import CopyGuard, Writing, exemplar, propose, task, truths
 from .raced import Track
 
@@ -221,7 +221,7 @@ class Teach(Guidelines, Optimizer):
         state, params = self.ruled(job, start.state, lessons)
         words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
         if job.judge.answer.has_examples:
-            state = remember_cases(
+            state = add_remembered_rows(
                 job.judge,
                 list_demonstrable_cases(job),
                 state,

@@ -14,12 +14,15 @@ from ..text.wording import count_words, is_chinese
 _PHRASES: Final = read_table(__package__, "dialogue")
 _LENGTH: Final = re.compile(r"(\d+)(?:\D+(\d+))?")
 _USUAL_LENGTH: Final = (40, 120)  # words of a reply
-_FEWEST_WORDS: Final = 4  # of a sentence that is told
-_STARTS: Final = 3  # sentences that a drawn reply may begin with
+_FEWEST_WORDS: Final = 4  # of a sentence that a reply may use; shorter ones are headings and the like
+_STARTS: Final = 3  # the first new sentences, with one of which a reply at a temperature above 0 begins
 
 
 def _write_turn(values: Inputs, sampler: Sampler) -> Written:
-    """Write a turn: sentences of the reference that were not told yet, or that the user asks for."""
+    """Return a reply made of sentences of the reference: those nearest to the user's message, if there is one.
+
+    Without a message, that is written too, and the reply has sentences that the dialogue does not have yet.
+    """
     reference = values.get("reference", "")
     sentences: list[str] = []
     for sentence in split(reference):

@@ -25,9 +25,15 @@ def once(inputs: Inputs, step: str) -> Flow:
 
 
 def tests_in_turn(inputs: Inputs, field: str, steps: Sequence[str], ends: Sequence[str]) -> Flow:
-    """Ask yes or no of each step until one fails, which gives its end; the last end is that of passing all."""
+    """Ask steps for yes or no until one says no: the answer is then its end, and the last end if all say yes.
+
+    Args:
+        field: the output field of the answer; ``None`` is its value where a reply is unusable.
+        steps: the steps, each with an output field of its own name.
+        ends: the answer for a no of each step, and one more for yes of all.
+    """
     lines: list[str] = []
-    for step, failing in zip(steps, ends, strict=False):
+    for step, end_of_no in zip(steps, ends, strict=False):
         reply = yield step, inputs
         passed = reply.get(step)
         passed_word = "unusable"
@@ -39,13 +45,13 @@ def tests_in_turn(inputs: Inputs, field: str, steps: Sequence[str], ends: Sequen
             line += f": {reason}"
         lines.append(line)
         if passed is not True:
-            end = failing if passed is False else None
+            end = end_of_no if passed is False else None
             return {field: end, "reasoning": "\n".join(lines)}
     return {field: ends[-1], "reasoning": "\n".join(lines)}
 
 
 def labels_in_two_stages(inputs: Inputs, steps: Sequence[str], unit: str, field: str, refined: str) -> Flow:
-    """Ask for a label of each numbered line, then again, if there are any, of the lines that got ``refined``."""
+    """Ask for a label of each numbered line; lines that got the label ``refined`` are asked about in a second step."""
     first_step, second_step = steps
     first_reply = yield first_step, inputs
     labels = read_labels(first_reply, field, inputs[unit])
@@ -64,7 +70,7 @@ def labels_in_two_stages(inputs: Inputs, steps: Sequence[str], unit: str, field:
 
 
 def until_two_agree(inputs: Inputs, step: str, field: str, most: int) -> Flow:
-    """Ask the same again as long as no value came twice, at most so often."""
+    """Ask a step until a value has come twice, at most ``most`` times; the answer is this value, or ``None``."""
     counts: Counter[object] = Counter()
     agreed = None
     while agreed is None and counts.total() < most:
@@ -77,7 +83,7 @@ def until_two_agree(inputs: Inputs, step: str, field: str, most: int) -> Flow:
 
 
 def most_frequent(inputs: Inputs, step: str, field: str, draws: int, allowed: Collection[str]) -> Flow:
-    """Ask the same so often; among equally frequent values the earliest counts."""
+    """Ask a step ``draws`` times; the answer is the most frequent allowed value, of equals the one that came first."""
     counts: Counter[object] = Counter()
     for _ in range(draws):
         reply = yield step, inputs
@@ -92,7 +98,12 @@ def most_frequent(inputs: Inputs, step: str, field: str, draws: int, allowed: Co
 
 
 def read_labels(reply: Reply, field: str, lines: object, all_lines: object = "") -> dict[int, object]:
-    """Return number -> label of the numbered lines that were shown; nothing if the reply has other numbers."""
+    """Return number -> label of the lines that were shown; empty where the reply has other numbers.
+
+    Args:
+        lines: the numbered lines that were shown.
+        all_lines: the lines of which these are a part.
+    """
     try:
         items = by_number(reply.get(field), parse_numbers(lines), parse_numbers(all_lines))
     except ValueError:
@@ -111,7 +122,7 @@ def parse_numbers(lines: object) -> list[int]:
 
 
 def make_label_items(labels: Iterable[tuple[int, object]]) -> list[dict[str, object]]:
-    """Return an item for each number with a label."""
+    """Return ``{"n": number, "label": label}`` for each number that has a label."""
     items: list[dict[str, object]] = []
     for number, label in labels:
         if label:

@@ -17,8 +17,8 @@ class AskSettings:
 
     Attributes:
         sampling: samples and threshold.
-        adapter: the format of the prompt, ``chat``, ``json`` or ``plain``; ``None`` where neither a user nor a version
-            names one: then it is the judge's own, and a job may try another where replies cannot be read.
+        adapter: the format of the prompt, ``chat``, ``json`` or ``plain``. ``None`` where neither a user nor a version
+            names one: the judge's own format is used, and a job may try another if replies cannot be read.
         concurrency: cases in flight at once, at least 1.
         redraws: how often a judge's samples of a case are drawn once more, at most, where a reply cannot be read.
         stopping: when drawing ends. ``settled`` ends it as soon as no outcome can change, with the same labels and
@@ -49,7 +49,7 @@ class AskSettings:
 
 
 FOR_NEW_ROWS = AskSettings(redraws=DEFAULT_REDRAWS, stopping="settled")
-"""How new rows are judged, where nobody says otherwise."""
+"""The settings by which new rows are judged, unless a user names others."""
 
 FOR_SEARCHES = AskSettings(redraws=DEFAULT_REDRAWS, probabilities="tokens")
-"""How candidates are judged, where nobody says otherwise: as in a run, with all that a threshold is fitted on."""
+"""The settings by which candidates are judged: as new rows, but with all samples, on which thresholds are fitted."""

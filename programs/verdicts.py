@@ -34,7 +34,7 @@ REFUSED_ROW: Final = {
 }
 """Reasons that lie in the row: it is not asked again, and says nothing about other rows."""
 PEOPLE = "people"
-"""Who answers what no judge of a cascade is sure enough of."""
+"""The name in :attr:`Verdict.by` for rows of which no judge of a cascade is sure enough."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -46,25 +46,25 @@ class Verdict:
         status: ``verdict``, ``abstained`` or ``failed``.
         values: one value per unit; ``None`` where there is no usable answer.
         votes: value -> votes, per unit.
-        probabilities: label -> probability, per unit: the mean over the samples, of which a sample whose reply's tokens
-            do not tell them counts as its vote. Empty for answers that have none.
-        measured: samples whose tokens told them.
+        probabilities: label -> probability, per unit: the mean over the samples. A sample without probabilities of its
+            reply's tokens counts as probability 1 of its vote. Empty for answers that have none.
+        measured: samples whose reply came with probabilities of its tokens.
         agreement: how far the votes cast agree with the value, 0 to 1, per unit: of closed labels the share that
             went to the label.
         samples: the values of each sample that answered, for thresholds fitted later.
         reasoning: the first sample's reasoning, if the judge gives one.
-        inconsistent: samples whose answer contradicted itself (units against label), whatever was made of them.
+        inconsistent: samples whose answer contradicted itself (units against label), whether they counted or not.
         error_kind: why there is no value for some unit, in a few words by which rows are counted; empty for a verdict.
         error: what went wrong, redacted; empty if nothing did.
-        drawn: samples that were asked, unusable ones included.
-        saved: samples that were not, because no outcome could change any more.
+        drawn: samples that were asked for, unusable ones included.
+        saved: samples that were not asked for, because no outcome could change any more.
         identical: whether two samples or more were asked and all replies were the same, byte for byte. Then
             their agreement says nothing if the provider does not really sample.
         redrawn: samples that were drawn once more, as a reply could not be read.
         reasked: samples in which the units without a label were asked for once more.
         extra: answers for something that was not asked: numbers that no unit has, echoes of no sentence.
         duplicated: units that a reply gave two different labels, over all samples.
-        counts: what the judge's kind of answer counts besides, over all samples.
+        counts: name -> number of further events that the judge's kind of answer counts, over all samples.
         by: of a cascade, which of its judges answered or failed, or ``people`` where none was sure; else empty.
         usage: the calls and tokens this case took.
     """
@@ -161,17 +161,19 @@ class VerdictSource(Protocol):
         """
 
 
-FIRST = 8
-"""Cases by which it is seen whether a model's replies can be read."""
+FIRST_CASES = 8
+"""The first cases, by whose replies a job sees whether it can read the model's replies."""
 _Asked = TypeVar("_Asked")
 
 
 def with_readable_adapter(
     candidates: Iterable[_Asked], ask: Callable[[_Asked], Sequence[Verdict]]
 ) -> tuple[_Asked, str]:
-    """Return the first of two candidates, with chat and JSON prompts, whose replies to a few cases mostly can be read.
+    """Return the first of two candidates of which most replies can be read, and why it is the second one, in words.
 
-    Beside it stands why it is not the first one, in words.
+    Args:
+        candidates: the same judge with chat prompts, then with JSON prompts.
+        ask: returns the verdicts of a candidate on the first few cases.
 
     Raises:
         ModelError: most replies to either cannot be read.

@@ -22,15 +22,16 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table."""
+    """A table whose cells are texts."""
 
     title: str  # one line above it; may be empty
     columns: tuple[Column, ...]  # at least one
     rows: tuple[tuple[str, ...], ...]  # each with one cell a column, white space folded into single spaces
-    # how it is read: in columns where they fit, or, as text, always as records, a line for each cell; a page has
-    # counts the darker, the more of their row they are, and facts (names and what they are) and commands as a list
+    # How a table is shown. ``columns``: side by side where they fit, else as records. ``records``: as text, a line for
+    # each cell. On a page, ``counts`` shades each number by its share of its row, and ``facts`` (names with their
+    # values) and ``commands`` are lists.
     layout: Layout = "columns"
-    opens: str = ""  # of counts: who judged, if each cell of a page opens the cases that it counts
+    opens: str = ""  # of ``counts``: the judge whose cases open at a click on their cell; empty if none do
 
     def column(self, position: int) -> list[str]:
         """Return the name of a column, and its cells."""

@@ -37,7 +37,7 @@ class Price:
 
     @property
     def cells(self) -> list[str]:
-        """The three as cells of a table; a dash for what is not known and for nothing."""
+        """Tokens, dollars and seconds as cells of a table; a dash for an unknown price and for 0."""
         return [
             number_cell(self.tokens or None, ",.0f"),
             number_cell(self.dollars_per_1000 or None, ".3g"),
@@ -62,7 +62,7 @@ class VerdictCard:
 
 
 def tone_of(verdict: str) -> Tone:
-    """Return the tone of a verdict."""
+    """Return the tone of a proof's or a test's verdict: ``good`` for better, ``bad`` for worse, else ``open``."""
     if verdict == "better":
         return "good"
     return "bad" if verdict == "worse" else "open"
@@ -75,7 +75,10 @@ def standing_table(
     references: References,
     shown_references: Sequence[str] = ("constant",),
 ) -> Table:
-    """Return a row for each that was scored, with its price; references that are shown, and logs, after the first."""
+    """Return a table with a row for each name that was scored: its score and the price of a row.
+
+    References (those named in ``shown_references``, and logs) follow the first row. Empty columns are left out.
+    """
     rows = []
     for name, scores in scores_by_name.items():
         price = prices.get(name, Price())
@@ -113,7 +116,7 @@ def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] 
 
 
 def better_references(card: CardContent) -> list[str]:
-    """Return how those references answer that the paired test shows to be better than compiled."""
+    """Return the answers of the learned references that the paired test shows to be better than compiled."""
     answers = []
     for name in LEARNED_REFERENCES:
         reference = card.references.get(name)
@@ -130,7 +133,10 @@ def engine_words(model: str | None) -> str:
 
 
 def criteria_words(decision: DecisionCard) -> str:
-    """Return the decision on each of several criteria: a gain of their mean may come from one alone."""
+    """Return one line with the decision on each criterion; empty without criteria.
+
+    A gain of their mean may come from one criterion alone.
+    """
     words = []
     for name, criterion in decision.criteria.items():
         words.append(f"{name} {criterion.shown or 'not shown to differ'}")
@@ -141,8 +147,9 @@ def criteria_words(decision: DecisionCard) -> str:
 
 def labels_can_show(decision: DecisionCard) -> bool:
     """Whether labels where the two prompts differ may still show a gain that makes the version the latest."""
-    # Such labels show a gain over the basic prompt alone, by units won and lost: they cannot where the sealed test has
-    # shown no better score, where it broke as many units as it corrected, or where a constant answer does as well.
+    # New labels count the units that compiled wins and loses against basic. They cannot help where the sealed test
+    # has decided already, where compiled scored no better, where it lost as many units (b) as it won (c), or where it
+    # is not shown to be better than a constant answer.
     if decision.verdict == "worse" or decision.p < decision.tested:
         return False
     gain = decision.difference or 0.0
@@ -169,7 +176,7 @@ _THAN: Mapping[Tone, str] = {"good": "better than", "bad": "worse than", "open":
 
 
 def evaluation_card(data: ResultData, *, next_step: str, is_full: bool = False) -> VerdictCard:
-    """Return how one judge stands beside the constant answer.
+    """Return the card of an evaluation: the score of one judge, beside that of the constant answer.
 
     Args:
         data: the result of one judge on gold, as JSON.
@@ -183,10 +190,10 @@ def evaluation_card(data: ResultData, *, next_step: str, is_full: bool = False) 
     units = CountsCard.model_validate(data["counts"]).units
     labelled = units.total - units.unlabelled
     constant = references.get("constant")
-    tone = tone_of("")
+    tone: Tone = "open"
     sentence = f"{judge} on {data['gold']}: {metric} {metric_cell(scores[metric])}"
     standing: Table | str = ""
-    if too_few(data):
+    if has_too_few_answers(data):
         tone = "bad"
         few = f"{units.answered} of {labelled} labelled units have an answer"
         sentence = f"{judge} on {data['gold']} is not scored: {few}"
@@ -221,7 +228,7 @@ def _answered_words(cases_by_judge: Mapping[str, int]) -> str:
     return f"answered by: {', '.join(shares)}"
 
 
-def too_few(data: ResultData) -> bool:
+def has_too_few_answers(data: ResultData) -> bool:
     """Whether less than half of what is labelled was answered, so that scores say little of the judge."""
     units = CountsCard.model_validate(data["counts"]).units
     if data.get("by"):  # a cascade leaves to people what its judges are not sure of

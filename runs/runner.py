@@ -24,7 +24,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import run_to_end, work_through
-from ..programs.verdicts import FIRST
+from ..programs.verdicts import FIRST_CASES
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
@@ -468,10 +468,10 @@ class _Rows:
         self.work.on_row()
         replies = self.counts.answered - self.counts.refused
         unread = self.counts.unread_replies
-        if replies == FIRST and 2 * unread > FIRST and self.work.judge.finds_adapter:
+        if replies == FIRST_CASES and 2 * unread > FIRST_CASES and self.work.judge.finds_adapter:
             raise ModelError(
-                f"{unread} of the first {FIRST} replies cannot be read: {verdict.error}; try --adapter json, or a "
-                "larger --model; --adapter chat goes on all the same"
+                f"{unread} of the first {FIRST_CASES} replies cannot be read: {verdict.error}; try --adapter json, "
+                "or a larger --model; --adapter chat goes on all the same"
             )
         if (
             not self.work.settings.collecting

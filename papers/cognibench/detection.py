@@ -45,7 +45,8 @@ Statistic = Literal["precision", "recall", "f1"]
 Weighting = Literal["sentence", "word"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 STATISTICS: Final[tuple[Statistic, ...]] = get_args(Statistic)
-_SHOWN: Final[tuple[Kind, ...]] = ("overall", "factual", "cognitive", "macro")
+_KINDS_IN_TABLE: Final[tuple[Kind, ...]] = ("overall", "factual", "cognitive", "macro")
+"""The kinds in the order of a table's rows."""
 _UNITS: Final[Mapping[Weighting, str]] = {"sentence": "sentences", "word": "words"}
 _SENTENCE_LABELS: Final[Mapping[Label, Label]] = {CLEAR: "faithful", FOUND: "invented"}
 """Label of a detector that tells two apart -> CogniBench's label."""
@@ -78,7 +79,7 @@ def _repeat_units(values: Values, counts: Sequence[int]) -> Values:
 
 
 def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> Metric:
-    """Return the metric of one kind: the mean of a statistic over parts of the confusion matrix, by gold labels."""
+    """Return the metric of one kind: a statistic over gold labels of that kind, of ``macro`` the mean of both types."""
     name = f"hallucination_{kind}_{statistic}"
     statistic_of_matrix = CONFUSED[statistic]
     if kind == "overall":
@@ -88,7 +89,7 @@ def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> M
         names_of_types.append(statement_type(label) if label in LABELS else "")
     label_types = np.array(names_of_types)
     types = _TYPES if kind == "macro" else (kind,)
-    gold_rows = []
+    gold_rows = []  # for each type, which rows of a confusion matrix (K, 1) hold its gold labels
     for type_name in types:
         gold_rows.append((label_types == type_name)[:, np.newaxis])
 
@@ -145,7 +146,7 @@ class Line:
         )
 
     def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Score:
-        """Return one number."""
+        """Return the score of one kind and statistic, by sentences or by words."""
         return self.cells[weighting][kind][statistic]
 
     def to_json(self) -> dict[str, Any]:
@@ -183,7 +184,7 @@ class Detection:
     table: str  # its name
     gold: str  # the gold's name
     cases: int  # responses that all lines are scored on
-    sentences: int  # labelled ones of these responses
+    sentences: int  # labelled sentences of these responses
     groups: int  # dialogues or documents they come from
     strictness: str  # below it a cognitive sentence is hallucinated
     lines: tuple[Line, ...]
@@ -202,7 +203,12 @@ class Detection:
         notes: Iterable[str] = (),
         **fields: str,
     ) -> "Detection":
-        """Put lines together and test the pairs of them (by number) on the macro F1 of sentences."""
+        """Return lines side by side, with a test on the macro F1 of sentences for each pair of them.
+
+        Args:
+            pairs: the places of the two lines of each test, the first one expected to be better.
+            fields: ``table`` and ``gold``.
+        """
         comparison = ClosedLabels(LABELS, BELOW[strictness])
         metric = kind_metric("macro", "f1", comparison)
         tests: list[Contrast] = []
@@ -236,13 +242,14 @@ class Detection:
         return plain_fields(self)
 
     def sheets(self) -> list[Table]:
-        """Return its tables: by sentences, and by words."""
+        """Return two tables: the scores by sentences, and by words."""
         sheets = []
         for weighting, units in _UNITS.items():
             sheets.append(self._sheet(weighting, units))
         return sheets
 
     def _sheet(self, weighting: Weighting, units: str) -> Table:
+        """Return the table of all scores under one weighting, whose units the title names."""
         first = self.lines[0]
         sizes = []
         for kind in _TYPES:
@@ -254,7 +261,7 @@ class Detection:
         )
         rows: list[list[str]] = []
         for line in self.lines:
-            for kind in _SHOWN:
+            for kind in _KINDS_IN_TABLE:
                 cells: list[str] = [line.name, kind]
                 for statistic in STATISTICS:
                     cell = line.cell(kind, statistic, weighting)
@@ -273,7 +280,7 @@ def recorded_detector(reference: str, gold: Gold) -> Log:
 
 @dataclass(frozen=True, kw_only=True)
 class Detectors(Experiment):
-    """The table before anything is asked. The first contender is tested against each other one."""
+    """The experiment behind the table: detectors to ask, of which the first is tested against each other one."""
 
     kind: ClassVar[str] = "table cognibench-3"
     fewest: ClassVar[int] = 1
@@ -282,11 +289,11 @@ class Detectors(Experiment):
 
     @property
     def scored(self) -> Judge:
-        """The judge ``cognibench``, as whose answers all are scored."""
+        """The judge ``cognibench``: the answers of all detectors are scored in its labels."""
         return self.gold.judge
 
     def _check_alike(self) -> None:
-        """Refuse judges of something else than the sentences of a response."""
+        """Refuse judges with other inputs or other labels than detectors of hallucinated sentences have."""
         for contender in self.contenders:
             judge = contender.judge
             labels = set(judge.answer.scale.choices)
@@ -331,7 +338,7 @@ class Detectors(Experiment):
             table="cognibench-3",
             gold=self.gold.name,
             seed=self.seed,
-            alpha=2.0 * self.look.level,  # two-sided, as compare
+            alpha=2.0 * self.look.level,  # two-sided; the level of a look is one-sided
             notes=notes,
         )
 

@@ -37,7 +37,7 @@ class QuestionItems:
 
     question: Question
     items: tuple[Item, ...] = ()  # in the order of the formats; none if it was left out
-    dropped: str = ""  # why it is not there in a format or at all; empty if it is
+    omission: str = ""  # why it has no single-choice item, or no item at all; empty if neither is so
 
 
 def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[QuestionItems]:
@@ -49,12 +49,12 @@ def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Question
     text_clusters = clusters(sketches(texts))
     first_questions: dict[tuple[int, frozenset[str]], str] = {}
     for question, text, cluster in zip(questions, texts, text_clusters, strict=True):
-        # A question about another year is another question.
+        # Questions with different numbers, such as years, are different questions, however near their words are.
         key = (cluster, frozenset(numbers(text)))
         first_question = first_questions.setdefault(key, question.id)
         if first_question != question.id:
             reason = f"the question is a near-duplicate of {first_question}"
-            yield QuestionItems(question=question, dropped=reason)
+            yield QuestionItems(question=question, omission=reason)
             continue
         reason = ""
         position = None
@@ -64,11 +64,11 @@ def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Question
             else:
                 position = next(positions)
         items = tuple(_items_of_question(question, position, seed))
-        yield QuestionItems(question=question, items=items, dropped=reason)
+        yield QuestionItems(question=question, items=items, omission=reason)
 
 
 def _options(question: Question) -> list[str]:
-    """Return the options of a single-choice item, the correct one first."""
+    """Return the texts of the options of a single-choice item, the correct one first."""
     options = [question.correct_answer]
     for answer in question.hallucinated[:_WRONG_OPTIONS]:
         options.append(answer.text)
@@ -135,7 +135,7 @@ def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
     languages: Counter[str] = Counter()
     documents, dropped = set[str](), 0
     for question in questions:
-        if question.dropped:
+        if question.omission:
             dropped += 1
         for item in question.items:
             formats[item.format] += 1
@@ -177,13 +177,13 @@ def write_benchmark(
     """Write the items of the verified questions beside them, and return the contents of ``CARD.json``."""
     verified_rows = _read_item_rows(verified)
     rejected_rows = _read_item_rows(rejects_path(verified))
-    questions = list(aggregate(_questions(verified_rows, topics), seed))
+    questions = list(aggregate(_join_questions(verified_rows, topics), seed))
     item_lines: list[str] = []
     rejected_lines: list[str] = []
     for question in questions:
         item_lines += map(item_line, question.items)
-        if question.dropped:
-            line = {"question": question.question.id, "reason": question.dropped}
+        if question.omission:
+            line = {"question": question.question.id, "reason": question.omission}
             rejected_lines.append(json_text(line))
     _write_all_lines(verified.with_name("benchmark.jsonl"), item_lines)
     _write_all_lines(verified.with_name("benchmark.rejects.jsonl"), rejected_lines)
@@ -207,8 +207,8 @@ def _write_card(path: Path, card: Mapping[str, object]) -> None:
     write_whole(json_text(card, indent=2) + "\n", path)
 
 
-def _questions(rows: Sequence[Mapping[str, Any]], topics: Mapping[str, str]) -> list[Question]:
-    """Return the questions of verified rows, each of which has one hallucinated answer."""
+def _join_questions(rows: Sequence[Mapping[str, Any]], topics: Mapping[str, str]) -> list[Question]:
+    """Return the questions of verified rows. A row is one hallucinated answer; those of a question are neighbours."""
     questions: list[Question] = []
     for question_id, question_rows in groupby(rows, key=lambda row: row["question_id"]):
         answer_rows = list(question_rows)
@@ -228,7 +228,7 @@ def _questions(rows: Sequence[Mapping[str, Any]], topics: Mapping[str, str]) -> 
 
 def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Mapping[str, Share]:
     """Return the share of written items that pass all checks together, and each check, with intervals by document."""
-    cells: list[tuple[str, str, str, float, float]] = []
+    cells: list[tuple[str, str, str, float, float]] = []  # (document, row of the table, check, passed, of)
     for row in rows:
         failed_checks = set()
         for reason in row.get("reasons", ()):
@@ -243,7 +243,7 @@ def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Map
 
 
 def _read_item_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of items; a document of which none was written has no such row."""
+    """Return the rows of a file that are items; the others say why a document has none. No file has no rows."""
     rows: list[dict[str, Any]] = []
     if not path.exists():
         return rows

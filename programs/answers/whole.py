@@ -85,6 +85,7 @@ class ObjectSet(Answer):
         return {"field": self.field, "objects": "the list holds every object, in any order"}
 
     def _alike(self, first: str, second: str) -> float:
+        """Return the likeness of two objects, given as JSON texts, from 0 to 1: the mean over the fields compared."""
         first_fields, second_fields = _parse_object(first), _parse_object(second)
         names = self.key or tuple(self.model.model_fields)
         agreements = [_field_agreement(first_fields.get(name), second_fields.get(name)) for name in names]
@@ -115,7 +116,7 @@ class Checked(Answer):
 
     The program returns ``dspy.Prediction(written=[...], checks=[...])``: the items, and for each of them a mapping from
     the name of every check to what it says: yes, no or uncertain, with a reason (HaluAgent section 3.1). Only an item
-    on which all of them say yes passes. What is wanted is always yes, so documents need no labels.
+    on which all of them say yes passes. The right answer of a check is always yes, so documents need no labels.
     """
 
     checks: tuple[str, ...] = ()  # the names of the checks, in the order in which they are shown

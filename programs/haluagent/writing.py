@@ -63,6 +63,7 @@ def gives_answer_away(question: str, answer: str) -> bool:
     plain = letters(answer)
     if len(plain) > 1 and plain in letters(question):
         return True
+    # Without a number this proves nothing: a question that compares two things names both, and one is the answer.
     return bool(numbers(answer)) and set(terms(answer)) <= set(terms(question))
 
 
@@ -105,6 +106,7 @@ Language = Literal["en", "zh"]
 class HaluAgent(Stepwise):
     """Writes and verifies the items of one passage; the prompt of every step begins with an example (section 3.1)."""
 
+    # named in the message that the generator itself cannot be exported
     instead = "its verifiers answer-check, hallucination-check and label-check"
 
     def __init__(self, language: Language = "en") -> None:

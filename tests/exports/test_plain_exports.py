@@ -15,7 +15,7 @@ from jurist.cases import Case
 from jurist.exports import EXPORTERS, Subject
 from jurist.jobs.exporting import subject_of
 from jurist.keeping.artifacts import Store
-from jurist.optimizers.fewshot import remember_cases
+from jurist.optimizers.fewshot import add_remembered_rows
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 
@@ -81,7 +81,7 @@ def subject(kind: str, store: Path, *, rewritten: bool = False, remembers: bool 
         cases = [
             Case(inputs={"conversation": f"c {n}", "claim": f"d {n}"}, gold=GOLD[kind]) for n in range(4)
         ]
-        state = remember_cases(judge, cases, state, 2, 4000)
+        state = add_remembered_rows(judge, cases, state, 2, 4000)
     card = {"adapter": "plain", "thresholds": {"samples": 1}}
     return subject_of(Store(store).save(judge, state, card, [], make_latest=True), judge)
 

@@ -58,7 +58,7 @@ def items_of(questions, seed=0):
 def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
     made = made_of(questions, seed)
     assert [one.question for one in made] == questions
-    assert all(one.items or "near-duplicate" in one.dropped for one in made)
+    assert all(one.items or "near-duplicate" in one.omission for one in made)
     items = [item for one in made for item in one.items]
     formats = Counter(item.format for item in items)
     assert formats["generative"] == sum(bool(one.items) for one in made)
@@ -151,7 +151,7 @@ def test_near_duplicate_questions_are_dropped(question, answer, dropped):
         Question(id=str(n), question=one, correct_answer=two, hallucinated=[{"text": "x", "type": "entity"}])
         for n, (one, two) in enumerate([*texts, (question, answer)])
     ]
-    assert bool(made_of(questions)[1].dropped) is dropped
+    assert bool(made_of(questions)[1].omission) is dropped
 
 
 PARIS = "One is first. Two is\nsecond. 三在最后。"

@@ -24,7 +24,7 @@ from jurist.engines.models import connect
 from jurist.errors import ModelError
 from jurist.evaluation.trust import Trust
 from jurist.keeping.loaders import CascadeAsker, Member
-from jurist.optimizers.fewshot import remember_cases
+from jurist.optimizers.fewshot import add_remembered_rows
 from jurist.programs.asking import Asker
 from jurist.programs.state import PromptState
 from jurist.runs.serving import Serving, application
@@ -126,7 +126,7 @@ def test_vectors_find_what_no_word_tells_and_are_counted(project: Path) -> None:
 def asker_at(url: str, context: CallContext) -> Asker:
     judge = runpy.run_path("route.py")["judge"]
     cases = [judge.case(row, path="gold", line=1) for row in rows()]
-    state = remember_cases(judge, cases, PromptState.of(judge.basic()), 4, 500, "openai/stems")
+    state = add_remembered_rows(judge, cases, PromptState.of(judge.basic()), 4, 500, "openai/stems")
     lm = connect(jurist.Model("openai/m", api_base=url), context)
     return Asker(judge=judge, program=state.apply(judge.basic()), lm=lm)
 
