@@ -189,14 +189,22 @@ def _judge_label(scale: Scale, labels: Mapping[str, Label], value: object) -> ob
         return None
     if label is None:
         label = _yes_or_no(scale, text)
-    if label is None and not isinstance(value, str):
-        return value  # a number that is not mapped is the value itself
-    scale_value = scale.cell(text if label is None else label)
+    if label is None:
+        return _read_unmapped(scale, value, text)
+    scale_value = scale.cell(label)
     if scale_value is None:
-        if label is None and is_silent(text):  # a word such as "n/a"
-            return None
         return value
-    if label is None and not isinstance(scale_value, str):
+    return scale_value
+
+
+def _read_unmapped(scale: Scale, value: object, text: str) -> object:
+    """Return the label that an unmapped cell names, ``None`` for a word such as "n/a", else the value as it is."""
+    if not isinstance(value, str):
+        return value
+    scale_value = scale.cell(text)
+    if scale_value is None:
+        return None if is_silent(text) else value
+    if not isinstance(scale_value, str):
         return value  # a text with more than one label is read with the row
     return scale_value
 

@@ -19,7 +19,7 @@ from jurist.papers.haluagent.items import (
     read_items,
 )
 from jurist.papers.haluagent.making import aggregate, item_statistics
-from jurist.programs.haluagent.writing import alike, find_problems, leaks, occurs
+from jurist.programs.haluagent.writing import alike, find_problems, gives_answer_away, stands_in_document
 from jurist.signatures.haluagent import TYPES
 
 words = st.text("abcdefghijklmnop qrstuvw甲乙丙丁", min_size=1, max_size=30).filter(str.strip)
@@ -166,15 +166,20 @@ PARIS = "One is first. Two is\nsecond. 三在最后。"
         (alike, "Built by Eiffel's own company.", "Built by Eiffels own companys.", True),
         (alike, "Ada", "Bob", False),
         (alike, "", "", True),
-        (leaks, "When was it built in 1889?", "1889", True),
-        (leaks, "When was it built?", "1889", False),
-        (leaks, "Which is longer, the Nile or the Amazon?", "The Nile is longer than the Amazon.", False),
-        (leaks, "长城建于1505年吗？", "1505年", True),
-        (leaks, "What happened in 1889 in Paris?", "In Paris, in 1889.", True),
-        (occurs, "One is first. 三在最后。", PARIS, True),
-        (occurs, "Two is second.", PARIS, True),
-        (occurs, "Two was second.", PARIS, False),
-        (occurs, "  ", PARIS, False),
+        (gives_answer_away, "When was it built in 1889?", "1889", True),
+        (gives_answer_away, "When was it built?", "1889", False),
+        (
+            gives_answer_away,
+            "Which is longer, the Nile or the Amazon?",
+            "The Nile is longer than the Amazon.",
+            False,
+        ),
+        (gives_answer_away, "长城建于1505年吗？", "1505年", True),
+        (gives_answer_away, "What happened in 1889 in Paris?", "In Paris, in 1889.", True),
+        (stands_in_document, "One is first. 三在最后。", PARIS, True),
+        (stands_in_document, "Two is second.", PARIS, True),
+        (stands_in_document, "Two was second.", PARIS, False),
+        (stands_in_document, "  ", PARIS, False),
     ],
 )
 def test_what_code_sees_of_two_texts(says, first, second, expected):
