@@ -1,4 +1,8 @@
-"""What DSPy's optimizers try, seen from outside: every prompt, every case, every outcome, on the board."""
+"""The recorder of a search by an optimizer of DSPy: it answers each run, and enters prompts and outcomes on the board.
+
+The optimizer is given a :class:`Judging` in place of the judge's program. It changes copies of it, its students, and
+runs them on cases; each run asks the recorder. A teacher is a copy whose answers only become demonstrations.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,10 @@ from .board import Board, Candidate
 from .objective import Outcome
 
 Step: TypeAlias = tuple[str, Mapping[str, object], Mapping[str, object]]
-"""Predictor, inputs and outputs of a step of a run, as JSON types: what is none, DSPy shows as non-serializable."""
+"""One call of a predictor in a run: the predictor's name, inputs and outputs. Outputs are JSON values, as DSPy writes
+any other value as the word "non-serializable"."""
 Steps: TypeAlias = Sequence[Step]
+"""The calls of a run, in their order."""
 
 
 class CarriedError(BaseException):
@@ -46,11 +52,11 @@ def unswallowed() -> Iterator[None]:
 
 
 class Unanswered(Exception):  # noqa: N818 - an optimizer may go on without this answer
-    """The machinery failed on one case: no outcome, and none is recorded."""
+    """A case without an outcome, as the machinery failed on it; nothing is recorded."""
 
 
 class Judging(dspy.Module):
-    """A judge's program that asks a recorder; answers of a teacher may become demonstrations, off the record."""
+    """A judge's program whose runs are answered by a recorder; those of a teacher are not entered on the board."""
 
     def __init__(self, program: dspy.Module, recorder: Recorder, *, teacher: bool = False) -> None:
         super().__init__()
@@ -59,12 +65,12 @@ class Judging(dspy.Module):
         self.teacher = teacher
 
     def forward(self, **case: object) -> dspy.Prediction:
-        """Ask the judge."""
+        """Return the recorder's answer to a case."""
         return self.recorder.ask(self, case)
 
 
 class _Judged(dspy.Prediction):
-    """A prediction that knows its outcome, without showing it to anyone who prints its fields."""
+    """A prediction with its outcome, which is no field: an optimizer that shows all fields does not show it."""
 
     def __init__(self, values: Mapping[str, object], outcome: Outcome) -> None:
         super().__init__(**values)
@@ -73,27 +79,28 @@ class _Judged(dspy.Prediction):
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """The result of asking about one case; without an outcome it failed."""
+    """The result of asking about one case."""
 
-    outcome: Outcome | None
-    answer: Mapping[str, object]  # its fields, as they came
-    steps: Steps = ()  # of a sample that says what was voted; none if no sample does
-    error: str = ""
+    outcome: Outcome | None  # ``None`` if the machinery failed
+    answer: Mapping[str, object]  # the fields of one sample's answer
+    steps: Steps = ()  # the steps of that sample; none unless it agrees with the vote
+    error: str = ""  # the reason if the machinery failed
 
 
 class _Traced(dspy.Module):
-    """A program that keeps what each run answered and which predictors it went through."""
+    """A program that keeps the answer and the steps of each of its runs."""
 
     def __init__(self, program: dspy.Module) -> None:
         super().__init__()
         self.inner = program
         self.runs = defaultdict[str, list[tuple[Mapping[str, object], Steps]]](list)
+        """Key of the inputs -> answer and steps of each run with them."""
         self._names = {id(predictor): name for name, predictor in program.named_predictors()}
         if hasattr(program, "aforward"):  # which tells the asker how to run it
             self.aforward = self._aforward
 
     def forward(self, **inputs: object) -> dspy.Prediction:
-        """Run the program and keep what it gave."""
+        """Run the program, keep the answer and the steps, and return the prediction."""
         with dspy.context(trace=[]):
             return self._keep(inputs, self.inner(**inputs))
 
@@ -102,6 +109,7 @@ class _Traced(dspy.Module):
             return self._keep(inputs, await self.inner.acall(**inputs))
 
     def _keep(self, inputs: Mapping[str, object], prediction: dspy.Prediction) -> dspy.Prediction:
+        """Keep the answer of a run and its steps from DSPy's trace; return the prediction."""
         steps: list[Step] = []
         for predictor, inputs_of_step, answer in dspy.settings.trace:
             name = self._names.get(id(predictor))
@@ -112,16 +120,23 @@ class _Traced(dspy.Module):
 
 
 class Recorder:
-    """Keeps one search's record."""
+    """Answers all runs of one search, and enters prompts and outcomes on the board."""
 
     def __init__(self, job: Job, board: Board, start: Candidate, source: str) -> None:
-        self.job, self.board, self.start, self.source = job, board, start, source
+        self.job = job
+        self.board = board
+        self.start = start
+        self.source = source
         self._reasons = {case.id: case.reason for case in job.train}
         self._cases_by_id = dict[str, Case]()
-        self._gold = dict[str, Mapping[str, object]]()  # labelled example -> demonstration by predictor
+        self._gold = dict[
+            str, Mapping[str, object]
+        ]()  # key of a labelled example -> its demonstrations by predictor
         self._runs = dict[tuple[str, str, bool], _Run]()  # by prompt, case, and whether a teacher was asked
-        self._rollouts = Counter[tuple[str, str]]()
-        self._cases = dict[str, Case]()  # by inputs of the program, and of any predictor met
+        self._rollouts = Counter[tuple[str, str]]()  # draws of each prompt and case by another model
+        self._cases = dict[
+            str, Case
+        ]()  # by the key of the inputs of the program, or of a predictor that was run
         for case in (*job.train, *job.dev):
             self._cases_by_id[case.id] = case
             self._cases.setdefault(_input_key(job.judge.prompt_values(case.inputs)), case)
@@ -135,7 +150,7 @@ class Recorder:
         return Judging(self.start.state.apply(self.job.judge.basic()), self, teacher=teacher)
 
     def examples(self, cases: Iterable[Case]) -> list[dspy.Example]:
-        """Return labelled cases as DSPy takes them: the inputs and the answer that gold gives."""
+        """Return labelled cases as DSPy's examples, with the inputs and the answer that gold gives."""
         judge = self.job.judge
         examples: list[dspy.Example] = []
         for case in cases:
@@ -159,7 +174,7 @@ class Recorder:
         pred_name: object = None,
         pred_trace: object = None,
     ) -> dspy.Prediction:
-        """Return the score with what was wrong, in words (GEPA's five-argument metric)."""
+        """Return the score, and in words what was wrong (GEPA's five-argument metric)."""
         text = "There was no answer."
         if isinstance(pred, _Judged):
             outcome = pred._outcome
@@ -172,7 +187,12 @@ class Recorder:
         return dspy.Prediction(score=self.metric(gold, pred), feedback=text)
 
     def ask(self, program: Judging, inputs: Mapping[str, object]) -> dspy.Prediction:
-        """Answer one run of a copy of the student, or of the teacher."""
+        """Return the answer to one run of a student or a teacher; DSPy's trace gets the steps of the run.
+
+        Raises:
+            Unanswered: the machinery failed on the case.
+            CarriedError: anything else failed; it carries the error past DSPy.
+        """
         with unswallowed():
             run = self._answer(program, self._cases[_input_key(inputs)])
             if run.outcome is not None:
@@ -186,7 +206,7 @@ class Recorder:
         raise Unanswered(run.error)
 
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
-        """Ask all that an evaluation is about to ask one by one, several at once."""
+        """Ask about several cases at once that an evaluation of DSPy is about to ask about one by one."""
         with unswallowed():
             cases_by_id: dict[str, Case] = {}
             for example in examples:
@@ -201,15 +221,15 @@ class Recorder:
             self.job.note(words, self.board.value(candidate, cases), kind="candidate")
 
     def candidate(self, program: Judging) -> Candidate:
-        """Enter the prompt of a copy of the student on the board."""
+        """Enter the prompt of a student on the board, and return it as a candidate."""
         state = self._state(program)
         demo_ids = tuple(sorted(self._demo_ids(program, state)))
         return self.board.add(state, parent=self.start, source=self.source, demo_ids=demo_ids)
 
     def _answer(self, program: Judging, case: Case) -> _Run:
-        """Return the stored outcome of a case, or ask about it."""
-        # Rollouts at another temperature are other questions, and a teacher's prompt changes from case to case, because
-        # no case may see its own label: neither is an outcome of a candidate.
+        """Return the earlier run of a program's prompt on a case, or ask about the case."""
+        # Neither a rollout nor a run of a teacher is an outcome of a candidate: rollouts are sent at another
+        # temperature, and a teacher's prompt changes from case to case, because no case may see its own label.
         if program.teacher:
             state = self._state(program)
             run = self._runs.get((state.id, case.id, True))
@@ -220,8 +240,9 @@ class Recorder:
         candidate = self.candidate(program)
         run = self._runs.get((candidate.id, case.id, False))
         outcome = self.board.outcome(candidate, case)
+        # An outcome from before the search has neither an answer nor steps, which only a trace needs.
         if run is None and outcome is not None and dspy.settings.trace is None:
-            return _Run(outcome=outcome, answer={})  # asked before the search: how it came about is not known
+            return _Run(outcome=outcome, answer={})
         return run or self._ask(candidate.state, [case], candidate)[case.id]
 
     def _ask(
@@ -232,17 +253,20 @@ class Recorder:
         *,
         rollout: dspy.LM | None = None,
     ) -> dict[str, _Run]:
-        """Ask a prompt about cases; recorded for a candidate, and asked of another model (``rollout``) once each."""
+        """Ask about cases with a prompt, and return case id -> run.
+
+        For a candidate the outcomes are entered on the board. With ``rollout`` that model is asked, once for each case.
+        """
         traced = _Traced(state.apply(self.job.judge.basic()))
         asker = self.job.asker(traced)
-        if rollout is not None:  # the same question again is meant as another draw
+        if rollout is not None:
             asker = self._rollout_asker(asker, rollout, [(state.id, case.id) for case in cases])
         runs: dict[str, _Run] = {}
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
             samples = traced.runs[_input_key(self.job.judge.prompt_values(case.inputs))]
-            runs[case.id] = self._kept(case, verdict, samples, candidate)
+            runs[case.id] = self._record(case, verdict, samples, candidate)
 
         asker.ask_all(cases, keep)
         if rollout is None:
@@ -252,7 +276,7 @@ class Recorder:
         return runs
 
     def _rollout_asker(self, asker: Asker, rollout: dspy.LM, keys: Sequence[tuple[str, str]]) -> Asker:
-        """Return an asker that asks once, as another model does, whose draws of these cases were not drawn before."""
+        """Return an asker that draws one sample by another model; each repetition of a case is a further draw."""
         first_draw = max(self._rollouts[key] for key in keys)
         self._rollouts.update(keys)
         model_settings: dict[str, object] = {}
@@ -263,14 +287,17 @@ class Recorder:
         settings = replace(asker.settings, sampling=Sampling())
         return replace(asker, lm=lm, settings=settings, first_draw=first_draw)
 
-    def _kept(
+    def _record(
         self,
         case: Case,
         verdict: Verdict,
         samples: Sequence[tuple[Mapping[str, object], Steps]],
         candidate: Candidate | None,
     ) -> _Run:
-        """Record a verdict; return it with the steps of a sample that says the same, which may be demonstrated."""
+        """Enter a candidate's verdict on the board; return the run, with the steps of a sample that agrees with it.
+
+        An optimizer may turn these steps into demonstrations.
+        """
         if verdict.status == "failed":
             return _Run(outcome=None, answer={}, error=verdict.error)
         for _, steps in samples:
@@ -289,7 +316,7 @@ class Recorder:
         return _Run(outcome=outcome, answer=first_answer)
 
     def _state(self, program: Judging) -> PromptState:
-        """Return a copy's prompt, with nothing in it that is no part of a prompt or could be read as structure."""
+        """Return a student's prompt: only declared fields, and without text that reads as structure of a prompt."""
         state = PromptState.of(program.program)
         for name, predictor in program.program.named_predictors():
             prompt = state.predictors[name]
@@ -311,7 +338,7 @@ class Recorder:
         """Yield the id of the case of each demonstration in a prompt."""
         for name, predictor in program.program.named_predictors():
             for demo in state.predictors[name].demos:
-                # A predictor's own inputs tell the case, or those of the whole program.
+                # The case is found by the predictor's own inputs, else by those of the whole program.
                 for names in (predictor.signature.input_fields, self.job.judge.input_fields):
                     case = self._cases.get(_input_key({key: demo[key] for key in names if key in demo}))
                     if case is not None:
@@ -328,5 +355,5 @@ def _lm_of(program: Judging) -> dspy.LM:
 
 
 def _input_key(inputs: Mapping[str, object]) -> str:
-    """Return the key of some inputs, equal for equal inputs."""
+    """Return a text that is equal for equal inputs."""
     return json.dumps(dict(inputs), sort_keys=True, ensure_ascii=False, default=str)

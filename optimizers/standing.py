@@ -1,4 +1,7 @@
-"""What outcomes on some of the cases say about every prompt: means, paired and shrunken, with their errors."""
+"""Standings: an estimate of the metric of every prompt, with its error, from outcomes on different sets of cases.
+
+A standing allows for how hard the cases were that a prompt met, and is drawn towards that of its parent.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,23 +18,24 @@ from ..programs.judge import Judge
 from .objective import Objective, Outcome
 
 SHRINK = 10.0
-"""Cases for which the parent's mean counts beside a prompt's own."""
+"""The weight of the parent's mean beside a prompt's own, in cases."""
 CAUTION = 0.5
-"""Errors by which the choice among prompts is cautious."""
+"""The standard errors that are taken off a gain where prompts are chosen by it."""
 ON_DEV, ON_ALL = 0.1, 0.05
-"""Largest one-sided p of a gain that train and dev show: on dev alone, which was shown to nobody, and on all cases that
-both prompts met. The choice does not ask for it: the proof tests what was chosen."""
-_FEW = 4  # groups, of which one without a difference leaves too few for the level
+"""The largest one-sided p at which a gain counts as shown: on dev alone, which no proposer saw, and on all cases that
+both prompts met. A prompt can be chosen without it, as the proof tests the chosen one."""
+_FEW_GROUPS = 4  # groups with which one group without a difference already misses the level
 _SWAPS = 499  # drawn for one choice; a proof draws more
-_CASE = 4.0  # prompts for which the mean of all cases counts beside a case's own
-_STEADY = 30.0  # cases for which the pooled spread counts beside a prompt's own: a clean record of a few says little
+_CASE_SHRINK = 4.0  # the weight of the mean of all cases beside a case's own, in prompts
+_SPREAD_SHRINK = 30.0  # the weight of the pooled variance beside a prompt's own, in cases
 _ROUNDS = 8  # of fitting prompts and cases in turn
 
 
 class Credit:
-    """The contribution of one outcome to the judge's metric; its mean over cases estimates the metric of a set.
+    """The credit of an outcome, its contribution to the judge's metric: the metric of a set is its mean credit.
 
-    To first order around reference prompts: the change of their metric when it is added, times their number.
+    This holds to first order around the outcomes of reference prompts. A credit is the change of their metric when the
+    outcome is added to them, times the number of outcomes.
     """
 
     def __init__(self, objective: Objective, *references: Sequence[Outcome]) -> None:
@@ -64,21 +68,21 @@ class Scored:
     """A prompt with its outcomes."""
 
     id: str  # the candidate's id
-    parent: str | None  # the id of what it was made from, if any
-    outcomes: Mapping[str, Outcome]  # by the case's id
+    parent: str | None  # the id of the candidate that it was made from, if any
+    outcomes: Mapping[str, Outcome]  # case id -> outcome
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where a prompt stands."""
+    """The estimated metric of a prompt."""
 
     id: str  # the candidate's id
-    cases: int  # cases it was scored on
-    mean: float  # its shrunken value, in units of the metric
+    cases: int  # the number of cases it was scored on
+    mean: float  # the estimate, in units of the metric
     error: float  # standard error of ``mean``
 
     def gain(self, rival: "Standing") -> float:
-        """Return by how much it is better than another prompt, in units of the metric."""
+        """Return the gain over another prompt, in units of the metric."""
         return self.mean - rival.mean
 
     def doubt(self, rival: "Standing") -> float:
@@ -93,8 +97,12 @@ class Standing:
 
 
 def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float) -> bool:
-    """Say whether the judge's metric is better than another prompt's by more than luck, as the proof would test it."""
-    # Estimated gains are the best of many, so groups are permuted. Of four groups or fewer, none may disagree.
+    """Say whether a prompt's metric is better than its rival's at a one-sided level, by a permutation of groups.
+
+    Each pair has the outcomes of the rival and of the prompt on one case.
+    """
+    # A gain by standings is the best of many estimates, so it needs this test. With few groups the level is raised to
+    # the smallest p there can be, which is reached if no group disagrees.
     rival_rows: list[Row] = []
     rows: list[Row] = []
     for rival_outcome, outcome in pairs:
@@ -107,13 +115,13 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float
     units = encode(judge.comparison, rival_rows, rows)
     drawn = replace(metric, draws=min(metric.draws, _SWAPS))
     test = permute(units, drawn, seed=0, cautious=False)
-    if units.groups <= _FEW:
+    if units.groups <= _FEW_GROUPS:
         level = max(level, 2.0**-test.groups)
     return metric.oriented(test.difference) > 0.0 and test.better <= level
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:
-    """Return where each prompt stands, in their order, in which parents come first."""
+    """Return the standing of each prompt, in the order of the prompts; parents come before their children."""
     group_of_case: dict[str, str] = {}
     for prompt in prompts:
         for case_id, outcome in prompt.outcomes.items():
@@ -126,8 +134,8 @@ def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK)
         for case_id, outcome in prompt.outcomes.items():
             scores[row, columns[case_id]] = credit(outcome)
             is_met[row, columns[case_id]] = 1.0
-    means, residuals = _fitted(scores, is_met)
-    spread = _spread(residuals, is_met, [group_of_case[case_id] for case_id in case_ids])
+    means, residuals = _fit_prompts_and_cases(scores, is_met)
+    spread = _residual_variances(residuals, is_met, [group_of_case[case_id] for case_id in case_ids])
     stands: dict[str, Standing] = {}
     for prompt, prompt_mean, variance in zip(prompts, means.tolist(), spread.tolist(), strict=True):
         count = len(prompt.outcomes)
@@ -145,22 +153,22 @@ def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK)
     return list(stands.values())
 
 
-def _fitted(scores: Floats, is_met: Floats) -> tuple[Floats, Floats]:
-    """Fit ``score = prompt + case``, the cases drawn towards 0; return the prompts' part, and the residuals."""
+def _fit_prompts_and_cases(scores: Floats, is_met: Floats) -> tuple[Floats, Floats]:
+    """Fit ``score = prompt + case``, cases drawn towards 0; return the prompts' part (P,) and the residuals (P, C)."""
     counts = np.maximum(is_met.sum(axis=1), 1.0)
     cases = np.zeros(scores.shape[1])
     for _ in range(_ROUNDS):
         prompts = ((scores - cases) * is_met).sum(axis=1) / counts
-        cases = ((scores - prompts[:, None]) * is_met).sum(axis=0) / (is_met.sum(axis=0) + _CASE)
+        cases = ((scores - prompts[:, None]) * is_met).sum(axis=0) / (is_met.sum(axis=0) + _CASE_SHRINK)
     return prompts, (scores - prompts[:, None] - cases) * is_met
 
 
-def _spread(residuals: Floats, is_met: Floats, groups: Sequence[str]) -> Floats:
-    """Return the residual variance of each prompt; cases of one group go wrong together, and count as they do."""
+def _residual_variances(residuals: Floats, is_met: Floats, groups: Sequence[str]) -> Floats:
+    """Return the residual variance of each prompt (P,), in which the residuals of a group are added before squaring."""
     _, group = np.unique(groups, return_inverse=True)
     sums = np.zeros((group.max() + 1, len(residuals)))
     np.add.at(sums, group, residuals.T)
     squares = (sums**2).sum(axis=0)
     counts = is_met.sum(axis=1)
     pooled = max(float(squares.sum()) / max(1.0, float(counts.sum()) - len(residuals)), 1e-4)
-    return np.asarray((squares + _STEADY * pooled) / (counts + _STEADY))
+    return np.asarray((squares + _SPREAD_SHRINK * pooled) / (counts + _SPREAD_SHRINK))

@@ -1,10 +1,10 @@
-"""From verified questions to the three formats (section 3.3), and to the benchmark's folder with its card.
+"""Making the benchmark: items of three formats from verified questions (section 3.3), written with a card.
 
-Near-duplicate questions are left out. Every question gives a generative item and two true-or-false ones (its
-correct answer, and one of its hallucinated answers). One with three hallucinated answers gives a single-choice
-item too, if all four options are distinct. Options are shuffled by the seed, and the correct one stands
-at each of the four places equally often, give or take one. Everything follows from the two files of a generation and
-the seed, and is written anew each time.
+Near-duplicate questions are left out. Every other question gives a generative item and two true-or-false ones (with its
+correct answer, and with one of its hallucinated answers). A question with three hallucinated answers gives a
+single-choice item too, if no two of the four options are near-duplicates. Options are shuffled by the seed, and the
+correct one stands at each of the four places equally often, give or take one. The benchmark depends only on the two
+files of a generation and the seed; it is written anew each time.
 """
 
 import json
@@ -28,7 +28,7 @@ from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFal
 
 _WRONG_OPTIONS: Final = len(LETTERS) - 1  # hallucinated options of a single-choice item
 _OVERALL: Final = "overall"
-"""The column for all checks together, and for all formats."""
+"""The name of the column for all checks together, and for all formats together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class QuestionItems:
 
 
 def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[QuestionItems]:
-    """Yield the items of each question, in the order of the questions; equal for equal questions and seeds."""
+    """Yield the items of each question, in the order of the questions; they depend on questions and seed alone."""
     positions = _balanced_positions(seed)
     texts = []
     for question in questions:
@@ -76,11 +76,12 @@ def _options(question: Question) -> list[str]:
 
 
 def _has_near_duplicates(options: Sequence[str]) -> bool:
+    """Say whether two of the options are near-duplicates."""
     return any(alike(first, second) for first, second in combinations(options, 2))
 
 
 def _items_of_question(question: Question, position: int | None, seed: int) -> Iterator[Item]:
-    """Yield the items of a question, a single-choice one if its correct option has a position."""
+    """Yield the items of a question; a single-choice one unless the position of its correct option is ``None``."""
     shared: dict[str, Any] = {
         "group": question.group,
         "topic": question.topic,
@@ -101,8 +102,9 @@ def _items_of_question(question: Question, position: int | None, seed: int) -> I
         yield _choice_of(question, position, seed, shared)
     false_answer = _rng(seed, f"{question.id}/wrong").choice(question.hallucinated)
     yield TrueFalse(id=f"{question.id}/true", answer=question.correct_answer, correct=True, **shared)
-    shared["type"] = false_answer.type
-    yield TrueFalse(id=f"{question.id}/false", answer=false_answer.text, correct=False, **shared)
+    # The item with a hallucinated answer has that answer's type in place of the question's.
+    false_shared = {**shared, "type": false_answer.type}
+    yield TrueFalse(id=f"{question.id}/false", answer=false_answer.text, correct=False, **false_shared)
 
 
 def _choice_of(question: Question, position: int, seed: int, shared: Mapping[str, Any]) -> Choice:
@@ -127,13 +129,14 @@ def _choice_of(question: Question, position: int, seed: int, shared: Mapping[str
 
 
 def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
-    """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
+    """Return the numbers of items by format (Table 4), and of questions by topic, type and language (Figure 6)."""
     formats: Counter[str] = Counter()
     positions: Counter[str] = Counter()
     topics: Counter[str] = Counter()
     types: Counter[str] = Counter()
     languages: Counter[str] = Counter()
-    documents, dropped = set[str](), 0
+    documents = set[str]()
+    dropped = 0
     for question in questions:
         if question.omission:
             dropped += 1
@@ -141,11 +144,12 @@ def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
             formats[item.format] += 1
             if isinstance(item, Choice):
                 positions[item.correct] += 1
-        for item in question.items[:1]:  # each question counts once
-            documents.add(item.group)
-            topics[item.topic or "-"] += 1
-            types[item.type] += 1
-            languages[item.language or "-"] += 1
+        if question.items:  # the first item stands for its question, which counts once
+            first_item = question.items[0]
+            documents.add(first_item.group)
+            topics[first_item.topic or "-"] += 1
+            types[first_item.type] += 1
+            languages[first_item.language or "-"] += 1
     return {
         "items": formats.total(),
         "formats": {name: formats[name] for name in FORMATS},
@@ -160,6 +164,7 @@ def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
 
 
 def _rng(seed: int, purpose: str) -> random.Random:
+    """Return a random generator of its own for each purpose, so that one choice does not shift another."""
     return random.Random(f"{seed}/{purpose}")
 
 
@@ -227,7 +232,7 @@ def _join_questions(rows: Sequence[Mapping[str, Any]], topics: Mapping[str, str]
 
 
 def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Mapping[str, Share]:
-    """Return the share of written items that pass all checks together, and each check, with intervals by document."""
+    """Return check -> the share of written items that pass it, with its interval over documents; all checks first."""
     cells: list[tuple[str, str, str, float, float]] = []  # (document, row of the table, check, passed, of)
     for row in rows:
         failed_checks = set()
@@ -256,7 +261,7 @@ def _read_item_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def card_tables(card: Mapping[str, Any]) -> list[Table]:
-    """Return the shares that passed, and the items by format; the card alone has topics, types and languages."""
+    """Return the tables that are printed of a card: shares of items that pass, and items by format."""
     counts = card["statistics"]
     acceptance = card["acceptance"]
     shares = [str(Share(**share)) for share in acceptance.values()]
