@@ -33,6 +33,8 @@ _FORM_NAMES: Final[dict[_Form, str]] = {
     "object": "a JSON object",
     "prompt": "the prompt alone",
 }
+_REFUSALS: Final = (FailureKind.SETTINGS, FailureKind.UNSUPPORTED)
+"""The kinds of failure of a request that an endpoint refuses for its settings."""
 _LEAST_LIMIT: Final = 2048
 _LIMITS: Final[tuple[int, ...]] = tuple(_LEAST_LIMIT * 2**step for step in range(12))
 """Tokens after which a reply that nobody limited is cut; few, so that settings are made once for many requests."""
@@ -223,8 +225,8 @@ class Terms:
     def learn(self, request: Request, sent: Request, failure: Failure, status: int | None) -> None:
         """Learn from a failure of ``sent``, the request as it was adapted, if the provider's words name a setting."""
         words = _without_quotes(failure.words, sent).lower()
-        is_refusal = failure.kind in (FailureKind.SETTINGS, FailureKind.UNSUPPORTED)
-        # llama.cpp's server answers 500 to a form, or to log-probabilities, that it does not know.
+        is_refusal = failure.kind in _REFUSALS
+        # llama.cpp's server answers 500 if it does not know a form, or log-probabilities.
         is_odd_refusal = failure.kind is FailureKind.SERVER and status == 500
         parameter = _parameter_in(words, sent)
         if parameter == "logprobs" and (is_refusal or is_odd_refusal):
@@ -233,16 +235,8 @@ class Terms:
         if parameter and is_refusal:
             self._drop_parameter(parameter, sent)
             return
-        if _has_one_of(_WORDS_FOR_LIMIT, words):
-            has_two_limits = "max_tokens" in (sent.config.extensions or {})
-            if is_refusal and has_two_limits and "max_tokens" in words:
-                self._sends_both_limits = False
-                self._forget_configs()
-                return
-            is_too_long = failure.kind is FailureKind.TOO_LONG
-            if (is_refusal or is_too_long) and _has_default_limit(request, sent):
-                self._refuse_limit(request, sent, words)
-                return
+        if _has_one_of(_WORDS_FOR_LIMIT, words) and self._learn_limit(request, sent, words, failure.kind):
+            return
         if is_refusal and sent.system and _WORDS_FOR_SYSTEM.search(words):
             self._merge_system()
             return
@@ -250,6 +244,19 @@ class Terms:
         names_form = is_refusal and _has_one_of(_WORDS_FOR_FORM, words)
         if form != "prompt" and (names_form or (is_odd_refusal and "response_format" in words)):
             self._drop_form(form)
+
+    def _learn_limit(self, request: Request, sent: Request, words: str, kind: FailureKind) -> bool:
+        """Learn from words about the limit on a reply; return whether that was the setting to blame."""
+        is_refusal = kind in _REFUSALS
+        has_two_limits = "max_tokens" in (sent.config.extensions or {})
+        if is_refusal and has_two_limits and "max_tokens" in words:
+            self._sends_both_limits = False
+            self._forget_configs()
+            return True
+        if (is_refusal or kind is FailureKind.TOO_LONG) and _has_default_limit(request, sent):
+            self._refuse_limit(request, sent, words)
+            return True
+        return False
 
     def note_reply(self, request: Request, sent: Request, response: Response) -> bool:
         """Learn from a reply; return whether the request is sent again, as the default limit cut off its answer."""

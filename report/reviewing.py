@@ -202,8 +202,8 @@ class Review:
         """Keep one label, or undo one.
 
         Args:
-            message: what the page sent, as JSON values.
-            speaker: the rater whose token was shown; ``None`` where no tokens are asked for.
+            message: the message of the page, as JSON values.
+            speaker: the rater whose token was sent; ``None`` for a review without tokens.
 
         Raises:
             GoldError: the message is no label of a unit by a rater.
@@ -214,29 +214,34 @@ class Review:
         rater = fields.get("rater") if speaker is None else speaker
         if not (isinstance(rater, str) and RATER_NAME.fullmatch(rater)):
             raise GoldError("the rater's name is missing, or holds commas, quotes or line breaks")
-        request, reason = fields.get("request", ""), fields.get("reason")
-        if not (isinstance(request, str) and isinstance(reason or "", str)):
+        request_id = fields.get("request", "")
+        if not (isinstance(request_id, str) and isinstance(fields.get("reason") or "", str)):
             raise GoldError("a reason is a text")
         if fields.get("undo"):
-            return self.journal.undo(rater, request, self._units)
+            self.journal.undo(rater, request_id, self._units)
+            return
         line = self._units.get(str(fields.get("unit")))
         if line is None:
             raise GoldError("there is no such unit")
+        label = self._sent_label(fields, line, rater, request_id)
+        self.journal.add(label, sheet_row(self.gold, line.case), line.case.group)
+
+    def _sent_label(self, fields: Mapping[str, Any], line: SheetLine, rater: str, request_id: str) -> Label:
+        """Return the label of a unit in a message. Raises ``GoldError`` if the message has no usable label."""
         label = self._label_of(fields.get("label"), line, rater)
         category = fields.get("category")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        new_label = Label(
+        return Label(
             case=line.case.id,
             unit=line.unit + 1,
             rater=rater,
             label=label,
             ambiguity=category,
-            reason=(reason or "").strip(),
+            reason=(fields.get("reason") or "").strip(),
             skipped=bool(fields.get("skipped")),
-            request=request,
+            request=request_id,
         )
-        return self.journal.add(new_label, sheet_row(self.gold, line.case), line.case.group)
 
     def _label_of(self, page_label: object, line: SheetLine, rater: str) -> str:
         """Return the label for its name on the page. Raises ``GoldError`` if it is no label of the unit."""

@@ -139,21 +139,26 @@ class HaluAgent(Stepwise):
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
         knowledge = inputs["knowledge"]
         question_reply = yield self.question, inputs
-        base = {name: str(question_reply[name] or "") for name in ("question", "correct_answer", "passage")}
-        if not base["question"].strip() or not base["correct_answer"].strip():
+        question_fields = {
+            name: str(question_reply[name] or "") for name in ("question", "correct_answer", "passage")
+        }
+        if not question_fields["question"].strip() or not question_fields["correct_answer"].strip():
             return dspy.Prediction(written=[], checks=[])
-        answers_reply = yield self.hallucinations, base
+        answers_reply = yield self.hallucinations, question_fields
         # A reply may have more answers than were asked for.
         answers = [str(answer) for answer in answers_reply.hallucinated_answers or []][:ANSWERS]
-        question = {"question": base["question"], "correct_answer": base["correct_answer"]}
+        question = {
+            "question": question_fields["question"],
+            "correct_answer": question_fields["correct_answer"],
+        }
         types_reply = yield self.label, {**question, "hallucinated_answers": answers}
         kinds = [str(kind) for kind in types_reply.types or []]
         if len(kinds) != len(answers):  # then nobody knows which type belongs to which answer
             kinds = [""] * len(answers)
         correct_pair = {
             "knowledge": knowledge,
-            "question": base["question"],
-            "answer": base["correct_answer"],
+            "question": question_fields["question"],
+            "answer": question_fields["correct_answer"],
         }
         answer_reply = yield self.answer_check, correct_pair
         answer_check = _verifier_check(answer_reply, "correct")
@@ -163,9 +168,9 @@ class HaluAgent(Stepwise):
             item = {**question, "hallucinated_answer": answer}
             verified = yield from self._verify(place, item, kind, knowledge)
             problems = find_problems(
-                **correct_pair, passage=base["passage"], hallucinated=answers, place=place
+                **correct_pair, passage=question_fields["passage"], hallucinated=answers, place=place
             )
-            items.append({**base, "hallucinated_answer": answer, "type": kind})
+            items.append({**question_fields, "hallucinated_answer": answer, "type": kind})
             checks.append({"answer": answer_check, **verified, "form": _form_check(list(problems))})
         return dspy.Prediction(written=items, checks=checks)
 
