@@ -1,8 +1,8 @@
-"""A plain judge as data: kept with its versions, so that they need no file of Python.
+"""The definition of a plain judge as JSON values, kept with its versions, so that these need no Python file.
 
-Plain is a judge that is one ``dspy.Predict`` or ``dspy.ChainOfThought`` of a signature of plain types, with an answer
-of labels, scores or preferences, a metric by name, and no function of the user's. Others have no definition: their
-code is needed.
+A judge is plain if it is one ``dspy.Predict`` or ``dspy.ChainOfThought`` of a signature of plain types, with an answer
+of labels, scores or preferences, a metric by name, and no function of the user's. Other judges have no definition:
+their versions need their code.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ _PROGRAMS: Mapping[str, Callable[..., dspy.Module]] = {
     "Predict": dspy.Predict,
     "ChainOfThought": dspy.ChainOfThought,
 }
-_TUPLES = ("shares", "most_groups", "common", "ambiguities")
+_TUPLE_SETTINGS = ("shares", "most_groups", "common", "ambiguities")
 _SETTINGS = (
     "name",
     "metric",
@@ -49,24 +49,25 @@ _SETTINGS = (
     "common",
     "temperature",
 )
-_READS = ("columns", "values")
-"""Settings that are written only where a judge has them: how the user's own files are read."""
-_OPTIONS = "options"
-"""The options of a judge that declares some."""
+_READING_SETTINGS = ("columns", "values")
+"""Settings about how the user's own files are read, which are written only where a judge has them."""
+_OPTIONS_KEY = "options"
+"""The key of the options, in the definition of a judge that declares some."""
 _FORMER_SETTINGS = ("strictness", "tiers")
 """Settings of an answer that earlier versions wrote; both were empty where a judge is plain."""
-_PROMPT = "prompt"
-"""The prompt as the user wrote it, where a judge has one. The instruction follows from it and is not written."""
-_FIELD: Mapping[str, object] = {"bounds": {}, "said": True}
-"""Defaults of a field, which are not written: it has no bounds, and the prompt says those that it has."""
+_PROMPT_KEY = "prompt"
+"""The key of the prompt as the user wrote it, where a judge has one; the instruction follows from it."""
+_FIELD_DEFAULTS: Mapping[str, object] = {"bounds": {}, "said": True}
+"""Defaults of a field, which are not written: it has no bounds, and the prompt states its bounds."""
 _UNTYPED = "IS_TYPE_UNDEFINED"
 """DSPy's mark of a field whose type a signature in one string leaves open: it is text."""
 
 
 def write_definition(judge: Judge) -> dict[str, object] | None:
-    """Return a plain judge as JSON values, which :func:`read_definition` makes a judge of; ``None`` of another."""
+    """Return the definition of a plain judge for :func:`read_definition`, as JSON values; ``None`` for other judges."""
     functions = (judge.rows, judge.to_case, judge.expand, judge.demonstrations)
-    if type(judge) is not Judge or callable(judge.metric) or functions != (None,) * len(functions):
+    has_functions = any(function is not None for function in functions) or callable(judge.metric)
+    if type(judge) is not Judge or has_functions:
         return None
     program_name = _program_name(judge)
     if program_name is None or _ANSWERS.get(type(judge.answer).__name__) is not type(judge.answer):
@@ -88,7 +89,7 @@ def _program_name(judge: Judge) -> str | None:
 
 
 def _definition_data(judge: Judge, program_name: str) -> dict[str, object]:
-    """Return a judge as JSON values."""
+    """Return the definition of a judge with one of the known programs."""
     signature = judge.signature
     fields: list[dict[str, object]] = []
     for name, info in signature.input_fields.items():
@@ -99,13 +100,13 @@ def _definition_data(judge: Judge, program_name: str) -> dict[str, object]:
     if judge.template is None:
         data["instructions"] = signature.instructions
     else:
-        data[_PROMPT] = judge.template.as_prompt()
+        data[_PROMPT_KEY] = judge.template.as_prompt()
     data["fields"] = fields
     data["program"] = program_name
     data["answer"] = type(judge.answer).__name__
     data["answers"] = _answer_settings(judge.answer)
     if judge.options:
-        data[_OPTIONS] = _setting_data(judge.options)
+        data[_OPTIONS_KEY] = _setting_data(judge.options)
     return data
 
 
@@ -114,7 +115,7 @@ def _judge_settings(judge: Judge) -> dict[str, object]:
     settings: dict[str, object] = {}
     for name in _SETTINGS:
         settings[name] = _setting_data(getattr(judge, name))
-    for name in _READS:
+    for name in _READING_SETTINGS:
         names = getattr(judge, name)
         if names:
             settings[name] = dict(names)
@@ -124,21 +125,21 @@ def _judge_settings(judge: Judge) -> dict[str, object]:
 
 
 def read_definition(data: Mapping[str, Any]) -> Judge:
-    """Return the judge of a definition."""
+    """Return the judge that a definition describes. Raises ``ArtifactError`` for a damaged one."""
     try:
         fields: dict[str, tuple[Any, FieldInfo]] = {}
         for field in data["fields"]:
-            fields[field["name"]] = _make_field({**_FIELD, **field})
-        prompt = data.get(_PROMPT, "")
+            fields[field["name"]] = _make_field({**_FIELD_DEFAULTS, **field})
+        prompt = data.get(_PROMPT_KEY, "")
         instructions = None if prompt else data["instructions"]
         signature = make_signature(fields, instructions, data["signature"])
         answer_settings = _read_settings(data["answers"])
         settings: dict[str, Any] = {}
         for name, value in data["settings"].items():
-            is_tuple = name in _TUPLES and value is not None
+            is_tuple = name in _TUPLE_SETTINGS and value is not None
             settings[name] = tuple(value) if is_tuple else value
-        if _OPTIONS in data:
-            settings["options"] = _read_setting(data[_OPTIONS])
+        if _OPTIONS_KEY in data:
+            settings["options"] = _read_setting(data[_OPTIONS_KEY])
         program = _PROGRAMS[data["program"]]
         return Judge(
             **settings,
@@ -154,17 +155,17 @@ def read_definition(data: Mapping[str, Any]) -> Judge:
 
 
 def _are_alike(judge: Judge, copy: Judge) -> bool:
-    """Return whether a judge that was made of a definition asks, reads and is described as the judge itself."""
-    for name in (*_SETTINGS, *_READS, "answer", "template", "options", "ambiguities"):
+    """Say whether a judge that was read from a definition has the settings, prompts and fields of the judge itself."""
+    for name in (*_SETTINGS, *_READING_SETTINGS, "answer", "template", "options", "ambiguities"):
         if getattr(judge, name) != getattr(copy, name):
             return False
-    if _questions_of(judge) != _questions_of(copy):
+    if _prompts_and_fields(judge) != _prompts_and_fields(copy):
         return False
     return judge.row_model.model_json_schema() == copy.row_model.model_json_schema()
 
 
-def _questions_of(judge: Judge) -> list[object]:
-    """Return settings, prompts and fields of a judge's predictors."""
+def _prompts_and_fields(judge: Judge) -> list[object]:
+    """Return the prompts of a judge's predictors and all properties of their fields, to be compared."""
     program = judge.basic()
     fields: list[object] = []
     for name, predictor in program.named_predictors():
@@ -185,7 +186,7 @@ def _extra_of(info: FieldInfo) -> Mapping[str, object]:
 
 
 def _field_data(name: str, part: str, info: FieldInfo) -> dict[str, object]:
-    """Return a field of a signature as JSON values, without what is the default."""
+    """Return a field of a signature as JSON values without defaults; ``part`` is ``input`` or ``output``."""
     extra = _extra_of(info)
     bounds: dict[str, object] = {}
     for rule in info.metadata:
@@ -197,16 +198,19 @@ def _field_data(name: str, part: str, info: FieldInfo) -> dict[str, object]:
         "type": _type_data(info.annotation),
         "desc": extra["desc"],
     }
-    if bounds != _FIELD["bounds"]:
+    if bounds != _FIELD_DEFAULTS["bounds"]:
         field["bounds"] = bounds
     is_said = "constraints" in extra or not info.metadata
-    if is_said != _FIELD["said"]:
+    if is_said != _FIELD_DEFAULTS["said"]:
         field["said"] = is_said
     return field
 
 
 def _make_field(field: Mapping[str, Any]) -> tuple[Any, FieldInfo]:
-    """Return type and description of a field; its bounds stand in the one that the prompt says."""
+    """Return the type and DSPy's description of a field.
+
+    Bounds that the prompt has are part of the description, other bounds part of the type.
+    """
     make = {"input": dspy.InputField, "output": dspy.OutputField}[field["part"]]
     kind = _read_type(field["type"])
     if field["said"]:
@@ -247,7 +251,7 @@ def _answer_settings(answer: Answer) -> dict[str, object]:
 
 
 def _setting_data(value: object) -> object:
-    """Return a setting as JSON values: a set is told from a list. Raises ``TypeError`` for code."""
+    """Return a setting as JSON values, with the kind of a set, mapping or answer. Raises ``TypeError`` for code."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, frozenset):

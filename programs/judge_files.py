@@ -1,11 +1,12 @@
 """Python files that define judges: read once with the modules of the user's own that they import, hashed, and executed.
 
-What is executed is what was hashed: neither file is read again, and nothing in ``__pycache__`` is taken for it. Modules
-of installed packages and of Python itself are no part of it, nor is what a file imports by other means than ``import``.
+The executed content is the hashed one: no file is read again, and nothing from ``__pycache__`` is used. Modules of
+installed packages and of Python itself are left out, and so are modules that a file imports by other means than
+``import``.
 
 There are two hashes: of the bytes, and of the code. Formatting, comments, docstrings and the ``desc=`` of fields change
-the first alone, and so do ``columns=`` and ``values=`` of a judge, which only say how files are read: they are no code,
-and a version keeps the instruction and the descriptions that it was proven with.
+only the first, as a version keeps the instruction and the descriptions that it was proven with. ``columns=`` and
+``values=`` of a judge only say how files are read, and change only the first too.
 """
 
 import ast
@@ -24,21 +25,21 @@ from ..text.files import read_regular_file
 
 _FIELDS = ("InputField", "OutputField")
 _SOURCE_LIMIT = 16 * 1024**2
-"""Bytes of a Python file."""
+"""The most bytes of a Python file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeFile:
     """A Python file and the user's own modules that it imports, from its folder or elsewhere on the path."""
 
-    path: Path  # the file
-    content: bytes  # its bytes
-    # dotted name -> file and its bytes
+    path: Path  # the path of the file
+    content: bytes  # the bytes of the file
+    # dotted name of an imported module -> its file and the bytes of that
     modules: Mapping[str, tuple[Path, bytes]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> "JudgeFile":
-        """Read a file and what it imports."""
+        """Return a file with all modules of the user's own that it imports, directly or through others."""
         content = _source_of(path)
         modules: dict[str, tuple[Path, bytes]] = {}
         names = list(_imported_names(content))
@@ -58,18 +59,20 @@ class JudgeFile:
         contents = {"": self.content}
         for name, (_, content) in self.modules.items():
             contents[name] = content
-        codes = {name: _code(content) for name, content in contents.items()}
-        return {"judge_sha256": _hash(contents), "judge_code": _hash(codes)}
+        codes = {name: _code_of(content) for name, content in contents.items()}
+        return {"judge_sha256": _hash_contents(contents), "judge_code": _hash_contents(codes)}
 
     def execute(self) -> types.ModuleType:
-        """Execute it and return its module. Raises whatever it raises."""
+        """Execute the file and return its module. Raises whatever the file raises."""
         module = types.ModuleType(f"jurist_user_{self.path.stem}")
         module.__file__ = str(self.path)
         sys.modules[module.__name__] = module
-        for name in self.modules:  # of another file, or of this one before it was changed
+        # Modules of these names may be loaded already: those of another file, or of this one before it was changed.
+        for name in self.modules:
             if isinstance(getattr(sys.modules.get(name), "__loader__", None), _Loader):
                 del sys.modules[name]
-        if self.modules:  # it stays: a function of the file may import when it is called
+        # The finder stays: a function of the file may import a module only when it is called.
+        if self.modules:
             sys.meta_path.insert(0, _Finder(self.modules))
         exec(compile(self.content, str(self.path), "exec"), vars(module))  # noqa: S102
         return module
@@ -113,8 +116,8 @@ class _Loader(importlib.machinery.SourceFileLoader):
         raise OSError("there is no time stamp by which a cached file could be taken for it")
 
 
-def _hash(contents: Mapping[str, bytes]) -> str:
-    """Return the hash of a file, and of its modules by their names where there are any."""
+def _hash_contents(contents: Mapping[str, bytes]) -> str:
+    """Return one hash of a file, whose name is empty, and of its modules by their names."""
     if len(contents) == 1:
         return hashlib.sha256(contents[""]).hexdigest()
     lines: list[str] = []
@@ -123,8 +126,8 @@ def _hash(contents: Mapping[str, bytes]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def _code(content: bytes) -> bytes:
-    """Return a file without formatting, comments, docstrings and descriptions; as it is if it is no Python."""
+def _code_of(content: bytes) -> bytes:
+    """Return a file's code without formatting, comments, docstrings and descriptions; all of it if it is no Python."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):
@@ -140,7 +143,7 @@ def _code(content: bytes) -> bytes:
 
 
 def _is_code(keyword: ast.keyword, called: str) -> bool:
-    """Return whether an argument of a call counts as code: all but descriptions and how files are read."""
+    """Say whether a keyword argument of a call to ``called`` is code: descriptions and reading settings are not."""
     if called in _FIELDS:
         return keyword.arg != "desc" or not _is_text(keyword.value)
     if called == "Judge":
@@ -149,6 +152,7 @@ def _is_code(keyword: ast.keyword, called: str) -> bool:
 
 
 def _is_text(node: ast.expr) -> bool:
+    """Say whether an expression is a literal text."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
@@ -175,14 +179,17 @@ def _is_own(name: str) -> bool:
 
 @cache
 def _installed_modules() -> frozenset[str]:
-    """Return the modules of all installed packages; kept, as the files of every package are listed for it."""
+    """Return the names of the modules of all installed packages, cached because every package's files are listed."""
     from importlib.metadata import packages_distributions
 
     return frozenset(packages_distributions())
 
 
 def _files_of_module(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the module of this name with its file, and all modules inside it; that beside the judge's file first."""
+    """Yield a module, with all modules inside it if it is a package, each with its file.
+
+    The folder of the judge's file is searched first, then Python's path; the first hit counts.
+    """
     parents = [folder]
     parents.extend(Path(entry or ".") for entry in sys.path)
     for parent in parents:

@@ -1,4 +1,4 @@
-"""The kind of answer that a signature asks for: read from the annotation of its output field."""
+"""Inferring a judge's answer from its signature: from the type of the output field that holds it."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -90,9 +90,10 @@ def _mark_positives(judge: str, answer: Criteria, positives: Mapping[str, Positi
     for name, criterion in answer.answers.items():
         is_bool = isinstance(criterion, OneLabel) and set(criterion.labels) == {"true", "false"}
         positive = positives.get(name, "true" if is_bool else ())
+        marked = criterion
         if positive:
-            criterion = _rename_labels(judge, criterion, (), positive)
-        criteria.append(criterion)
+            marked = _rename_labels(judge, criterion, (), positive)
+        criteria.append(marked)
     return replace(answer, each=tuple(criteria))
 
 
@@ -139,7 +140,8 @@ def _complete_answer(
     if partial.field:
         return partial
     inferred = _answer_of_signature(judge, signature, unit)
-    field, unit = inferred.field, partial.unit or unit
+    field = inferred.field
+    unit = partial.unit or unit
     if isinstance(partial, OneLabel) and isinstance(inferred, OneLabel):
         return replace(partial, field=field, unit=unit, values=partial.values or inferred.values)
     if isinstance(partial, ObjectSet) and isinstance(inferred, ObjectSet):
@@ -180,7 +182,7 @@ def _answer_of_signature(judge: str, signature: type[dspy.Signature], unit: str,
         )
     if len(candidates) == 1:
         return _as_preference(candidates[0], signature)
-    if candidates is criteria:
+    if not numbered and criteria:
         return Criteria(field=FIELD, unit=unit, each=tuple(criteria))
     names = " and ".join(answer.field for answer in candidates)
     raise JudgeError(

@@ -1,4 +1,4 @@
-"""FAITHQA's queries, and the conditions that they set, as the offline engine writes and reads them."""
+"""Writers of the offline engine for FAITHQA: they make queries, and read the conditions that a query sets."""
 
 import re
 from typing import Any, Final, NamedTuple
@@ -17,7 +17,7 @@ _LABEL: Final = re.compile(
     r"^[ \t]*(?P<name>query|article|response|问题|文章|回答)[ \t]*(?P<number>\d{0,2})[ \t]*[:：]", re.I | re.M
 )
 _PARTS: Final = {"问题": "query", "文章": "article", "回答": "response"}
-# A clause ends at "and"; the "nd" in it begins no other.
+# A clause ends before "and". No clause begins in the middle of a word: else one would begin at the "nd" of "and".
 _CLAUSE: Final = re.compile(r"(?<![a-z])(?:(?!\band\b|并)[^,.;:?!，。；：？！\n])+")
 _COMMAND: Final = re.compile(
     r"(?:列出|列举|写|介绍|说明|解释|比较|概括|总结|推荐|评价|翻译|描述)|[A-Z][a-z]+"
@@ -27,7 +27,7 @@ _COUNT: Final = re.compile(
 )
 _BAN: Final = re.compile(r"\b(?:without|except|avoid|not)\b|don.t|不|避免|除了", re.I)
 _COUNT_WITHIN: Final = 12  # characters after a command in which its number stands
-_FACT_CONDITIONS: Final = 3  # of the phrase that asks for facts: command, number and subject
+_FACT_CONDITIONS: Final = 3  # conditions in the phrase that asks for facts: command, number and subject
 _QUERY_FIELDS: Final = frozenset(
     {"missing", "subject", "action", "context", "constraints", "answerable", "response"}
 )
@@ -35,7 +35,7 @@ _FIELD_KINDS: Final = {"answerable": "bool", "constraints": "objects"}
 
 
 class Condition(NamedTuple):
-    """A condition that a query sets: its category and the words of the query that set it, from ``start`` on."""
+    """A condition that a query sets: its category, and the words that set it with their place in the query."""
 
     category: str
     anchor: str
@@ -43,7 +43,7 @@ class Condition(NamedTuple):
 
 
 def instruction_of(query: str) -> str:
-    """Return the request of a query, without the material that it brings along under labels."""
+    """Return the instruction of a query: the text before the first label, such as ``Article 1:``."""
     first_label = _LABEL.search(query)
     if first_label is None:
         return query.strip()
@@ -51,13 +51,13 @@ def instruction_of(query: str) -> str:
 
 
 def missing_parts(query: str) -> list[str]:
-    """Return the parts that stand in a query as an empty label, or are left out of numbered ones."""
+    """Return the names of missing parts: labels without text, and articles left out of numbered ones."""
     labels = list(_LABEL.finditer(query))
     ends = [label.start() for label in labels[1:]]
     ends.append(len(query))
     missing: set[str] = set()
     numbers: set[int] = set()
-    for label, end in zip(labels, ends, strict=False):
+    for label, end in zip(labels, ends, strict=False):  # without labels there is one end
         name = _PARTS.get(label["name"], label["name"].lower())
         if label["number"]:
             numbers.add(int(label["number"]))
@@ -70,7 +70,10 @@ def missing_parts(query: str) -> list[str]:
 
 
 def conditions(query: str) -> list[Condition]:
-    """Return the conditions of a query in its order: its command and the number in that, then each clause."""
+    """Return the conditions of a query in their order: its command, a number beside the command, then each clause.
+
+    The first clause without a ban or a number is the subject, later ones are qualifiers.
+    """
     query_conditions: list[Condition] = []
     open_category = "subject"
     for clause in _CLAUSE.finditer(instruction_of(query)):
@@ -88,7 +91,7 @@ def conditions(query: str) -> list[Condition]:
 
 
 def _category_of_clause(clause: str) -> str:
-    """Return the category that the words of a clause tell: a ban or a number; empty if they tell none."""
+    """Return ``other`` for a clause with a ban, ``quantity`` for one with a number, else an empty text."""
     if _BAN.search(clause):
         return "other"
     if _COUNT.search(clause):
@@ -97,7 +100,7 @@ def _category_of_clause(clause: str) -> str:
 
 
 def _command_conditions(start: int, clause: str) -> tuple[list[Condition], int, str]:
-    """Return a clause's command and number as conditions, the start of the rest of the clause, and that rest."""
+    """Return the conditions of a clause's command and number, then the start and the text of the rest of the clause."""
     indent = _indent(clause)
     words = clause[indent:]
     command = _COMMAND.match(words)
@@ -116,6 +119,7 @@ def _command_conditions(start: int, clause: str) -> tuple[list[Condition], int, 
 
 
 def _indent(text: str) -> int:
+    """Return the number of blanks at the beginning of a text."""
     return len(text) - len(text.lstrip())
 
 
@@ -126,7 +130,7 @@ def _phrases_of_language(values: Inputs) -> dict[str, Any]:
 
 
 def _write_fact_query(values: Inputs, sampler: Sampler) -> Written:
-    """Ask for facts about a concept: command, number and subject are three conditions, set phrases add the others."""
+    """Return a query for facts about a concept; set phrases add conditions beyond the three of the basic phrase."""
     phrases = _phrases_of_language(values)
     concept = (values["concept"] or values.get("topic", "")).strip()
     if not concept:
@@ -137,6 +141,7 @@ def _write_fact_query(values: Inputs, sampler: Sampler) -> Written:
 
 
 def _write_creative_query(values: Inputs, sampler: Sampler) -> Written:
+    """Return a query for a text of a form, such as a poem, with all requirements as its conditions."""
     phrases = _phrases_of_language(values)
     requirements = listed_entries(values["requirements"])
     if not requirements:
@@ -147,19 +152,23 @@ def _write_creative_query(values: Inputs, sampler: Sampler) -> Written:
 
 
 def _write_article_query(values: Inputs, sampler: Sampler) -> Written:
-    """Ask what an article tells, and answer with its first sentence, which leaves the others out."""
+    """Return a question about the content of an article, and its first sentence as an incomplete response."""
     sentences = split(values["article"])
     response = sentences[0].text if sentences else ""
     return {"question": _phrases_of_language(values)["what_it_tells"], "response": response}
 
 
 def _write_analysis_query(values: Inputs, sampler: Sampler) -> Written:
+    """Return the instruction to summarise articles, or to say how they are related."""
     kind = "relationship" if values.get("kind") == "relationship" else "summary"
     return {"instruction": _phrases_of_language(values)[kind]}
 
 
 def _write_reading(values: Inputs, sampler: Sampler) -> Written:
-    """Read a query: what it lacks, its conditions, whether it can be answered; reply only with what is missing."""
+    """Return the reading of a query: missing parts, conditions, whether it can be answered, and a response.
+
+    The response names the missing parts, or says that the answer is not known.
+    """
     query = values["query"]
     phrases = _PHRASES["chinese" if is_chinese(query) else "english"]
     missing = missing_parts(query)
@@ -175,7 +184,7 @@ def _write_reading(values: Inputs, sampler: Sampler) -> Written:
     return {
         "subject": _anchors(query_conditions, "subject"),
         "action": _anchors(query_conditions, "action"),
-        "context": [],  # a place and a time are clauses like any other
+        "context": [],  # places and times are read as clauses like any other
         "missing": missing,
         "constraints": constraints,
         "answerable": bool(query_conditions) and not missing,
@@ -185,6 +194,7 @@ def _write_reading(values: Inputs, sampler: Sampler) -> Written:
 
 
 def _anchors(query_conditions: list[Condition], category: str) -> list[str]:
+    """Return the words of all conditions of a category."""
     anchors: list[str] = []
     for condition in query_conditions:
         if condition.category == category:
@@ -193,7 +203,7 @@ def _anchors(query_conditions: list[Condition], category: str) -> list[str]:
 
 
 def _reads_query(request: ParsedRequest) -> bool:
-    """Return whether a request has a query as its only input, and asks for parts of its reading alone."""
+    """Say whether a request has a query as its only input and asks for nothing but parts of its reading."""
     kinds = output_kinds(request)
     fields = kinds.keys() - {"reason"}
     if set(request.inputs) != {"query"} or not fields or not fields <= _QUERY_FIELDS:
