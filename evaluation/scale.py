@@ -43,12 +43,15 @@ class Scale(Kind):
     """Base of all scales. Values are hashable, one for each unit of a case."""
 
     noun: str = "label"  # what a value is called
-    # the metric that is used unless another is asked for: one in which no constant answer does well
-    default: str
     learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
 
     # How values are held against gold; this is what evaluation sees of an answer.
+
+    @property
+    @abstractmethod
+    def default(self) -> str:
+        """The name of the metric that is used unless another is asked for: no constant answer does well in it."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""A scale of one's own: five members make it, everything else has a default."""
+"""A scale of one's own: six members make it, everything else has a default."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -44,6 +44,13 @@ class Grades(Scale):
 
     def wrong(self, gold: Any) -> Any:
         return "C" if gold == "A" else "A"
+
+
+@pytest.mark.parametrize("member", ["default", "metrics", "similarity", "wrong", "row_type", "identity"])
+def test_a_scale_without_one_of_the_six_is_refused_by_name(member: str) -> None:
+    lacking = type("Lacking", (Grades,), {member: getattr(Scale, member)})
+    with pytest.raises(TypeError, match=f"abstract method '?{member}"):
+        lacking()
 
 
 @pytest.mark.parametrize(
