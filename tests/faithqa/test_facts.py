@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jurist.papers.faithqa.retrieval import Corpus, passages_of
+from jurist.papers.faithqa.retrieval import Corpus, index_corpus
 from jurist.programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 
 from .test_judges import Scripted
@@ -38,8 +38,8 @@ def corpus(tmp_path: Path) -> str:
     ],
 )
 def test_passages_are_found(corpus: str, query: str, first: str) -> None:
-    assert passages_of(corpus).search(query)[0] == first
-    assert passages_of(corpus).search("volcano lava") == [] == passages_of(corpus).search("")
+    assert index_corpus(corpus).search(query)[0] == first
+    assert index_corpus(corpus).search("volcano lava") == [] == index_corpus(corpus).search("")
 
 
 def checking(verdicts: list[Any], again: list[Any], corpus: str = "") -> tuple[Any, CheckThenRetrieve]:
