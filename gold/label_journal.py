@@ -35,8 +35,8 @@ class Label(pydantic.BaseModel, frozen=True, extra="forbid"):
     row: dict[str, Any] = {}  # of the case, without labels
 
     @property
-    def place(self) -> str:
-        """The unit, by its case and its number."""
+    def unit_name(self) -> str:
+        """The name of the unit: the id of its case and its number, as ``CASE:1``."""
         return f"{self.case}:{self.unit}"
 
     @property
@@ -122,18 +122,18 @@ class LabelJournal:
                 raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
             self._count(label)
 
-    def undo(self, rater: str, request: str = "", places: Container[str] | None = None) -> None:
+    def undo(self, rater: str, request: str = "", unit_names: Container[str] | None = None) -> None:
         """Take a rater's last label of some units back: the rater's label of the unit before it stands again.
 
         Args:
             rater: who gave the label.
             request: the name of the request.
-            places: the units, as :attr:`Label.place` names them; default: all.
+            unit_names: the units, as :attr:`Label.unit_name` names them; default: all.
         """
         with self._guard:
             labels: list[Label] = []
             for label in self._histories.get(rater, ()):
-                if places is None or label.place in places:
+                if unit_names is None or label.unit_name in unit_names:
                     labels.append(label)
             if not labels:
                 return

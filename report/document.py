@@ -1,4 +1,4 @@
-"""A report as a value: sections of tables, lines, changed texts and cases. :mod:`.page` shows it."""
+"""Reports as values: sections with tables, lines, changed texts and cases. :mod:`.page` makes a page of one."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,13 @@ from typing import Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
 from .table import Table
 
 Tone: TypeAlias = Literal["good", "bad", "open"]
-"""What an outcome is to people: something was shown, something is wrong, or nothing is shown."""
+"""The tone of an outcome: ``good``, something was shown; ``bad``, something is wrong; ``open``, nothing was shown."""
 Change: TypeAlias = Literal["same", "added", "removed"]
 _CHANGES: tuple[Change, ...] = ("same", "added", "removed")
 
 
 class Word(NamedTuple):
-    """A run of words of a text that was changed."""
+    """A run of words in the comparison of two versions of a text."""
 
     text: str
     change: Change
@@ -24,13 +24,13 @@ class Word(NamedTuple):
 class Changes:
     """A text, or a list of texts, before and after."""
 
-    title: str  # which text
-    words: tuple[Word, ...]  # all of it
-    examples: tuple[str, ...] = ()  # texts that were added to it as they are, such as demonstrations
+    title: str  # the name of the text
+    words: tuple[Word, ...]  # the whole comparison, in order
+    examples: tuple[str, ...] = ()  # texts that were added without change, such as demonstrations
 
     @property
     def rewritten(self) -> bool:
-        """Whether so little stayed that marked words cannot be read, and both texts stand beside each other."""
+        """Whether so little stayed that the page shows both texts beside each other instead of marking words."""
         letters = dict.fromkeys(_CHANGES, 0)
         for word in self.words:
             letters[word.change] += len(word.text)
@@ -38,15 +38,15 @@ class Changes:
 
 
 class UnitEntry(TypedDict):
-    """A unit of a case, in the words of the page."""
+    """A unit of a case, as the texts that the page shows."""
 
-    text: str  # empty where it is one of the inputs
-    gold: str
-    said: list[str]  # by each system
-    # the names under which gold and what each system said are counted
+    text: str  # the unit's text; empty if it is one of the inputs, which are shown anyway
+    gold: str  # the gold label
+    said: list[str]  # the value that each system gave; empty if it gave none
+    # the categories of gold and of each system's value, by which the page filters; left out if they are the texts
     names: NotRequired[list[str]]
     sure: list[float | None]  # how sure each system was, 0 to 1
-    became: str  # a kind of :attr:`Cases.kinds`
+    became: str  # the name of one of :attr:`Cases.kinds`
 
 
 class AnswerNote(TypedDict):
@@ -64,7 +64,7 @@ class CaseEntry(TypedDict):
     id: str
     group: str
     source: str
-    kinds: list[str]  # at least one
+    kinds: list[str]  # names of :attr:`Cases.kinds`, at least one
     inputs: list[list[str]]  # pairs of a name and a text
     units: list[UnitEntry]
     notes: list[AnswerNote]
@@ -72,26 +72,26 @@ class CaseEntry(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Cases:
-    """Cases to be read, searched and filtered."""
+    """Cases that the page shows, searches and filters."""
 
-    systems: tuple[str, ...]  # who judged, such as ``basic`` and ``compiled``
-    # (name, tone, what it means) of what can have become of a case, in the order in which they are read
+    systems: tuple[str, ...]  # the names of the judging systems, such as ``basic`` and ``compiled``
+    # (name, tone, meaning) of the outcomes that a case can have, such as ``corrected``, in display order
     kinds: tuple[tuple[str, Tone, str], ...]
-    units: Mapping[str, int]  # kind -> units that it happened to; empty where that is not counted
+    units: Mapping[str, int]  # kind -> number of units with this outcome; empty where units are not counted
     cases: Sequence[CaseEntry] = field(repr=False)
-    note: str = ""  # what has to be said beside them; empty if nothing
+    note: str = ""  # a remark above the cases; may be empty
 
 
 class Link(NamedTuple):
-    """A line that opens the cases that it counts."""
+    """A line about some cases that links to them."""
 
     text: str
-    # the fields of the page's address: ``kind``, ``gold``, ``by`` and ``said``, ``group``
+    # the filters in the link's address: ``kind``, ``gold``, ``by`` and ``said``, ``group``
     filters: Mapping[str, str]
 
 
 Part: TypeAlias = Table | Changes | Cases | Link | str
-"""What a section has; texts that follow each other are the lines of one list."""
+"""A part of a section; texts that follow each other are the lines of one list."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Section:
 
     name: str  # one word, for the address and the list of sections
     title: str  # the heading
-    parts: Sequence[Part] = ()  # what is in it
+    parts: Sequence[Part] = ()  # its content, in order
     intro: str = ""  # one or two sentences for people who are not statisticians; may be empty
     folded: bool = False  # whether only its heading is seen until somebody opens it
 

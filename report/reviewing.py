@@ -63,7 +63,7 @@ class Review:
         return sorted(self.lines, key=lambda line: (first_places[line.case.id], line.unit))
 
     def _value(self, label: str, unit: int) -> Value | None:
-        """Return the value of a label for a unit (from 0); ``None`` if it is no label."""
+        """Return the value that a label gives to a unit, whose place is from 0; ``None`` if it is no label."""
         answer = self.gold.judge.answer
         cell = answer.cell(label, unit)
         if cell is None:
@@ -148,7 +148,7 @@ class Review:
         """Return a rater's labels in order, and for the resolver also the units on which raters differ."""
         history = []
         for label in self.journal.history(rater):
-            if label.place in self._units:
+            if label.unit_name in self._units:
                 history.append(self._page_label(label, rater))
         differing: JsonObject = {}
         if rater == RESOLVED:
@@ -160,8 +160,8 @@ class Review:
         """Return a label as JSON values for the page of ``reader``."""
         return {
             "rater": label.rater,
-            "unit": label.place,
-            "label": self._page_names(self._units[label.place], reader).get(label.label, label.label),
+            "unit": label.unit_name,
+            "label": self._page_names(self._units[label.unit_name], reader).get(label.label, label.label),
             "category": label.ambiguity,
             "reason": label.reason,
             "skipped": label.skipped,
@@ -188,10 +188,10 @@ class Review:
         labels_of_unit: dict[str, list[Label]] = {unit: [] for unit in self._units}
         values_of_unit: dict[str, set[str]] = {unit: set() for unit in self._units}
         for label in self.journal.labels():
-            if label.label and label.place in labels_of_unit:
-                labels_of_unit[label.place].append(label)
+            if label.label and label.unit_name in labels_of_unit:
+                labels_of_unit[label.unit_name].append(label)
                 if label.rater != RESOLVED:
-                    values_of_unit[label.place].add(str(self._value(label.label, label.unit - 1)))
+                    values_of_unit[label.unit_name].add(str(self._value(label.label, label.unit - 1)))
         differing = {}
         for unit, labels in labels_of_unit.items():
             if len(values_of_unit[unit]) > 1:
@@ -199,7 +199,7 @@ class Review:
         return differing
 
     def save(self, message: object, speaker: str | None = None) -> None:
-        """Keep one label, or undo one.
+        """Add one label to the journal, or undo one.
 
         Args:
             message: the message of the page, as JSON values.
@@ -262,7 +262,8 @@ def review_application(review: Review) -> Starlette:
         from starlette.middleware.trustedhost import TrustedHostMiddleware
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
-    page, no_store = render_page("review", ("page.css", "review.css")), {"Cache-Control": "no-store"}
+    page = render_page("review", ("page.css", "review.css"))
+    no_store = {"Cache-Control": "no-store"}
 
     def send_page(request: Request) -> Response:
         return HTMLResponse(page, headers=no_store)

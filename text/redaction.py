@@ -18,7 +18,7 @@ _KEYS = re.compile(
     r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abprs]-[\w-]{10,})"
     r"|(?<![A-Za-z0-9])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"
 )
-# In prose "bearer" is a word: in lower case only something with a digit in it is taken for a token.
+# In prose "bearer" is a word: after a lower-case "bearer" only a text with a digit counts as a token.
 _BEARER = re.compile(r"(\bBearer\s+)[\w.~+/=-]{6,}|(\b(?i:bearer)\s+)(?=\S*\d)[\w.~+/=-]{8,}")
 _USERINFO = re.compile(r"(?<=://)[^\s/?#]*@")
 _QUERY_KEY = re.compile(r"(?i)([?&](?:[\w-]*key|[\w-]*token|sig|signature|password|secret)=)[^&#\s]+")
@@ -28,19 +28,21 @@ _SECRET_NAMES = re.compile(
     r"(?:access|auth|bearer|refresh|session)[_-]?token)$"
 )
 _ADDRESS_NAMES = re.compile(r"(?i)^(?:.*_)?(?:model|base|api_base|base_url|endpoint|url|host)$")
-# What may be a word in prose, and is hidden in a message all the same; a provider shows keys with stars in them.
-# User and password are looked for once, from the beginning of what may be them: a body may be one word of megabytes.
+# These may be ordinary words. They are hidden in messages only: a token after "Bearer", user and password before "@",
+# and short keys, also with the stars by which providers mask them. The possessive quantifiers keep the search for a
+# user linear, as the body of a message may be one word of megabytes.
 _DOUBTFUL = re.compile(
     r"(?<=Bearer )\S+|(?<![^/\s@])[^/\s:@]*+:[^/\s@]++(?=@)|\b(?:sk|pk|rk|gsk|xai|key)-[\w*.-]{4,}"
 )
 _SECRET_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-# Shorter values of variables ("none", "local-key") are placeholders and also ordinary words, as a prompt has them.
+# The least characters of an environment variable's value that is hidden. Shorter values ("none", "local-key") are
+# placeholders, and also ordinary words of a prompt.
 _SHORTEST_IN_FILE = 12
 _SHORTEST_IN_MESSAGE = 6
 
 
 def redact(text: str) -> str:
-    """Return a message on one line without keys, and without what may be one."""
+    """Return a message on one line in which keys, credentials and anything that may be one of them are hidden."""
     text = _without_secrets(text, _secrets_of_environment(_SHORTEST_IN_MESSAGE))
     text = _DOUBTFUL.sub(HIDDEN, text)
     text = _without_keys(_USERINFO.sub(f"{HIDDEN}@", text))
@@ -56,13 +58,21 @@ def public_address(text: str) -> str:
 
 
 def publishable(value: object) -> Any:
-    """Return ``value`` as a JSON value that can be written anywhere: without keys, tokens and credentials."""
-    # NaN and infinities, which JSON has not, become ``None``; lone surrogates become U+FFFD
+    """Return ``value`` as a JSON value in which keys, tokens and credentials are hidden.
+
+    NaN and infinities, which JSON does not have, become ``None``; lone surrogates become U+FFFD.
+
+    Raises:
+        TypeError: a value or a key is of a type that JSON does not have.
+    """
     return _publishable_value(value, "", _secrets_of_environment(_SHORTEST_IN_FILE))
 
 
 def _secrets_of_environment(shortest: int) -> list[str]:
-    """Return the secrets in the environment, the longest first: one may begin like another."""
+    """Return the values of environment variables that are named as secrets and have at least ``shortest`` characters.
+
+    The longest comes first, so that a secret is hidden whole if another one is its beginning.
+    """
     secrets: set[str] = set()
     for name, value in os.environ.items():
         if name.upper().endswith(_SECRET_ENDINGS) and len(value) >= shortest:
@@ -71,19 +81,20 @@ def _secrets_of_environment(shortest: int) -> list[str]:
 
 
 def _without_secrets(text: str, secrets: Sequence[str]) -> str:
+    """Return a text in which the secrets are hidden."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text
 
 
 def _without_keys(text: str) -> str:
-    """Return a text without what has the form of a key or a token."""
+    """Return a text in which anything in the form of a key or a token is hidden."""
     text = _KEYS.sub(HIDDEN, _QUERY_KEY.sub(rf"\1{HIDDEN}", text))
     return _BEARER.sub(lambda key: (key[1] or key[2]) + HIDDEN, text)
 
 
 def _publishable_value(value: object, name: str, secrets: Sequence[str]) -> object:
-    """Return a value under a name as a JSON value. Raises ``TypeError`` for a type that JSON has not."""
+    """Return a value as a JSON value, by the name of its field. Raises ``TypeError`` for a type that JSON has not."""
     if isinstance(value, str | PurePath):
         return _publishable_text(str(value), name, secrets)
     if value is None or isinstance(value, bool | int):
@@ -104,7 +115,7 @@ def _publishable_value(value: object, name: str, secrets: Sequence[str]) -> obje
 def _publishable_fields(
     fields: Mapping[object, object], name: str, secrets: Sequence[str]
 ) -> dict[str, object]:
-    """Return a mapping under a name as a JSON object. Raises ``TypeError`` for a key that is no text."""
+    """Return a mapping as a JSON object, by the name of its field. Raises ``TypeError`` for a key that is no text."""
     publishable_fields: dict[str, object] = {}
     for key, value in fields.items():
         if not isinstance(key, str):
@@ -118,7 +129,7 @@ def _publishable_fields(
 
 
 def _publishable_text(text: str, name: str, secrets: Sequence[str]) -> str:
-    """Return a text under a name: hidden under that of a secret, an address under that of one."""
+    """Return a text by its field's name: hidden in a field for secrets, without credentials in one for addresses."""
     if text and _SECRET_NAMES.match(name):
         return HIDDEN
     text = _without_secrets(well_formed(text), secrets)

@@ -22,7 +22,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|(?<=[。！？；])|\n
 _MARKER = re.compile(r"\[\[\s*##|##\s*\]\]")
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _VOWEL = re.compile(r"[aeiouy]")
-CJK_STOP = frozenset("的了是在和与及也就都而或于被把对为以之其这那他她它们我你您吗呢吧啊呀着过地得个")
+_CJK_STOP_CHARACTERS = frozenset(
+    "的了是在和与及也就都而或于被把对为以之其这那他她它们我你您吗呢吧啊呀着过地得个"
+)
 
 
 def is_cjk(text: str) -> bool:
@@ -40,6 +42,7 @@ def count_tokens(text: str) -> int:
 
 
 def _strip_inflection(word: str) -> str:
+    """Return an English word without the endings -s, -ing and -ed."""
     if word.endswith("ies") and len(word) > 4:
         word = word[:-3] + "y"
     elif word.endswith(("sses", "ches", "shes", "xes", "zes")):
@@ -89,13 +92,13 @@ def _terms_of_token(token: str) -> tuple[str, ...]:
 
 
 def _cjk_terms(token: str) -> tuple[str, ...]:
-    """Return the pairs of adjacent characters in a run, without those that hold a word that says nothing."""
+    """Return the pairs of adjacent characters in a run, without pairs that hold a stop character."""
     if len(token) == 1:
-        return () if token in CJK_STOP else (token,)
+        return () if token in _CJK_STOP_CHARACTERS else (token,)
     pairs: list[str] = []
     for start in range(len(token) - 1):
         pair = token[start : start + 2]
-        if CJK_STOP.isdisjoint(pair):
+        if _CJK_STOP_CHARACTERS.isdisjoint(pair):
             pairs.append(pair)
     return tuple(pairs)
 
@@ -109,7 +112,7 @@ def terms(text: str) -> list[str]:
 
 
 def _plain_number(token: str) -> str:
-    """Return a number without separators and without zeros that say nothing."""
+    """Return a number without separators, leading zeros of an integer, and trailing zeros of a fraction."""
     plain = token.replace(",", "").rstrip(".")
     if "." in plain:
         return plain.rstrip("0").rstrip(".")
@@ -117,12 +120,12 @@ def _plain_number(token: str) -> str:
 
 
 def numbers(text: str) -> set[str]:
-    """Return the numbers written in digits, without separators: ``{"1965", "2.6"}``."""
+    """Return the numbers that a text has in digits, without separators: ``{"1965", "2.6"}``."""
     return {_plain_number(token) for token in _NUMBER.findall(text)}
 
 
 def number_words(text: str) -> set[str]:
-    """Return the numbers written in words (one to twelve, Chinese digits) as digits."""
+    """Return the numbers that a text has in words, as digits: English ones and those of Chinese characters."""
     lowered = text.lower()
     words = set(re.findall(r"[a-z]+", lowered))
     words.update(lowered)  # each character, for Chinese digits
@@ -130,8 +133,10 @@ def number_words(text: str) -> set[str]:
 
 
 def latin_names(text: str) -> set[str]:
-    """Return capitalised words that do not open a sentence, lower-cased."""
-    # In Chinese text every Latin word counts, because it is nearly always a name there.
+    """Return the names in a text, in lower case: capitalised words that do not open a sentence.
+
+    In Chinese or Japanese text these are all Latin words, which are nearly always names there.
+    """
     if is_cjk(text):
         return {word.lower() for word in re.findall(r"[A-Za-z][\w-]+", text)}
     names = set()

@@ -317,7 +317,7 @@ def test_labels_that_the_review_page_said_to_have_saved_survive_five_kills(tmp_p
             sent += 1
         process.kill()
         process.communicate(timeout=60)
-        journalled = {label.place: label.label for label in LabelJournal(Path("labels.jsonl")).labels()}
+        journalled = {label.unit_name: label.label for label in LabelJournal(Path("labels.jsonl")).labels()}
         for unit, label in saved.items():
             assert journalled[unit] == label
         for unit, label in journalled.items():
