@@ -156,7 +156,7 @@ class _AttemptCounts:
 
 
 class _Way(NamedTuple):
-    """How a call is sent and how it waits: blocking the thread, or awaited in an event loop."""
+    """The functions by which a call is sent and waits: they block the thread, or are awaited in an event loop."""
 
     send: Callable[[Request], Awaitable[tuple[Response, float | None]]]
     sleep: Callable[[float], Awaitable[None]]
@@ -446,7 +446,7 @@ class Channel:
 
 
 def _end_of_failure(error: LMError, kind: FailureKind, *, is_sent_again: bool) -> tuple[Failed, str]:
-    """Return how the journal notes a failed attempt, and the words that it keeps."""
+    """Return the end of a failed attempt for the journal, and the words of its error that are kept."""
     # A fatal error ends the work and says nothing of this row, so the attempt is dropped: a resumed job asks anew.
     if is_sent_again:
         return "again", ""

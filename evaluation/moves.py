@@ -1,4 +1,4 @@
-"""How far one unit moves a metric when its answer changes: by errors that were seen, and by errors that were not.
+"""Moves: the change of a metric when the answer to one unit changes, by errors that were seen and by unseen ones.
 
 A stratum is a kind of gold value: the gold label, or what the answer's scale makes of it. A stratum with few units
 makes a test too sure, because its errors were hardly seen. Both tests of a difference add units that stand for the
@@ -20,7 +20,7 @@ _UNITS_AT_ONCE = 64  # units that are moved in one product of arrays
 
 
 def largest_moves(filled: Units, metric: Metric) -> Floats:
-    """Return how far a metric moves at most when one unit turns from right to wrong: (S,), for each stratum of gold.
+    """Return the largest move (S,) of a metric when one unit turns from right to wrong, for each stratum of gold.
 
     ``filled`` are the units of two systems without missing answers.
     """
@@ -28,7 +28,7 @@ def largest_moves(filled: Units, metric: Metric) -> Floats:
 
 
 def unseen_weight(filled: Units, metric: Metric) -> float:
-    """Return how far a metric moves by an error that was not seen, at most, over all strata of gold."""
+    """Return the largest move of a metric by an error that was not seen, over all strata of gold."""
     # An error in a stratum that many groups hold would have been seen, so an unseen error there counts as the largest
     # error that occurred. In a stratum that few groups hold it counts as the largest possible error. The result is
     # never less than half of the largest possible error of all strata.
@@ -68,14 +68,14 @@ def _moves_by_stratum(filled: Units, metric: Metric) -> _StratumMoves:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Moves:
-    """How far each of U units moves a metric."""
+    """The moves of a metric by each of U units."""
 
     possible: Floats  # (U,): from the right answer to one as wrong as can be
     occurred: Floats  # (U,): from the right answer to the answer of the system
 
 
 def _measure_moves(single_units: Units, metric: Metric, answers: Ints, selected: Ints) -> _Moves:
-    """Return how far each selected unit moves the metric of one system's answers.
+    """Return the moves of the metric of one system's answers by each selected unit.
 
     In ``single_units`` each unit is a group of its own; ``answers`` are the system's answers to all of them.
     """

@@ -29,7 +29,7 @@ Votes: TypeAlias = Mapping[Value, Any]
 
 
 class Sampling(SamplingOptions):
-    """How many samples a judge draws for a case, and the rule by which their votes become a verdict.
+    """The number of samples that a judge draws for a case, and the rule by which their votes become a verdict.
 
     Attributes:
         samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).

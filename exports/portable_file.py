@@ -118,15 +118,7 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     spec["inputs"] = inputs_of(judge)
     spec["settings"] = {"temperature": spec["settings"]["temperature"]}
     steps = {name: _step_spec(prompt) for name, prompt in prompts.items()}
-    reader = spec["parser"]["answer"].get("reader")
-    if reader is None or not _can_show_inputs(spec["inputs"]) or not _can_read_outputs(steps.values()):
-        raise UsageError(
-            f"the replies of {subject.judge.name} cannot be read without jurist's own code",
-            hint="export it to messages, or run it with jurist",
-        )
-    if reader == "constraints" and subject.samples > 1:
-        hint = "export a version of one sample, or run it with jurist"
-        raise UsageError(f"several samples of {judge.name} are combined by jurist's own code", hint=hint)
+    _check_portable(subject, spec, steps.values())
     return {
         **spec,
         "flow": plan.flow,
@@ -138,6 +130,21 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         "threshold": subject.thresholds.threshold or more_than_half(subject.samples),
         "weights": subject.thresholds.weights,
     }
+
+
+def _check_portable(subject: Subject, spec: Mapping[str, Any], steps: Iterable[StepSpec]) -> None:
+    """Refuse a judge that shows, reads or combines something by code that only jurist has."""
+    reader = spec["parser"]["answer"].get("reader")
+    if reader is None or not _can_show_inputs(spec["inputs"]) or not _can_read_outputs(steps):
+        raise UsageError(
+            f"the replies of {subject.judge.name} cannot be read without jurist's own code",
+            hint="export it to messages, or run it with jurist",
+        )
+    if reader == "constraints" and subject.samples > 1:
+        hint = "export a version of one sample, or run it with jurist"
+        raise UsageError(
+            f"several samples of {subject.judge.name} are combined by jurist's own code", hint=hint
+        )
 
 
 def _can_show_inputs(inputs: Sequence[InputSpec]) -> bool:

@@ -66,7 +66,7 @@ class Cascade:
         opening: the number of this opening of sealed rows; 0 if no row is sealed.
         agree: the share of the answered rows on which people must give the same label.
         risk: the largest probability of choosing a level with less agreement, over all openings.
-        level: the part of the risk that the tests of this opening take.
+        level: the part of the risk that the tests of this opening take; it is not a level of sureness.
         chosen: the step of the level that was chosen; ``None`` if no level was shown to agree enough.
         steps: the steps of all levels that were tested, the strictest first.
         judges: the judges, in the order in which they are asked.
@@ -208,6 +208,13 @@ class Cascading(Experiment):
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Cascade:
         """Return the cascade with the level that was chosen on the labelled rows, kept as a version where possible."""
+        cascade = self._choose_cascade(answers)
+        if cascade.chosen is None:
+            return cascade
+        return self._save(cascade, cascade.chosen.level, answers, job.ledger.spend())
+
+    def _choose_cascade(self, answers: Sequence[Answers]) -> Cascade:
+        """Return the cascade with the level that was chosen on the labelled rows, before it is kept."""
         rows = [number for number, case in enumerate(self.cases) if case.known]
         groups = [self.cases[row].group for row in rows]
         judged = []
@@ -218,15 +225,15 @@ class Cascading(Experiment):
             judged.append(judge)
             right.append(judge.right)
             probable.append(judge.probable)
-        level = self.risk
+        opening_risk = self.risk
         if self.look.opening:
-            level = level_of(self.risk, self.look.opening)
-        tested = tuple(try_levels(probable, right, groups, agree=self.agree, risk=level))
+            opening_risk = level_of(self.risk, self.look.opening)
+        tested = tuple(try_levels(probable, right, groups, agree=self.agree, risk=opening_risk))
         best = choose_step(tested, self.agree)
         spends: Mapping[str, MeanSpend] = {}
         if best is not None:
             spends = _spends_by_name(judged, rows, best.level)
-        cascade = Cascade(
+        return Cascade(
             gold=self.gold.name,
             cases=len(rows),
             groups=len(set(groups)),
@@ -234,7 +241,7 @@ class Cascading(Experiment):
             opening=self.look.opening,
             agree=self.agree,
             risk=self.risk,
-            level=level,
+            level=opening_risk,
             chosen=best,
             steps=tested,
             judges=tuple(judge.as_member(best, place) for place, judge in enumerate(judged)),
@@ -242,9 +249,6 @@ class Cascading(Experiment):
             dollars=_dollars_per_1000_rows(spends),
             spends=tuple(judge_answers.spend.to_json() for judge_answers in answers),
         )
-        if best is None:
-            return cascade
-        return self._save(cascade, best.level, answers, job.ledger.spend())
 
     def _judged_gold(self, answers: Answers, rows: Sequence[int], groups: Sequence[str]) -> _JudgedGold:
         """Return a judge's answers to the rows at these places, held against the labels of people."""
