@@ -125,7 +125,7 @@ def numbers(text: str) -> set[str]:
 
 
 def number_words(text: str) -> set[str]:
-    """Return the numbers that a text has in words, as digits: English ones and those of Chinese characters."""
+    """Return the numbers that a text has in words, as digits: English ones up to twelve, and Chinese digits."""
     lowered = text.lower()
     words = set(re.findall(r"[a-z]+", lowered))
     words.update(lowered)  # each character, for Chinese digits
