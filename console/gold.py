@@ -48,10 +48,22 @@ def check_gold(options: CheckOptions) -> Result:
             data=_problems(rejects), body=[_problem_table(rejects)], notes=[f"error: {message}"], code=1
         )
 
-    parts = gold.split(options.seed, shares_of(options.split))
     facts = dict(describe(gold))
+    remarks = _check_remarks(gold, rejects)
+    try:
+        parts = gold.split(options.seed, shares_of(options.split))
+    except GoldError as error:
+        # The rows could be read: what is known of them may say why they cannot be split.
+        head = "; ".join([gold.name, *remarks])
+        return Result(
+            data=facts | _problems(rejects),
+            body=[head, _fact_table(facts)],
+            notes=[f"error: {error}"],
+            code=1,
+        )
     facts["split"] = {name: len(parts.part(name)) for name in PARTS}
-    remarks = _check_remarks(gold, rejects) or ["no problem found"]
+    if not remarks:
+        remarks = ["no problem found"]
     if parts.near_words:
         remarks.append(parts.near_words)
     body: list[Part] = [

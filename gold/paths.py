@@ -45,10 +45,13 @@ def _value_at(content: object, steps: Sequence[str]) -> Any:
         return content
     value = cell(content)
     if isinstance(value, list):
-        step = steps[0]
-        if step.isdecimal() and int(step) < len(value):
-            return _value_at(value[int(step)], steps[1:])
-        return None
+        place, conditions = _parse_condition(steps[0])
+        if not place.isdecimal() or int(place) >= len(value):
+            return None
+        item = value[int(place)]
+        if conditions:
+            item = _item_where(cell(item), conditions)
+        return _value_at(item, steps[1:])
     if not isinstance(value, Mapping):
         return None
     for length in range(len(steps), 0, -1):  # a name that holds dots itself goes first

@@ -119,6 +119,7 @@ FLATTENED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"s": [{"name": "x", "v": 1}, {"name": "x", "v": 2}]},
         {"s.0.name": "x", "s.0.v": 1, "s.1.name": "x", "s.1.v": 2},
     ),
+    "names in a list of lists": ({"a": [[{"from_name": "x"}]]}, {"a.0[from_name=x].from_name": "x"}),
     "a task that was skipped": ({"annotations": [DRAFT]}, {"annotations": []}),
 }  # fmt: skip
 

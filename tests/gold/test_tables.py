@@ -9,6 +9,8 @@ import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
+from proving import JUDGE
+from small import cli
 
 from jurist.errors import GoldError
 from jurist.gold import binary_tables
@@ -141,3 +143,18 @@ def test_a_cell_of_a_workbook_is_limited_as_a_line_is(monkeypatch: pytest.Monkey
             archive.writestr(name, content)
     with pytest.raises(GoldError, match="a cell has more than"):
         read("b.xlsx")
+
+
+def test_gold_that_cannot_be_split_is_described_beside_the_error() -> None:
+    rows = [["policy", "reply", "verdict"]]
+    for number in range(24):  # near copies of each other: none is left for the test
+        reply, label = f"Item {number} can be returned.", "send"
+        if number % 2:
+            reply, label = f"You get a free car with item {number}.", "hold"
+        rows.append([f"Refunds within {number + 10} days of delivery for item {number}.", reply, label])
+    workbook(("May", rows), ("June", rows[:2]))
+    done = cli("gold", "check", f"{JUDGE}:judge", "--gold", "b.xlsx")
+    assert done.code == 1
+    assert "the sheet 'May' of 2 sheets was read; b.xlsx#June names another" in done.out
+    (error,) = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert "test comes out without" in error
