@@ -215,7 +215,9 @@ class Review:
         if not (isinstance(rater, str) and RATER_NAME.fullmatch(rater)):
             raise GoldError("the rater's name is missing, or holds commas, quotes or line breaks")
         request_id = fields.get("request", "")
-        if not (isinstance(request_id, str) and isinstance(fields.get("reason") or "", str)):
+        if not isinstance(request_id, str):
+            raise GoldError("the id of a request is a text")
+        if not isinstance(fields.get("reason") or "", str):
             raise GoldError("a reason is a text")
         if fields.get("undo"):
             self.journal.undo(rater, request_id, self._units)
