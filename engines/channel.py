@@ -406,7 +406,7 @@ class Channel:
         self._estimate.learn(size, answer.input_tokens, answer.output_tokens, answer.cost)
         self.pace.note_answer(begun)
         waited = time.monotonic() - begun if self._is_timed else 0.0
-        self._settle(attempt, replace(_spend_of(answer), seconds=waited), answer)
+        self._settle(attempt, _spend_of(answer, seconds=waited), answer)
 
     def _book_failure(
         self, attempt: _Attempt, error: LMError, kind: FailureKind, counts: _AttemptCounts, begun: float
@@ -480,8 +480,8 @@ def says_something(response: Response) -> bool:
     return bool(reply_text(response).strip() or response.tool_calls)
 
 
-def _spend_of(answer: Answer) -> Spend:
-    """Return the calls, tokens and cost of one answered call."""
+def _spend_of(answer: Answer, seconds: float = 0.0) -> Spend:
+    """Return the calls, tokens and cost of one answered call that was waited for so long."""
     return Spend(
         calls=1,
         input_tokens=answer.input_tokens,
@@ -490,4 +490,5 @@ def _spend_of(answer: Answer) -> Spend:
         reasoning_tokens=answer.reasoning_tokens,
         cost=answer.cost or 0.0,
         unpriced=int(answer.cost is None),
+        seconds=seconds,
     )

@@ -397,13 +397,16 @@ class Judge:
             parsed = self.row_model.model_validate(dict(row))
         except pydantic.ValidationError as error:
             raise _gold_error(error, row, path, line) from error
+        place = path if line is None else f"{path}:{line}"
         if self.to_case:
             case = self.to_case(parsed)
+            if not case.source:
+                case = replace(case, source=place)
         else:
             inputs = {name: getattr(parsed, name) for name in self.input_fields}
             labelled = getattr(parsed, self.answer.field)
             gold = None if labelled is None else self.answer.values_of(labelled)
-            case = Case(inputs=inputs, group=getattr(parsed, "group", ""), gold=gold)
+            case = Case(inputs=inputs, group=getattr(parsed, "group", ""), gold=gold, source=place)
         units = len(self.answer.units(case.inputs))
         if case.gold is not None and len(case.gold) != units:
             raise GoldError(
@@ -413,8 +416,7 @@ class Judge:
                 field=self.answer.field,
                 hint="give one, or null, for each unit",
             )
-        place = path if line is None else f"{path}:{line}"
-        return replace(case, source=case.source or place)
+        return case
 
     def check_json_types(self, row: Row) -> None:
         """Refuse a row whose values are not of the types that the JSON schema of its fields names."""

@@ -44,6 +44,7 @@ def is_whole(finish_reason: object) -> bool:
 # What may stand around an answer.
 
 _BLANK: Final = "\\s\u00ad\u061c\u180e\u200b-\u200f\u2060\ufeff"  # white space and characters without a width
+_INVISIBLE: Final = re.compile(f"[{_BLANK}]+")
 _FRAME: Final = re.compile(
     rf"""
     [{_BLANK}]+
@@ -56,6 +57,11 @@ _FRAME: Final = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text is nothing but white space and characters without a width."""
+    return not _INVISIBLE.sub("", text)
 
 
 def is_frame(text: str) -> bool:

@@ -33,9 +33,15 @@ def read_list(
 
 
 def as_compared(text: str) -> str:
-    """Return ``text`` as it is compared: NFKC, lower case, plain dashes, no white space, no quotation marks."""
+    """Return ``text`` as it is compared: NFKC, lower case, plain dashes, without white space, quotation marks and
+    characters that nobody sees, such as soft hyphens.
+    """
     plain = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
-    return "".join(char for char in plain if char not in _QUOTES and not char.isspace())
+    compared: list[str] = []
+    for char in plain:
+        if char not in _QUOTES and not char.isspace() and unicodedata.category(char) != "Cf":
+            compared.append(char)
+    return "".join(compared)
 
 
 def distinct_lines(sentences: Sequence[str]) -> tuple[str, ...]:

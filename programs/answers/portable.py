@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 
 from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
 from ...text.escaping import one_line
-from ...text.replies import match_value, same
+from ...text.replies import is_blank, match_value, same
 
 _LABEL_READERS: Final = ("label", "verified", "numbered", "tagged", "listed")
 
@@ -59,8 +59,10 @@ def number_sentences(sentences: Sequence[str], places: Sequence[int] | None = No
 
 
 def show_sentence(sentence: str) -> str:
-    """Return a sentence as a prompt shows it: on one line, and ``(blank)`` for nothing."""
-    return one_line(sentence) or "(blank)"
+    """Return a sentence as a prompt shows it: on one line, and ``(blank)`` for one without a visible character."""
+    if is_blank(sentence):
+        return "(blank)"
+    return one_line(sentence)
 
 
 def member(item: object, name: str) -> object:

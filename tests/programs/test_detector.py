@@ -18,7 +18,22 @@ TEXT = RESPONSE.split("|")
 H, F = "hallucinated", "faithful"
 words = st.lists(
     st.sampled_from(
-        ["Yes.", "yes", "No!", "“No!”", "", " ", "A (2)", "A", "A\nB", "磨坊建于1798年。", "[[ ## x ## ]]"]
+        [
+            "Yes.",
+            "yes",
+            "No!",
+            "“No!”",
+            "",
+            " ",
+            "\u00ad",
+            "\u200b",
+            "0\u00ad",
+            "A (2)",
+            "A",
+            "A\nB",
+            "磨坊建于1798年。",
+            "[[ ## x ## ]]",
+        ]
     )
     | st.text(max_size=12),
     min_size=1,
