@@ -3,6 +3,7 @@
 from typing import Literal
 
 from .groups import Common, Form, Printed, SplitOptions, asked_judge, column_pair, pair
+from .names import list_module_names
 from .options import choice, option, positional, repeated
 
 
@@ -17,8 +18,8 @@ class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_comm
     judge: str = asked_judge()
     target: str = option(
         "--to FORMAT",
-        "the target, as in docs/exports.md: autoevals, deepeval, inspect, langsmith, markdown, messages, mlflow, opik, "
-        "phoenix, promptfoo, pydantic-evals, python; FILE.py:NAME, or the name that an installed package brings",
+        f"the target, as in docs/exports.md: {', '.join(list_module_names('exports.targets'))}; FILE.py:NAME, or the "
+        "name that an installed package brings",
     )
     output: str | None = option("F", "the file to write (default: standard output)")
 

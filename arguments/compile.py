@@ -22,6 +22,7 @@ from .groups import (
     nonempty_name,
     positive_integer,
 )
+from .names import list_module_names
 from .options import flag, option, positional, repeated
 
 
@@ -81,8 +82,7 @@ class CompileOptions(
     )
     optimizer: str = option(
         "NAME",
-        "race, teach, opro, fewshot, nearest, threshold, optuna, contrastive, cfaith, "
-        "bootstrap, copro, mipro, gepa, simba, infer-rules, dspy:CLASS, or path/to/file.py:name",
+        f"{', '.join(list_module_names('optimizers.named'))}, dspy:CLASS, or path/to/file.py:name",
         "race",
     )
     holdout: str | None = option(

@@ -36,7 +36,7 @@ from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Candidate
 from jurist.optimizers.objective import row_of
 from jurist.optimizers.registry import OPTIMIZERS, make
-from jurist.optimizers.threshold import with_thresholds
+from jurist.optimizers.thresholds import with_thresholds
 from jurist.programs.judge import Judge
 
 MODEL = Model(temperature=0.0)

@@ -5,9 +5,7 @@ from typing import TypeGuard
 
 from ..errors import UsageError, choices
 from ..programs.plugins import PluginKind, split_file_name
-from .markdown import MarkdownExporter
-from .messages import MessagesExporter, variables
-from .portable_file import PYTHON, SCORERS
+from .description import variables
 from .portable_judge import filled
 from .target import Exporter, Prompt, Subject, prompt_of
 
@@ -24,10 +22,6 @@ __all__ = [
     "variables",
 ]
 
-_OWN_TARGETS: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter(), PYTHON, *SCORERS)
-EXPORTERS: Mapping[str, Exporter] = {target.name: target for target in _OWN_TARGETS}
-"""The targets that come with jurist, by name."""
-
 
 def _is_exporter(value: object) -> TypeGuard[Exporter]:
     return isinstance(value, Exporter) and not isinstance(value, type)
@@ -40,7 +34,9 @@ PLUGIN_EXPORTERS = PluginKind(
     accepts=_is_exporter,
     error=UsageError,
 )
-"""Targets of Python files and of installed packages."""
+"""Targets of the modules in ``targets/``, of Python files and of installed packages."""
+EXPORTERS: Mapping[str, Exporter] = PLUGIN_EXPORTERS.load_modules("exports.targets")
+"""The targets that come with jurist, by name."""
 
 
 def export_targets() -> list[str]:

@@ -18,9 +18,8 @@ from ..errors import UsageError
 from ..evaluation.votes import more_than_half
 from ..programs.answers.portable import TYPED, gives_number
 from ..text.quoting import in_docstring
-from ..text.tables import read_table
 from ..text.templates import PLAIN
-from .messages import contents, inputs_of, response_format
+from .description import contents, inputs_of, response_format
 from .portable_judge import InputSpec, NearestSpec, Schema, StepSpec
 from .target import Prompt, Subject, messages_of_rows, program_steps, prompt_of
 
@@ -45,20 +44,43 @@ $code'''
 
 
 class PortableFile:
-    """An export target that writes one file of Python; an entry of a table in ``data/`` has the target's own code."""
+    """An export target that writes one file of Python: the judge, and the target's own code.
+
+    In ``usage``, ``note`` and docstrings of the code ``$inputs`` are the names of the judge's inputs, ``$call`` the
+    same as keyword arguments, and ``$settings`` those of its requests; the code itself never holds them.
+
+    Args:
+        name: the name of the target.
+        needs: the packages that the file needs.
+        usage: an expression that shows how the file is used.
+        note: sentences for whoever uses it.
+        code: Python code of the target, which has ``_JUDGE`` (:class:`~jurist.exports.portable_judge.PortableJudge`)
+            and ``_SPEC``.
+        imports: the import statements of that code.
+        limit: the part of a judge that files of this target cannot hold, in words.
+    """
 
     suffix = ".py"
     shared_limits: tuple[str, ...] = ()  # limits of all targets of the class, in words
 
-    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        needs: str,
+        usage: str,
+        note: str,
+        code: str,
+        imports: str = "",
+        limit: str | None = None,
+    ) -> None:
         self.name = name
-        self.imports = entry.get("imports", "").strip()
-        self.code = entry["code"]
-        note = textwrap.fill(entry["note"], 110)
-        self.about = f"Needs {entry['needs']}.\n\n    {entry['usage']}\n\n{note}"
+        self.imports = imports.strip()
+        self.code = code.lstrip("\n")
+        self.about = f"Needs {needs}.\n\n    {usage}\n\n{textwrap.fill(note, 110)}"
         self.limits = self.shared_limits
-        if "limit" in entry:
-            self.limits += (entry["limit"],)
+        if limit is not None:
+            self.limits += (limit,)
 
     def render(self, subject: Subject) -> str:
         """Return the source of the file."""
@@ -341,10 +363,6 @@ def _is_standard(module: str) -> bool:
     return module.split(".")[0] in sys.stdlib_module_names
 
 
-PYTHON = PortableFile("python", read_table(__package__, "python"))
-"""The target for users without a framework."""
-
-
 _LIMITS = (
     "1 is a label that is not positive, the first of a pair, or the top of the scale; units, criteria are averaged",
     "a row's inputs go by their own names, then input, output, expected; the output is what is judged if unnamed",
@@ -372,7 +390,3 @@ class ScorerFile(PortableFile):
                 hint="export it to python, or run it with jurist; of labels, positive= names those that count as 0",
             )
         return super().render(subject)
-
-
-SCORERS = tuple(ScorerFile(name, entry) for name, entry in read_table(__package__, "frameworks").items())
-"""The targets for evaluation frameworks, one for each entry of ``data/frameworks.toml``."""

@@ -1,7 +1,7 @@
 """The subject of an export, the members of an export target, and the one prompt that most targets hold.
 
-A new target is an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``; one of your own stands in a
-Python file, or in an installed package under the entry points ``jurist.exports``.
+A new target is an :class:`Exporter`, about 30 lines, in a module of ``targets/``; one of your own stands in a Python
+file, or in an installed package under the entry points ``jurist.exports``.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT
-from ..optimizers.threshold import with_thresholds
+from ..optimizers.thresholds import with_thresholds
 from ..programs.asking import embedding_errors
 from ..programs.judge import Judge
 from ..programs.settings import FOR_SEARCHES

@@ -28,8 +28,9 @@ from ..keeping.naming import judge_of_artifact
 from ..keeping.sealing import SEEN
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
-from ..optimizers.fewshot import Nearest, add_remembered_rows, demonstrate_cases
+from ..optimizers.demonstrations import add_remembered_rows, demonstrate_cases
 from ..optimizers.guidelines import rules_in, with_rules
+from ..optimizers.named.nearest import Nearest
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.templates import CHAT

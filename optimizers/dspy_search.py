@@ -1,4 +1,4 @@
-"""Any optimizer of DSPy behind our interface: ``dspy:NAME``, and short names for six of them."""
+"""Any optimizer of DSPy behind our interface: ``dspy:NAME``; six of them have modules in ``named/``."""
 
 from __future__ import annotations
 
@@ -32,15 +32,6 @@ from .recorder import CarriedError, Judging, Recorder, Unanswered
 from .settings import SettingValue, read_typed_settings
 
 PREFIX = "dspy:"
-SHORT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "bootstrap": ("BootstrapFewShotWithRandomSearch", {"finalists": 1}),
-    "copro": ("COPRO", {"sample": 40, "finalists": 3}),
-    "mipro": ("MIPROv2", {"sample": 100}),
-    "gepa": ("GEPA", {"validation": 60}),
-    "simba": ("SIMBA", {"sample": 60, "finalists": 3}),
-    "infer-rules": ("InferRules", {"sample": 40, "finalists": 1, "max_labeled_demos": 8}),
-}
-"""Short name -> DSPy's class, and settings that are not the usual ones."""
 _SIZES = ("sample", "validation", "finalists")  # settings that jurist adds
 _NEVER = 10**9
 _MINIBATCH, _SMALL = 35, 50  # dev cases from which MIPROv2 scores on mini-batches, and of how many
@@ -124,13 +115,13 @@ class DspyOptimizer(Optimizer):
 
     @classmethod
     def called(cls, name: str) -> DspyOptimizer:
-        """Return the optimizer of a short name or of ``dspy:CLASS``, with its usual settings."""
-        class_name, settings = SHORT.get(name, (name.removeprefix(PREFIX), {}))
+        """Return the optimizer of ``dspy:CLASS``, with its usual settings."""
+        class_name = name.removeprefix(PREFIX)
         classes = _offered_classes()
         if class_name not in classes:
             hint = choices(class_name, sorted(classes))
             raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
-        return cls._usual(classes[class_name], name).changed(settings)
+        return cls.of_class(classes[class_name], name)
 
     @classmethod
     def from_object(cls, optimizer: Teleprompter) -> DspyOptimizer:
@@ -147,7 +138,7 @@ class DspyOptimizer(Optimizer):
         if not _leaves_prompt(kind):
             hint = f"give one of {', '.join(sorted(_offered_classes()))}"
             raise OptimizerError(f"{name} is no optimizer of DSPy that leaves a prompt", hint=hint)
-        usual = cls._usual(kind, name)
+        usual = cls.of_class(kind, name)
         constructor, _ = _parameters(kind)
         settings: dict[str, Any] = {}
         for parameter, default in constructor.items():
@@ -170,11 +161,11 @@ class DspyOptimizer(Optimizer):
         return usual.changed(settings)
 
     @classmethod
-    def _usual(cls, kind: type[Teleprompter], name: str) -> DspyOptimizer:
-        """Return the optimizer of a class with the usual settings of those that it has."""
+    def of_class(cls, kind: type[Teleprompter], name: str, **settings: object) -> DspyOptimizer:
+        """Return the optimizer of a class of DSPy with the usual settings of those that it has, and some others."""
         optimizer = cls(kind=kind, name=name)
-        parameters = optimizer.parameters()
-        return optimizer.changed(_select_arguments(_USUAL, parameters))
+        usual = optimizer.changed(_select_arguments(_USUAL, optimizer.parameters()))
+        return usual.changed(settings)
 
     @property
     def most_demonstrations(self) -> int:

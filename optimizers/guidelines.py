@@ -1,4 +1,4 @@
-"""Rules distilled from what people said of training cases, each with the cases it rests on, and the quick ``teach``."""
+"""Rules distilled from what people said of training cases, each with the cases it rests on."""
 
 import math
 import random
@@ -11,10 +11,9 @@ import dspy
 
 from ..cases import Case
 from ..programs.state import PromptState
-from .base import Job, Optimizer
-from .board import Board, Candidate
-from .drawing import blocks, order_by_strata
-from .fewshot import add_remembered_rows, list_demonstrable_cases
+from .base import Job
+from .board import Candidate
+from .drawing import blocks
 from .proposing import CopyGuard, Writing, exemplar, propose, task, truths
 from .raced import Track
 
@@ -168,68 +167,3 @@ def answering(job: Job) -> str:
         if answer_fields <= predictor.signature.output_fields.keys():
             last_with_answer = last
     return last_with_answer or last
-
-
-@dataclass(frozen=True, kw_only=True)
-class Teach(Guidelines, Optimizer):
-    """Rules and nearest rows, without a search: the basic prompt and the taught one are scored on dev."""
-
-    nearest: int = 8  # rows a call
-    tokens: int = 4_000  # what they take at most, about
-    errors: int = 20  # train cases that are judged to find errors, where nobody gave a reason
-    name: str = "teach"
-
-    @property
-    def searches(self) -> bool:
-        """Whether it takes more calls than it starts with."""
-        return False
-
-    @property
-    def shows_nearest_rows(self) -> bool:
-        """Whether its prompt shows them."""
-        return True
-
-    @property
-    def most_demonstrations(self) -> int:
-        """The rows a call."""
-        return self.nearest
-
-    def least_cases(self, job: Job) -> int:
-        """Return the cases that rules are made of, and dev."""
-        return min(len(job.train), self.sample) + len(job.dev)
-
-    def minimum(self, job: Job) -> int:
-        """Return the calls of two passes over dev, and of what makes the rules."""
-        reason_count = len(self.reasons(job))
-        if reason_count:
-            return 2 * len(job.dev) * job.calls_per_case + self.portion_count(reason_count)
-        judged_cases = min(self.errors, len(job.train))
-        cases = 2 * len(job.dev) + judged_cases
-        return cases * job.calls_per_case + self.portion_count(judged_cases)
-
-    def run(self, job: Job, board: Board, start: Candidate) -> None:
-        """Teach the start, and score it on dev."""
-        lessons = self.reasons(job)
-        if not lessons:
-            order = order_by_strata(
-                job.labelled_train(), job.judge.answer, random.Random(f"teach/{job.seed}")
-            )
-            judged_cases = order[: self.errors]
-            for case, outcome in zip(judged_cases, board.score(start, judged_cases), strict=True):
-                if outcome.has_error:
-                    lessons.append((case, board.objective.feedback(case, outcome)))
-        state, params = self.ruled(job, start.state, lessons)
-        words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
-        if job.judge.answer.has_examples:
-            state = add_remembered_rows(
-                job.judge,
-                list_demonstrable_cases(job),
-                state,
-                self.nearest,
-                self.tokens,
-                job.settings.embedder,
-            )
-            words += ", nearest rows"
-        taught = board.add(state, parent=start, source=f"teach, {words}", demo_ids=(), params=params)
-        board.score(taught, job.dev)
-        job.note(f"teach: {words}", board.value(taught, job.dev), kind="step")

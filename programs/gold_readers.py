@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Protocol, TypeGuard, runtime_checkable
 
 from ..errors import GoldError
-from .cognibench_files import COGNIBENCH_FILES
 from .plugins import PluginKind
 
 
@@ -40,10 +39,6 @@ class GoldReader(Protocol):
         """Return the row of a record; ``companion`` is empty without such a file. Raises ``ValueError``."""
 
 
-PAPER_READERS: tuple[GoldReader, ...] = (COGNIBENCH_FILES,)
-"""The formats of our papers."""
-
-
 def _is_reader(value: object) -> TypeGuard[GoldReader]:
     return isinstance(value, GoldReader) and not isinstance(value, type)
 
@@ -51,7 +46,9 @@ def _is_reader(value: object) -> TypeGuard[GoldReader]:
 PLUGIN_READERS: PluginKind[GoldReader] = PluginKind(
     group="jurist.readers", noun="reader", expected="a GoldReader", accepts=_is_reader, error=GoldError
 )
-"""The formats of installed packages."""
+"""The formats of the modules in ``readers/``, and of installed packages."""
+PAPER_READERS: tuple[GoldReader, ...] = tuple(PLUGIN_READERS.load_modules("programs.readers").values())
+"""The formats of our papers."""
 
 
 def reader_of(record: object) -> GoldReader | None:

@@ -1,4 +1,4 @@
-"""What other people bring: objects of a Python file (``file.py:name``) and of installed packages (entry points).
+"""What modules of jurist, Python files (``file.py:name``) and installed packages (entry points) bring by name.
 
 A registry declares one :class:`PluginKind`. It looks a name up among its own first, so that a plugin never replaces
 what comes with jurist. The entry points of installed packages are read only for a name that is not its own, or for a
@@ -7,9 +7,11 @@ list of names.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeGuard, TypeVar
 
+from ..arguments.names import list_module_names
 from ..errors import JudgeError, JuristError, choices, near_file, why
 from .judge_files import JudgeFile
 
@@ -47,7 +49,7 @@ class PluginKind(Generic[T]):
     Attributes:
         group: the group of entry points, ``jurist.judges``.
         noun: the word for one of them in messages, ``judge``. A file that is named alone means its only object of
-            the kind, or its attribute of this name.
+            the kind, or its attribute of this name. A module of jurist has an attribute of this name.
         expected: what an object must be, with an article: ``a jurist.Judge``.
         accepts: whether an object is of the kind.
         error: the error that says what is wrong with a plugin.
@@ -58,6 +60,24 @@ class PluginKind(Generic[T]):
     expected: str
     accepts: Callable[[object], TypeGuard[T]]
     error: type[JuristError] = JudgeError
+
+    def load_modules(self, package: str) -> dict[str, T]:
+        """Return name -> what comes with jurist under it: the object that a module of a package calls like the noun.
+
+        Args:
+            package: a package of jurist, such as ``exports.targets``.
+
+        Raises:
+            TypeError: a module has no such object, or one of another kind.
+        """
+        objects: dict[str, T] = {}
+        for name in list_module_names(package):
+            module = import_module(f"jurist.{package}.{name.replace('-', '_')}")
+            value = getattr(module, self.noun, None)
+            if not self.accepts(value):
+                raise TypeError(f"{module.__file__}: {self.noun} is not {self.expected}")
+            objects[name] = value
+        return objects
 
     def from_file(self, path: Path, attribute: str = "", allow: Allow | None = None) -> T:
         """Execute a Python file and return the object that it calls ``attribute``.

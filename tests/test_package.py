@@ -177,4 +177,4 @@ def test_contributing_names_files_and_names_that_there_are() -> None:
         for file in (ROOT / folder).rglob("*.py"):
             source += file.read_text(encoding="utf-8")
     assert {name for name in names if not re.search(rf"\b{name}\b", source)} == set()
-    assert {"SECTIONS", "_SUBJECTS", "PLAIN_KINDS", "PAPER_READERS"} <= names
+    assert {"SECTIONS", "_SUBJECTS", "PLAIN_KINDS", "ScorerFile"} <= names

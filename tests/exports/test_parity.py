@@ -6,14 +6,15 @@ import pytest
 from parity import nasty_cases, parity, rows_of
 from prompts import subject
 
+from jurist.exports import EXPORTERS
+from jurist.exports.portable_file import ScorerFile
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
 DOCS = Path(__file__).parents[2] / "docs"
 FECT, COGNIBENCH, SCORE = find("fect"), find("cognibench"), find(f"{DOCS}/reply_score.py:judge")
 HERE = ("messages", "python")
-SCORERS = ("inspect", "pydantic-evals", "autoevals", "deepeval", "phoenix", "opik", "mlflow", "langsmith")
-
+SCORERS = [name for name, exporter in EXPORTERS.items() if isinstance(exporter, ScorerFile)]
 
 GRID = [(FECT, "chat"), (FECT, "json"), (COGNIBENCH, "json"), (SCORE, "chat")]
 

@@ -15,7 +15,7 @@ from jurist.cases import Case
 from jurist.exports import EXPORTERS, Subject
 from jurist.jobs.exporting import subject_of
 from jurist.keeping.artifacts import Store
-from jurist.optimizers.fewshot import add_remembered_rows
+from jurist.optimizers.demonstrations import add_remembered_rows
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 

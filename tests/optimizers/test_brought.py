@@ -211,7 +211,7 @@ def test_help_lists_every_optimizer() -> None:
 
 
 def test_the_optimizers_that_show_nearest_rows_say_so() -> None:
-    assert list_nearest_row_optimizers() == ["race", "nearest", "teach"]
+    assert list_nearest_row_optimizers() == ["nearest", "race", "teach"]
     assert not make("race", {"arm": "history"}).shows_nearest_rows
 
 

@@ -8,7 +8,7 @@ from loopback import field_of
 from worlds import job_of, simulator
 
 from jurist.optimizers.base import Job, Result, optimize
-from jurist.optimizers.instructions import CFaith
+from jurist.optimizers.named.cfaith import CFaith
 
 WORLD = simulator.World(seed=8)
 USEFUL = [name for name, strength in WORLD.strengths.items() if strength > 0]

@@ -18,8 +18,8 @@ import jurist
 from jurist.cases import Case
 from jurist.errors import OptimizerError
 from jurist.optimizers.base import optimize
-from jurist.optimizers.contrastive import Contrastive
-from jurist.optimizers.fewshot import FewShot
+from jurist.optimizers.named.contrastive import Contrastive
+from jurist.optimizers.named.fewshot import FewShot
 from jurist.optimizers.registry import make
 
 

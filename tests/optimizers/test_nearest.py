@@ -24,7 +24,7 @@ from jurist.engines.models import connect
 from jurist.errors import ModelError
 from jurist.evaluation.trust import Trust
 from jurist.keeping.loaders import CascadeAsker, Member
-from jurist.optimizers.fewshot import add_remembered_rows
+from jurist.optimizers.demonstrations import add_remembered_rows
 from jurist.programs.asking import Asker
 from jurist.programs.state import PromptState
 from jurist.runs.serving import Serving, application

@@ -13,7 +13,7 @@ from worlds import job_of, simulator
 
 from jurist.optimizers.base import optimize
 from jurist.optimizers.drawing import order_by_strata
-from jurist.optimizers.instructions import Opro
+from jurist.optimizers.named.opro import Opro
 
 
 def plain(text: str) -> str:

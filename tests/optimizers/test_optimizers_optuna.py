@@ -16,7 +16,7 @@ from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.candidate import Setting
-from jurist.optimizers.optuna_joint import Optuna
+from jurist.optimizers.named.optuna import Optuna
 from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
 from jurist.programs.settings import FOR_SEARCHES

@@ -20,7 +20,8 @@ from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.candidate import Setting
-from jurist.optimizers.threshold import Threshold, fitted
+from jurist.optimizers.named.threshold import Threshold
+from jurist.optimizers.thresholds import fitted
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge

@@ -14,7 +14,7 @@ from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Result, optimize
-from jurist.optimizers.instructions import Opro
+from jurist.optimizers.named.opro import Opro
 from jurist.optimizers.proposing import Writing, task
 from jurist.optimizers.raced import Track
 from jurist.programs.catalogue import find

@@ -7,8 +7,12 @@ from typing import TypeGuard
 
 import pytest
 
+from jurist.arguments.names import list_module_names
 from jurist.errors import JudgeError, OptimizerError, UnknownJudgeError
+from jurist.exports import PLUGIN_EXPORTERS
+from jurist.optimizers.registry import PLUGIN_OPTIMIZERS
 from jurist.programs.catalogue import PLUGIN_JUDGES, find
+from jurist.programs.gold_readers import PLUGIN_READERS
 from jurist.programs.plugins import PluginKind, split_file_name
 
 
@@ -131,3 +135,25 @@ def test_names_that_mean_a_file() -> None:
 def test_errors_of_a_judge_stay_of_their_kind(tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match="no such file"):
         find(str(tmp_path / "none.py:judge"))
+
+
+# -- modules of jurist ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "package"),
+    [
+        (PLUGIN_EXPORTERS, "exports.targets"),
+        (PLUGIN_OPTIMIZERS, "optimizers.named"),
+        (PLUGIN_READERS, "programs.readers"),
+    ],
+)
+def test_a_module_is_called_like_what_it_brings(kind: PluginKind[object], package: str) -> None:
+    objects = kind.load_modules(package)
+    assert list(objects) == list_module_names(package)
+    assert [getattr(value, "name", None) for value in objects.values()] == list(objects)
+
+
+def test_a_module_that_brings_nothing_of_the_kind_is_an_error() -> None:
+    with pytest.raises(TypeError, match=r"bootstrap\.py: optimizer is not a Recipe"):
+        RECIPES.load_modules("optimizers.named")

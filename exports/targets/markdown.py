@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..text.quoting import in_markdown
-from .target import Subject, takes_text
+from ...text.quoting import in_markdown
+from ..target import Subject, takes_text
 
 if TYPE_CHECKING:
     import dspy
@@ -130,3 +130,6 @@ def _fenced_block(text: str, language: str = "text") -> str:
 def _longest_run(text: str) -> int:
     """Return the length of the longest run of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)
+
+
+exporter = MarkdownExporter()

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases import Case
-from ..errors import BudgetExhausted
-from ..programs.answers.base import Answer
-from .base import Job, Optimizer
-from .board import Board, Candidate
-from .drawing import blocks, draw_demos, order_by_strata
-from .fewshot import demonstrate_cases, ids_of, list_demonstrable_cases
-from .instructions import Opro
+from ...cases import Case
+from ...errors import BudgetExhausted
+from ...programs.answers.base import Answer
+from ..base import Job, Optimizer
+from ..board import Board, Candidate
+from ..demonstrations import demonstrate_cases, ids_of, list_demonstrable_cases
+from ..drawing import blocks, draw_demos, order_by_strata
+from .opro import Opro
 
 _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space counts as searched
 
@@ -194,3 +194,6 @@ def _quiet() -> Iterator[Any]:
             yield optuna
     finally:
         optuna.logging.set_verbosity(verbosity)
+
+
+optimizer = Optuna

@@ -1,8 +1,7 @@
-"""The judge as chat messages with placeholders, the description that every export holds, and the values to fill in."""
+"""The description of a judge that every export holds, as JSON values, and the values of a row to fill in."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +10,11 @@ from ..programs.answers.portable import RENDERERS
 from ..text.escaping import defuse
 from ..text.templates import PLAIN
 from .portable_judge import InputSpec
-from .target import Prompt, Subject, prompt_of
+from .target import Prompt, Subject
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-FORMAT = "jurist-messages"
-_FILLING = (
-    "replace every placeholder once, in a single pass, never inside inserted text; "
-    "jurist.exports.filled does it, with the values of jurist.exports.variables, which the format does not obey"
-)
 _SECTIONS = {
     "chat": (
         "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
@@ -119,25 +113,6 @@ def response_format(prompt: Prompt) -> dict[str, object]:
         return {"response_format": {"type": "json_object"}}
     schema = {"name": "reply", "strict": True, "schema": strict_schema}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
-
-
-class MessagesExporter:
-    """JSON with the messages, the placeholders, the labels and the parser."""
-
-    name = "messages"
-    suffix = ".json"
-    limits: tuple[str, ...] = ()
-
-    def render(self, subject: Subject) -> str:
-        """Return the JSON text."""
-        prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}")
-        exported = {
-            "format": FORMAT,
-            "messages": list(prompt.messages),
-            "filling": _FILLING,
-            **contents(subject, prompt),
-        }
-        return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
 
 
 def variables(judge: Judge, inputs: Mapping[str, object]) -> dict[str, str]:

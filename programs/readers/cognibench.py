@@ -55,7 +55,7 @@ class CogniBenchFiles:
         return row
 
 
-COGNIBENCH_FILES: Final = CogniBenchFiles()
+reader: Final = CogniBenchFiles()
 
 
 def _turn_row(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Examples of recurrent errors: corrected ones, and wrong answers with why they are wrong (CogniBench 3.1, A.7)."""
+"""``contrastive``: examples of recurrent errors, corrected or with why they are wrong (CogniBench 3.1, A.7)."""
 
 import random
 from collections import defaultdict
@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import dspy
 
-from ..cases import Case
-from ..text.escaping import defuse
-from .base import Job
-from .board import Board, Candidate
-from .fewshot import collect_demos
-from .guidelines import answering, with_more_rules
-from .proposing import Writing, exemplar, propose, task
-from .raced import Raced, Track
+from ...cases import Case
+from ...text.escaping import defuse
+from ..base import Job
+from ..board import Board, Candidate
+from ..demonstrations import collect_demos
+from ..guidelines import answering, with_more_rules
+from ..proposing import Writing, exemplar, propose, task
+from ..raced import Raced, Track
 
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
 _CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
@@ -186,3 +186,6 @@ def _length_class(case: Case) -> int:
     for value in case.inputs.values():
         characters += len(str(value))
     return characters // _LENGTHS
+
+
+optimizer = Contrastive

@@ -17,13 +17,12 @@ import numpy as np
 import scipy
 
 from ..cases import Case, Value
-from ..errors import OptimizerError
 from ..evaluation.rows import Row
 from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, Ints, encode
 from ..programs.asking import Asker
 from ..programs.verdicts import Verdict
-from .base import Job, Optimizer, Result
+from .base import Job, Result
 from .board import Board, Candidate
 from .candidate import Setting
 from .objective import Objective, Outcome
@@ -62,41 +61,21 @@ _END = 1e-6
 """Probabilities nearer to 0 or 1 are not told apart."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Threshold(Optimizer):
-    """An optimizer without a search: its threshold is fitted at the end, as in every search."""
-
-    name: str = "threshold"
-
-    @staticmethod
-    def fits(job: Job) -> bool:
-        """Whether a threshold that the user left open decides the job's verdicts."""
-        scale = job.judge.answer.scale
-        if job.settings.sampling.threshold is not None:
-            return False
-        if scale.uses_threshold and job.settings.sampling.samples > 1:
-            return True
-        metric = resolve(job.judge.metric, job.judge.comparison)
-        return scale.has_probabilities and (metric.divisible or bool(scale.weighted))
-
-    def minimum(self, job: Job) -> int:
-        """Return the calls for one prompt on train and dev."""
-        return (len(job.train) + len(job.dev)) * job.calls_per_case
-
-    def run(self, job: Job, board: Board, start: Candidate) -> None:
-        """Score ``start`` on all of train."""
-        if not self.fits(job):
-            raise OptimizerError(
-                f"no threshold of judge {job.judge.name} is left to be fitted",
-                hint="it takes several samples, or closed labels and a metric that counts units, and no --threshold",
-            )
-        board.score(start, job.labelled_train())
+def can_fit_threshold(job: Job) -> bool:
+    """Return whether a threshold that the user left open decides the job's verdicts."""
+    scale = job.judge.answer.scale
+    if job.settings.sampling.threshold is not None:
+        return False
+    if scale.uses_threshold and job.settings.sampling.samples > 1:
+        return True
+    metric = resolve(job.judge.metric, job.judge.comparison)
+    return scale.has_probabilities and (metric.divisible or bool(scale.weighted))
 
 
 def with_thresholds(job: Job, result: Result) -> Result:
     """Return a result with further candidates: the best few prompts, and the basic one, under a fitted threshold."""
     board = result.board
-    if not Threshold.fits(job) or not board.met(board.basic, job.dev):
+    if not can_fit_threshold(job) or not board.met(board.basic, job.dev):
         return result
     standings = board.standings(result.best)
     estimated: list[Candidate] = []
