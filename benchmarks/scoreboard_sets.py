@@ -7,7 +7,7 @@ licence, and which columns a file has. ``movies`` and ``news`` travel in two Pyt
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from real_model import TASKS, sampled  # type: ignore[import-not-found]  # besid
 
 import jurist
 from jurist.cases import Case, text_hash
-from jurist.programs.cognibench_files import COGNIBENCH_FILES
 
 Row: TypeAlias = Mapping[str, Any]
 """A row as a judge takes it: its inputs, its label, and ``group`` where rows share a source."""
@@ -196,29 +195,17 @@ def _read_fect(folder: Path) -> list[Row]:
 
 def _read_cognibench(folder: Path) -> list[Row]:
     """Return the labelled sentences of answers, each a row; irrelevant ones are left out."""
-    files = folder / "cognibench"
-    dialogues = json.loads((files / "dialogues.json").read_text(encoding="utf-8"))
-    labels_of_turns = json.loads((files / "labels.json").read_text(encoding="utf-8"))
+    turns = jurist.Gold.load(folder / "cognibench", jurist.judge("cognibench"))
     rows: list[Row] = []
-    for record in dialogues:
-        if record["id"] in labels_of_turns:
-            rows.extend(_sentence_rows(COGNIBENCH_FILES.row(record, labels_of_turns)))
+    for case in turns.cases:
+        question = turns.rows[case.id]["question"]
+        for sentence, label in zip(case.inputs["sentences"], case.gold or (), strict=True):
+            if label is None or label == "irrelevant":
+                continue
+            verdict = "hallucinated" if label in _HALLUCINATED else "faithful"
+            row = {"reference": case.inputs["reference"], "question": question, "sentence": sentence}
+            rows.append({**row, "verdict": verdict, "group": case.group})
     return rows
-
-
-def _sentence_rows(turn: Row) -> Iterator[Row]:
-    """Yield a row for each labelled sentence of an answer."""
-    for sentence, label in zip(turn["sentences"], turn["labels"], strict=True):
-        if label is None or label == "irrelevant":
-            continue
-        verdict = "hallucinated" if label in _HALLUCINATED else "faithful"
-        yield {
-            "reference": turn["reference"],
-            "question": turn["question"],
-            "sentence": sentence,
-            "verdict": verdict,
-            "group": turn["group"],
-        }
 
 
 def _packaged_set(task: str) -> PublicSet:
