@@ -32,6 +32,9 @@ SMALL: dict[str, dict[str, Any]] = {
 """Settings with which each is done in a moment."""
 NAMES = (*OPTIMIZERS, "dspy:BootstrapFewShot")
 PROPOSING = ("race", "opro", "cfaith", "copro", "mipro", "gepa", "simba", "infer-rules")
+"""Those whose instructions a proposer writes in these runs."""
+SEEDLESS = ("nearest", "teach", "threshold")
+"""Those that draw nothing, or nothing that is seen."""
 
 
 @cache
