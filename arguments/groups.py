@@ -262,12 +262,19 @@ class ModelsOptions(Endpoint, Transport):
         return tuple(dict.fromkeys(self.models or ("offline",)))
 
 
+Combining = Literal["median", "mean"]
+"""How several scores of a row become one."""
+
+
 class SamplingOptions(Options):
     """The settings of :class:`jurist.Sampling`."""
 
     samples: int | None = option("K", "independent draws per row (default: 1, or as proven)")
     threshold: float | None = option(
         "T", "votes for a positive verdict, or below 1 its probability (default: fitted, or more than half)"
+    )
+    combine: Combining | None = choice(
+        "of several scores of a row their mean counts, or the median, the lower of two (default: mean, or as proven)"
     )
 
 

@@ -175,6 +175,8 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     sampling = card.thresholds.sampling
     if sampling.by_probability:
         prompt_line += f"; {sampling.rule}"
+    elif sampling.takes_mean:
+        prompt_line += f"; of {sampling.samples} scores their mean"
     spend = spend_line(card.spend or SpendCard())
     end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
     if result.ending != "finished":

@@ -131,9 +131,9 @@ def judge_of(
 
     ``overrides`` are arguments of ``load_judge`` that take the place of what the options say.
     """
-    settings = {}
-    for name in ("samples", "threshold", "concurrency") + JUDGE_OPTIONS:
-        settings[name] = getattr(options, name)
+    settings: dict[str, Any] = {}
+    for name in ("samples", "threshold", "combine", "concurrency") + JUDGE_OPTIONS:
+        settings[name] = getattr(options, name, None)
     settings |= overrides
     if not isinstance(options, JudgingOptions):
         loaded = load_judge(reference, store=store, model=Model(name=model), **settings)

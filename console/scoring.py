@@ -119,6 +119,7 @@ def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
         "gold": options.gold,
         "samples": options.samples,
         "threshold": options.threshold,
+        "combine": options.combine,
         "concurrency": options.concurrency,
         "adapter": options.adapter,
         "verifier": verifier_model(options, options.timeout, options.seed),

@@ -180,6 +180,10 @@ class CriteriaScale(Scale):
         return False
 
     @property
+    def takes_mean(self) -> bool:  # type: ignore[override]
+        return any(scale.takes_mean for scale in self.scales.values())
+
+    @property
     def has_probabilities(self) -> bool:
         return any(scale.has_probabilities for scale in self.scales.values())
 

@@ -44,6 +44,7 @@ class Scale(Kind):
 
     noun: str = "label"  # what a value is called
     learned: ClassVar[Learned] = "label"
+    takes_mean: ClassVar[bool] = False  # whether the mean of several values is a value
     _combining: ClassVar[str] = "the answer that most of them give counts"
 
     # How values are held against gold; this is what evaluation sees of an answer.
@@ -229,6 +230,10 @@ class Scale(Kind):
     def voting_rule(self) -> str:
         """The rule by which another system combines several samples, in words."""
         return "one filling is one sample; with several, " + self._combining
+
+    def voting_rule_under(self, sampling: Sampling) -> str:
+        """Return the rule by which another system combines the samples of a sampling, in words."""
+        return self.voting_rule
 
     # How people's values are described and drawn from.
 

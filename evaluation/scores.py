@@ -33,7 +33,7 @@ from ..errors import UsageError
 from .metrics import Metric, Ratio, mean, pair_counts, pair_means, pair_sums, quotient
 from .scale import SHOWN, Annotation, Learned, Scale, name_strata
 from .units import Floats
-from .votes import Sampling, median_vote, number_within
+from .votes import Sampling, mean_vote, median_vote, number_within
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
@@ -56,6 +56,7 @@ class Scores(Scale):
     noun = "score"
     default = "quadratic_kappa"  # every constant answer has 0, where the median alone keeps errors small
     learned: ClassVar[Learned] = "number"
+    takes_mean: ClassVar[bool] = True
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
 
     def __post_init__(self) -> None:
@@ -191,7 +192,24 @@ class Scores(Scale):
         return {"labels": list(self.choices), "answer": "score", **self.ends}
 
     def combine(self, votes: Mapping[float, int], sampling: Sampling) -> float | None:
+        if sampling.takes_mean:
+            return mean_vote(votes, sampling.samples, self.whole)
         return median_vote(votes, sampling.samples)
+
+    def is_decided(self, votes: Mapping[float, int], remaining: int, sampling: Sampling) -> bool:
+        if sampling.takes_mean:  # almost any further score moves it
+            return remaining == 0
+        return super().is_decided(votes, remaining, sampling)
+
+    def voting_rule_under(self, sampling: Sampling) -> str:
+        if not sampling.takes_mean:
+            return self.voting_rule
+        rule = (
+            "one filling is one sample; with several, their mean counts, if more than half of them are usable"
+        )
+        if self.whole:
+            rule += ": the nearest whole number, of two the even one"
+        return rule
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         """The score of a short scale, else the quarter of all given scores that it is in."""

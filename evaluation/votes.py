@@ -35,6 +35,8 @@ class Sampling(SamplingOptions):
         samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
         threshold: votes for a positive verdict, 1..samples; below 1 the probability of a positive label from which
             on the verdict is positive. Default: more than half of the votes.
+        combine: how several scores become one: their ``mean``, of whole scores the nearest whole number, or the
+            ``median``, of two the lower. It stays open until a judge is known; ``None`` then stands for the median.
         weights: label -> the factor of its probability; with weights the verdict is the label with the largest
             product, and the threshold does not matter.
     """
@@ -63,8 +65,20 @@ class Sampling(SamplingOptions):
         return self.needed < 1 or self.weights is not None
 
     @property
+    def takes_mean(self) -> bool:
+        """Whether the mean of several scores counts, and not their median."""
+        return self.combine == "mean"
+
+    @property
     def rule(self) -> str:
         """The rule that decides, in words for people."""
+        if self.takes_mean:
+            return f"{self._voting_rule}; of scores their mean"
+        return self._voting_rule
+
+    @property
+    def _voting_rule(self) -> str:
+        """The rule that decides among labels, in words for people."""
         if self.weights is not None:
             parts = ", ".join(f"{label} x {weight:.3g}" for label, weight in self.weights.items())
             return f"the likeliest label, probabilities weighted: {parts}"
@@ -84,12 +98,14 @@ class Sampling(SamplingOptions):
         card: dict[str, object] = {"samples": self.samples, "threshold": self.needed}
         if self.weights is not None:
             card["weights"] = dict(self.weights)
+        if self.takes_mean:
+            card["combine"] = self.combine
         return card
 
     @property
     def fewest(self) -> int:
-        """The fewest samples, all of one label, that can decide between two labels."""
-        if self.by_probability:
+        """The fewest samples, all of one label, that can decide between two labels; of a mean all samples."""
+        if self.by_probability or self.takes_mean:
             return self.samples
         return int(min(self.needed, self.samples - self.needed + 1))
 
@@ -175,6 +191,23 @@ def median_vote(votes: Mapping[float, int], samples: int) -> float | None:
         return None
     scores.sort()
     return scores[(len(scores) - 1) // 2]
+
+
+def mean_vote(votes: Mapping[float, int], samples: int, is_whole: bool) -> float | None:
+    """Return the mean of the scores; ``None`` unless more than half of the samples gave one.
+
+    The mean of whole scores is the nearest whole number, of two equally near ones the even one.
+    """
+    usable = sum(votes.values())
+    if usable < more_than_half(samples):
+        return None
+    total = 0.0
+    for score in sorted(votes):  # in this order the sum is the same in whatever order samples were drawn
+        total += score * votes[score]
+    mean_score = total / usable
+    if is_whole:
+        return round(mean_score)
+    return min(max(mean_score, min(votes)), max(votes))
 
 
 def most_preferred(

@@ -70,7 +70,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         "parser": parser,
         "settings": {"temperature": temperature, **response_format(prompt)},
         "thresholds": _threshold_values(subject),
-        "voting": judge.answer.scale.voting_rule,
+        "voting": judge.answer.scale.voting_rule_under(subject.thresholds.sampling),
         "artifact": subject.stamp,
         "proof": subject.proof,
     }

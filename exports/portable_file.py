@@ -141,6 +141,8 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     spec["settings"] = {"temperature": spec["settings"]["temperature"]}
     steps = {name: _step_spec(prompt) for name, prompt in prompts.items()}
     _check_portable(subject, spec, steps.values())
+    if subject.thresholds.combine:
+        spec["combine"] = subject.thresholds.combine
     return {
         **spec,
         "flow": plan.flow,
@@ -283,7 +285,13 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
 
     further = [import_module(f"..{path}", __package__) for path in carried]
     functions: tuple[Callable[..., object], ...] = (votes.more_than_half, votes.sides_of, votes.decide)
-    functions += (votes.median_vote, votes.named_vote, votes.number_within, votes.most_preferred)
+    functions += (
+        votes.median_vote,
+        votes.mean_vote,
+        votes.named_vote,
+        votes.number_within,
+        votes.most_preferred,
+    )
     functions += (turns._number_text, turns._text_or_none, turns._texts_of_content, turns._texts_of_calls)
     functions += (turns._turn_text, turns.as_text)
     reading = (drafts, escaping, ranking, replies, plain_replies)

@@ -227,6 +227,7 @@ class PortableJudge:
             answer = dict(self.spec["criteria"][name])
             answer["parser"] = {"answer": reading}
             answer["weights"] = self._weights_of(name)
+            answer["combine"] = self.spec.get("combine")
             answers[name] = answer
         return answers
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ..arguments.groups import Combining
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
@@ -34,6 +35,7 @@ from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT
 from ..optimizers.thresholds import with_thresholds
 from ..programs.asking import embedding_errors
+from ..programs.deciding import with_means
 from ..programs.judge import Judge
 from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
@@ -133,7 +135,8 @@ def compile(
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
         mapping: the names of columns and labels in the gold, where they are not the judge's.
-        sampling: samples per case; an open threshold is fitted on train and dev.
+        sampling: samples per case; an open threshold is fitted on train and dev, and several scores become one by
+            their mean.
         adapter: ``chat`` or ``json``, which are DSPy's, or ``plain``, the judge's ``prompt`` as it stands. Default: a
             judge with a ``prompt`` begins with ``plain``, and ``race`` tries ``chat`` too; others have ``chat``, or
             ``json`` where the model's replies to it cannot be read.
@@ -158,7 +161,8 @@ def compile(
     place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
     surface, limits, _ = resolve_asking({**place, "budget": budget, "mapping": mapping})
     resolved, reference = surface.judge(judge)
-    fit = resolve_sampling(make_model(model), sampling or Sampling(), resolved.temperature)
+    sampling = with_means(resolved, sampling or Sampling())
+    fit = resolve_sampling(make_model(model), sampling, resolved.temperature)
     surface.note(fit.note)
     labelled = surface.gold(gold, resolved)
     sealed = None
@@ -356,6 +360,7 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
             adapter=result.adapter,
             samples=plan.settings.sampling.samples,
             threshold=plan.settings.sampling.threshold,
+            **_means(plan.settings.sampling),
         ),
         "gold": _gold_card(plan),
     }
@@ -365,6 +370,13 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
     if plan.frozen_model:
         content["verifier"] = ModelCard.of(plan.frozen_model)
     return CardContent(**content)
+
+
+def _means(sampling: Sampling) -> dict[str, Combining]:
+    """Return by its name on a card that scores are combined by their mean; nothing where they are not."""
+    if not sampling.takes_mean:
+        return {}
+    return {"combine": "mean"}
 
 
 def _gold_card(plan: Plan) -> GoldCard:

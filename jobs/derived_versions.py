@@ -295,7 +295,9 @@ def _settings_of_proof(card: Card, answering: Callable[[ModelCard], Model], conc
     job = card.job
     return replace(
         FOR_SEARCHES,
-        sampling=Sampling(samples=job.samples or card.thresholds.samples, threshold=job.threshold),
+        sampling=Sampling(
+            samples=job.samples or card.thresholds.samples, threshold=job.threshold, combine=job.combine
+        ),
         adapter=job.adapter or card.adapter or CHAT,
         verifier=answering(card.verifier) if card.verifier else None,
         concurrency=concurrency,

@@ -66,6 +66,7 @@ def load(
             remembered.
         samples: draws per case, at least 1; default: as proven.
         threshold: votes for a positive verdict, 1..samples, or below 1 the probability; default: as proven.
+        combine: ``mean`` or ``median``, by which several scores of a row become one; default: as proven.
         concurrency: cases in flight at once.
         strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
         verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.

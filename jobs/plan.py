@@ -85,6 +85,9 @@ class Plan:
             metric = self.judge.metric
         if self.frozen_model:
             verifier = describe_model(self.frozen_model)
+        rules: dict[str, object] = {}
+        if self.settings.sampling.takes_mean:
+            rules["combine"] = "mean"
         return {
             "judge": f"{self.judge.name}:{self.judge.variant}",
             "prompt": PromptState.of(self.judge.basic()).id,
@@ -100,6 +103,7 @@ class Plan:
             "test": self.split.test_hash,
             "samples": self.settings.sampling.samples,
             "threshold": self.settings.sampling.threshold,
+            **rules,
             "adapter": self.settings.adapter_of(self.judge),
             "embedder": self.settings.embedder,
             "holdout": self.holdout and self.holdout.sha256,
@@ -243,8 +247,9 @@ def foresee_compilation(plan: Plan) -> Estimate:
     # It may be done as soon as the basic prompt has made no error.
     least_cases = optimizer.least_cases(job)
     if least_cases >= ENOUGH:
-        # Votes end when they are settled: by more than half of the samples at the earliest.
-        settled_samples = plan.settings.sampling.samples // 2 + 1
+        # Votes end when they are settled: by more than half of the samples at the earliest; a mean takes all of them.
+        sampling = plan.settings.sampling
+        settled_samples = sampling.samples if sampling.takes_mean else sampling.samples // 2 + 1
         least_calls = min(least_calls, round(_SHORTER * least_cases * (settled_samples * question.calls)))
     most_calls: float = search_calls
     if optimizer.searches:

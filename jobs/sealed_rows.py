@@ -112,6 +112,8 @@ def identify_prompt(judge: Judge, state: PromptState, model: Model, adapter: str
         votes = ""
     else:
         votes = f"{sampling.needed:g} of {sampling.samples}"
+    if sampling.takes_mean:
+        votes += "mean"
     return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 
 import dspy
 
+from ..arguments.groups import Combining
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, printable
@@ -53,6 +54,7 @@ class Loading(TypedDict, total=False):
 
     samples: int | None
     threshold: float | None
+    combine: Combining | None
     concurrency: int
     strictness: str | None
     verifier: ModelLike | None

@@ -134,7 +134,12 @@ def load_both(
         verifier = card.verifier.model()
     load = partial(load_judge, store=store, concurrency=concurrency, verifier=verifier)
     version = load(artifact.ref)
-    basic = load(version.judge, version="basic", samples=job.samples, threshold=job.threshold)
+    combine = job.combine
+    if combine is None and version.judge.answer.scale.takes_mean:
+        combine = "median"
+    basic = load(
+        version.judge, version="basic", samples=job.samples, threshold=job.threshold, combine=combine
+    )
     basic_card = job.model if job.model.name else card.model
     basic_model = answering(basic_card) if basic_card.name else Model()
     version_model = answering(card.model) if card.model.name else Model()
@@ -241,7 +246,9 @@ def _check_prompts_differ(work: Unlabelled) -> None:
     version = work.version
     if basic.state != version.state or basic.adapter != version.adapter:
         return
-    if basic.settings.sampling != version.settings.sampling:
+    # Of scores both have the rule of the version's compilation, however it was written down.
+    version_sampling = version.settings.sampling
+    if replace(basic.settings.sampling, combine=version_sampling.combine) != version_sampling:
         return
     hint = "compile with more rows, a larger budget or another --optimizer"
     raise UsageError(f"{work.artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)

@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from ..arguments.groups import Effort
+from ..arguments.groups import Combining, Effort
 from ..evaluation.trust import Trust
 from ..evaluation.votes import Sampling
 from ..programs.options import JUDGE_OPTIONS
@@ -170,11 +170,14 @@ class ThresholdCard(Part):
     samples: Votes = 1
     threshold: Votes | Annotated[float, Field(gt=0, lt=1)] | None = None
     weights: Weights | None = None
+    combine: Combining | None = None  # of scores; older versions have the median
 
     @property
     def sampling(self) -> Sampling:
         """The samples and the threshold."""
-        return Sampling(samples=self.samples, threshold=self.threshold, weights=self.weights)
+        return Sampling(
+            samples=self.samples, threshold=self.threshold, weights=self.weights, combine=self.combine
+        )
 
     @classmethod
     def of(cls, sampling: Sampling) -> Self:
@@ -240,6 +243,7 @@ class JobCard(Part):
     adapter: str | None = None
     samples: Votes | None = None
     threshold: Figure | None = None
+    combine: Combining | None = None
 
 
 class OptimizerCard(Part):

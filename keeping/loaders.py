@@ -7,6 +7,7 @@ from typing import Any
 
 import dspy
 
+from ..arguments.groups import Combining
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
@@ -184,6 +185,7 @@ def load_judge(
     model: Model | None = None,
     samples: int | None = None,
     threshold: float | None = None,
+    combine: Combining | None = None,
     concurrency: int = 8,
     verifier: Model | None = None,
     **options: str | None,
@@ -193,21 +195,30 @@ def load_judge(
     ``JUDGE`` is the latest version shown better with that model (without one: with any), or else the basic prompt.
 
     Samples, threshold and prompt format are those the artifact was proven with, unless given here. A number of samples
-    without a threshold goes with a majority, because a fitted threshold belongs to its number of samples. Further
+    without a threshold goes with a majority, because a fitted threshold belongs to its number of samples. Several
+    scores become one by their mean unless the version was proven with the median of several. Further
     keywords are options that the judge declares, such as ``strictness``: as it was proven, unless given here; under
     other values a fitted threshold is not used.
     """
     if is_log(reference):
         raise new_rows_error(reference)
     values = {option: value for option, value in options.items() if value is not None}
-    name = Name.of(reference, version, store, samples=samples, threshold=threshold, options=values)
+    name = Name.of(
+        reference, version, store, samples=samples, threshold=threshold, combine=combine, options=values
+    )
     settings = replace(FOR_NEW_ROWS, concurrency=concurrency, verifier=verifier)
     model_name = None
     if model is not None:
         model_name = model.name
     prompt = name.prompt(model_name, settings)
     if prompt.artifact and prompt.artifact.about.cascade:
-        chosen = {"samples": samples, "threshold": threshold, **values, "verifier": verifier}
+        chosen = {
+            "samples": samples,
+            "threshold": threshold,
+            "combine": combine,
+            **values,
+            "verifier": verifier,
+        }
         return _load_cascade(prompt, prompt.artifact, store, chosen).with_model(model or Model())
     # that there are no frozen steps is said before anything is asked
     choose_verifier(prompt.judge, Model(), verifier)

@@ -421,6 +421,7 @@ def find_changed_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dic
         "samples": card.thresholds.samples,
         "threshold": card.thresholds.threshold,
         "weights": card.thresholds.weights,
+        "combine": card.thresholds.combine,
         "temperature": card.model.temperature,
         **{option: card.option_values.get(option) for option in JUDGE_OPTIONS},
         "reasoning_effort": card.model.reasoning_effort,

@@ -9,10 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
+from ..arguments.groups import Combining
 from ..engines.models import OFFLINE, same_model
 from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import file_of, find
+from ..programs.deciding import with_means
 from ..programs.definition import read_definition
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
@@ -54,6 +56,7 @@ class Name:
     )
     samples: int | None = None
     threshold: float | None = None
+    combine: Combining | None = None
     options: Mapping[str, str] = field(default_factory=dict)  # values of options that the judge declares
     adapter: str | None = None
 
@@ -66,6 +69,7 @@ class Name:
         *,
         samples: int | None = None,
         threshold: float | None = None,
+        combine: Combining | None = None,
         options: Mapping[str, str],
     ) -> "Name":
         """Return the judge and version that a reference names, with what was said of how it is asked."""
@@ -91,6 +95,7 @@ class Name:
             is_bare=is_bare,
             samples=samples,
             threshold=threshold,
+            combine=combine,
             options=options,
         )
 
@@ -148,12 +153,14 @@ class Name:
     def _sampling(self, judge: Judge, proven: ThresholdCard, *, is_as_proven: bool) -> Sampling:
         """Return samples and threshold: those of the proof, as far as the name and the options leave them."""
         samples = proven.samples if self.samples is None else self.samples
-        sampling = Sampling(samples=samples, threshold=self.threshold)
+        sampling = Sampling(samples=samples, threshold=self.threshold, combine=self.combine)
         if self.samples is None and self.threshold is None and is_as_proven:
             if judge.answer.scale.uses_threshold:
                 sampling = proven.sampling
-            sampling = replace(sampling, weights=proven.weights)
-        return sampling
+            sampling = replace(sampling, weights=proven.weights, combine=self.combine)
+        if self.combine is None and proven.samples > 1:
+            return replace(sampling, combine=proven.combine)
+        return with_means(judge, sampling)
 
     def _current_version(self, model: str | None) -> str:
         """Return the version that the name stands for with a model, else ``basic``; a card without a model fits all."""

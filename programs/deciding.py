@@ -32,6 +32,17 @@ def check_sampling(judge: Judge, sampling: Sampling) -> None:
             f"the answers of judge {judge.name} have no probability of being positive",
             hint="give --threshold a number of votes",
         )
+    if sampling.combine is not None and not judge.answer.scale.takes_mean:
+        raise UsageError(
+            f"the answers of judge {judge.name} are no scores that have a mean", hint="leave out --combine"
+        )
+
+
+def with_means(judge: Judge, sampling: Sampling) -> Sampling:
+    """Return a sampling whose scores are combined by their mean, where it draws several and leaves the rule open."""
+    if sampling.combine is None and sampling.samples > 1 and judge.answer.scale.takes_mean:
+        return replace(sampling, combine="mean")
+    return sampling
 
 
 def votes_of(readings: Sequence[Reading], units: int) -> tuple[dict[Value, int], ...]:

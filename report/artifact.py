@@ -281,8 +281,11 @@ class ArtifactReport:
         if card.spend:
             spend = taken_words(card.spend)
         openings = plural(card.test_openings, "time")
+        samples = f"samples {self._sampling.samples}"
+        if self._sampling.takes_mean:
+            samples += " (the mean of their scores)"
         facts = [
-            ("model", f"{model}, temperature {card.model.temperature}, samples {self._sampling.samples}"),
+            ("model", f"{model}, temperature {card.model.temperature}, {samples}"),
             ("compiling took", spend),
             ("when", card.created.replace("T", " ").rstrip("Z") + " UTC"),
             ("sealed test", f"{card.gold.test} cases of {card.gold.name}, opened {openings}"),

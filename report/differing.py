@@ -119,6 +119,7 @@ def _compared_settings(card: Card) -> dict[str, object]:
         "prompts written by": card.prompt_model.name or None,
         "samples": None,
         "threshold": thresholds.threshold,
+        "several scores": thresholds.combine,
         "adapter": card.adapter,
         "structure": card.structure,
     }

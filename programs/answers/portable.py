@@ -7,7 +7,7 @@ reader here against the answer that it stands for.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypedDict
 
-from ...evaluation.votes import decide, median_vote, most_preferred, named_vote, number_within
+from ...evaluation.votes import decide, mean_vote, median_vote, most_preferred, named_vote, number_within
 from ...text.escaping import one_line
 from ...text.replies import is_blank, match_value, same
 
@@ -189,12 +189,18 @@ def _combine_labels(votes: Votes, spec: Spec, samples: int, threshold: float) ->
     )
 
 
+def _combine_scores(votes: Votes, spec: Spec, samples: int) -> float | None:
+    if spec.get("combine") == "mean":
+        return mean_vote(votes, samples, spec["parser"]["answer"]["score"]["whole"])
+    return median_vote(votes, samples)
+
+
 COMBINERS: Final[dict[str, Callable[[Votes, Spec, int, float], object]]] = {
     **dict.fromkeys(_LABEL_READERS, _combine_labels),
     "preference": lambda votes, spec, samples, threshold: most_preferred(
         votes, spec["labels"], samples, spec["parser"]["answer"]["undecided"]
     ),
-    "score": lambda votes, spec, samples, threshold: median_vote(votes, samples),
+    "score": lambda votes, spec, samples, threshold: _combine_scores(votes, spec, samples),
     "label set": lambda votes, spec, samples, threshold: named_vote(
         votes, labels=spec["labels"], samples=samples, threshold=threshold
     ),

@@ -21,7 +21,7 @@ from .base import Answer, Inputs, Places, Reading, Reply
 
 @dataclass(frozen=True, kw_only=True)
 class Score(Answer):
-    """A number from ``low`` to ``high``. Samples combine to their median.
+    """A number from ``low`` to ``high``. Samples combine to their mean, or to their median.
 
     Attributes:
         low: the lowest score.

@@ -158,8 +158,10 @@ def test_samples_count_as_jurist_counts_them(kind: str, samples: int, data: st.D
     votes = data.draw(st.dictionaries(st.sampled_from(values), st.integers(1, 2)))
     votes = votes if sum(votes.values()) <= samples else {}
     threshold = data.draw(st.integers(1, samples))
-    sampling = Sampling(samples=samples, threshold=threshold)
+    combine = data.draw(st.sampled_from((None, "median", "mean"))) if kind == "stars" else None
+    sampling = Sampling(samples=samples, threshold=threshold, combine=combine)
     spec, reader = answer.scale.identity(), answer.parser_rule()["reader"]
+    spec |= {"combine": combine, "parser": {"answer": answer.parser_rule()}}
     assert COMBINERS[reader](votes, spec, samples, threshold) == answer.scale.combine(votes, sampling)
 
 

@@ -1,6 +1,8 @@
 """Votes: exhaustive tables and laws of thresholds, majorities and abstentions."""
 
 import itertools
+from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.votes import Sampling, count_votes, median_vote, more_than_half
+from jurist.evaluation.scores import Scores
+from jurist.evaluation.votes import Sampling, count_votes, mean_vote, median_vote, more_than_half
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
@@ -99,3 +102,53 @@ def test_a_median_needs_scores_of_more_than_half_of_the_samples(
     votes: dict[int, int], samples: int, median: int | None
 ) -> None:
     assert median_vote(votes, samples) == median
+
+
+@pytest.mark.parametrize(
+    ("votes", "samples", "is_whole", "mean"),
+    [
+        ({3: 1}, 1, True, 3),
+        ({3: 1, 5: 1}, 2, True, 4),
+        ({3: 1, 4: 1}, 2, True, 4),  # of two equally near ones the even one
+        ({4: 1, 5: 1}, 2, True, 4),
+        ({3: 1, 4: 1}, 2, False, 3.5),
+        ({3: 1}, 2, True, None),  # one of two is not more than half
+        ({1: 2, 5: 1}, 3, True, 2),
+        ({1: 1, 5: 1}, 3, False, 3.0),
+        ({1: 1, 5: 1}, 5, False, None),
+        ({0.1: 3}, 3, False, 0.1),  # its sum in floating point is above the scale's end
+        ({}, 1, True, None),
+    ],
+)
+def test_a_mean_needs_scores_of_more_than_half_of_the_samples(
+    votes: dict[float, int], samples: int, is_whole: bool, mean: float | None
+) -> None:
+    assert mean_vote(votes, samples, is_whole) == mean
+
+
+scores = st.lists(st.sampled_from((0.0, 0.1, 0.2, 0.3, 0.7, 1.0)), min_size=1, max_size=9)
+
+
+@given(scores, st.randoms(use_true_random=False))
+def test_a_mean_lies_on_the_scale_and_knows_no_order(drawn: list[float], random: Random) -> None:
+    shuffled = random.sample(drawn, len(drawn))
+    mean = mean_vote(Counter(drawn), len(drawn), is_whole=False)
+    assert mean == mean_vote(Counter(shuffled), len(drawn), is_whole=False)
+    assert mean is not None
+    assert min(drawn) <= mean <= max(drawn)
+
+
+@pytest.mark.parametrize("samples", range(1, 5))
+def test_a_mean_is_never_settled_while_it_can_change(samples: int) -> None:
+    """Brute force over all completions: where drawing stops, none of them gives another mean."""
+    scale, sampling = Scores(1, 3, whole=True), Sampling(samples=samples, combine="mean")
+    for drawn in range(samples + 1):
+        for prefix in itertools.combinations_with_replacement((1, 2, 3, None), drawn):
+            votes = count_votes([(score,) for score in prefix], 0)
+            if not scale.is_decided(votes, samples - drawn, sampling):
+                continue
+            outcomes = set()
+            for rest in itertools.combinations_with_replacement((1, 2, 3, None), samples - drawn):
+                complete = count_votes([(score,) for score in prefix + rest], 0)
+                outcomes.add(scale.combine(complete, sampling))
+            assert len(outcomes) == 1, (prefix, samples)
