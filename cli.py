@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from .arguments.command import Parser, add_commands, load_command, say
 from .arguments.commands import COMMANDS, GROUPS, SECTIONS
 from .arguments.completion import SHELLS, completion_script
-from .errors import JuristError, StoppedError, why
+from .errors import JuristError, StoppedError, system_message
 
 _EPILOG = """\
 examples:
@@ -73,7 +73,7 @@ def _main(argv: Sequence[str] | None) -> int:
     except OSError as error:
         # Mostly of standard output. If its reader (head, less) went away, there is nothing to say.
         if not isinstance(error, BrokenPipeError):
-            say(f"error: {error.filename or 'standard output'}: {why(error)}")
+            say(f"error: {error.filename or 'standard output'}: {system_message(error)}")
         # What it still holds cannot be written either: keep Python from trying, and complaining, at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

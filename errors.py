@@ -68,7 +68,7 @@ class GoldError(JuristError):
         field: the column.
         source: the file with its line, ``labels.csv:7``.
         reason: the message without place and hint.
-        also: the further errors of the same row or file.
+        further_errors: the other errors of the same row or file.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class GoldError(JuristError):
         if line is not None:
             self.source += f":{line}"
         self.reason = " ".join(message.split())
-        self.also: tuple[GoldError, ...] = ()
+        self.further_errors: tuple[GoldError, ...] = ()
         place = self.source
         if field:
             separator = ", " if place else ""
@@ -176,13 +176,13 @@ def signal_name(number: int) -> str:
     return signal.Signals(number).name
 
 
-def why(error: Exception) -> str:
+def system_message(error: Exception) -> str:
     """Return the message of an error of the system, without its number and file: ``No such file or directory``."""
     return getattr(error, "strerror", None) or str(error)
 
 
 @contextmanager
-def extra(name: str) -> Iterator[None]:
+def importing_extra(name: str) -> Iterator[None]:
     """Guard the imports within the block: a missing package raises ``JuristError`` with the extra that installs it."""
     try:
         yield
@@ -209,7 +209,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         arguments = [name for name in _types_by_name(function) if name != "return"]
         for name in kwargs.keys() - arguments:
-            raise UsageError(f"no argument is called {name!r} here", hint=choices(name, arguments))
+            raise UsageError(f"no argument is called {name!r} here", hint=suggest_name(name, arguments))
         values: dict[str, object] = dict(zip(parameters, args, strict=False))
         values.update(kwargs)
         check_types(function, values)
@@ -269,11 +269,11 @@ _MANY = 12
 """Names above which a hint does not list them all beside the one that was probably meant."""
 
 
-def choices(name: str, names: Iterable[str], other: str = "") -> str:
-    """Return the hint for an unknown name: the closest name, and all of them unless they are many, ``other`` last."""
+def suggest_name(name: str, names: Iterable[str], alternative: str = "") -> str:
+    """Return the hint for an unknown name: the closest name, all of them unless they are many, and ``alternative``."""
     possible_names = list(names)
     if not possible_names:
-        return f"use {other}" if other else "there is none"
+        return f"use {alternative}" if alternative else "there is none"
     hint = ""
     close_names = difflib.get_close_matches(name, possible_names, n=1)
     if close_names:
@@ -281,11 +281,11 @@ def choices(name: str, names: Iterable[str], other: str = "") -> str:
         if len(possible_names) > _MANY:
             return hint
         hint += " "
-    listed_names = [listed for listed in possible_names + [other] if listed]
+    listed_names = [listed for listed in possible_names + [alternative] if listed]
     return f"{hint}use one of {', '.join(listed_names)}"
 
 
-def near_file(path: Path, pattern: str) -> str:
+def suggest_file(path: Path, pattern: str) -> str:
     """Return ``did you mean F?`` for a missing file, if a file beside it has a similar name; else an empty text."""
     file_names = [file.name for file in path.parent.glob(pattern)]
     close_names = difflib.get_close_matches(path.name, file_names, n=1)

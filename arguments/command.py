@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from ..errors import UsageError, choices, why
+from ..errors import UsageError, suggest_name, system_message
 from .groups import ModelOptions, ModelsOptions
 from .options import Options, is_rare
 
@@ -152,7 +152,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         raise argparse.ArgumentError(
-            action, f"there is no {value!r}; {choices(str(value), map(str, action.choices))}"
+            action, f"there is no {value!r}; {suggest_name(str(value), map(str, action.choices))}"
         )
 
 
@@ -353,10 +353,12 @@ def settings() -> Settings:
             return {}
         file_settings = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{_FILE} cannot be read: {why(error)}", hint="write it as TOML") from error
+        raise UsageError(
+            f"{_FILE} cannot be read: {system_message(error)}", hint="write it as TOML"
+        ) from error
     for key in file_settings:
         if key not in _KEYS:
-            raise UsageError(f"{_FILE} has no option {key!r}", hint=choices(key, _KEYS))
+            raise UsageError(f"{_FILE} has no option {key!r}", hint=suggest_name(key, _KEYS))
     if file_settings and "model" not in file_settings:
         raise UsageError(f"{_FILE} names no model", hint='add model = "provider/model"')
     return file_settings
@@ -401,7 +403,7 @@ def _check_value_of(action: argparse.Action, text: str, key: str) -> None:
             f"{_FILE}: {key}: invalid {getattr(convert, '__name__', 'option')} value: {text!r}"
         ) from error
     if action.choices is not None and value not in action.choices:
-        hint = choices(text, map(str, action.choices))
+        hint = suggest_name(text, map(str, action.choices))
         raise UsageError(f"{_FILE}: {key}: there is no {text!r}; {hint}")
 
 

@@ -12,7 +12,7 @@ from ..arguments.compile import CompileOptions, ProveOptions
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
-from ..errors import UsageError, choices, plural
+from ..errors import UsageError, plural, suggest_name
 from ..evaluation.proof import Decision
 from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
@@ -115,7 +115,7 @@ class _Compiling(Terminal):
             if options.metric not in fitting:
                 raise UsageError(
                     f"no metric of {basic.name} is called {options.metric!r}",
-                    hint=choices(options.metric, fitting),
+                    hint=suggest_name(options.metric, fitting),
                 )
             basic = basic.with_metric(options.metric)
         return basic.with_options(options.judge_options), reference

@@ -14,7 +14,7 @@ from ..arguments.generate import (
 )
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import JudgeError, UnknownJudgeError, UsageError, choices
+from ..errors import JudgeError, UnknownJudgeError, UsageError, suggest_name
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
@@ -69,7 +69,7 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
         ).with_model(Model.of(options, name=options.model))
         loaded = loaded.with_adapter(options.adapter)
     except UnknownJudgeError as error:
-        hint = choices(name, GENERATORS, "or path/to/file.py:generator")
+        hint = suggest_name(name, GENERATORS, "or path/to/file.py:generator")
         raise JudgeError(f"no generator is called {name!r}", hint=hint) from error
     generator_of(loaded.judge)
     return loaded

@@ -16,7 +16,7 @@ from ..arguments.gold import ReviewOptions
 from ..arguments.run import ServeOptions
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
-from ..errors import GoldError, UsageError, extra, why
+from ..errors import GoldError, UsageError, importing_extra, system_message
 from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
 from ..gold.rows import RESOLVED
@@ -194,7 +194,7 @@ def _write_links(path: Path, raters: Sequence[str], host: str, port: int) -> dic
             file.write(json.dumps(links, ensure_ascii=False, indent=1) + "\n")
     except (OSError, ValueError, AttributeError) as error:
         hint = "remove the file: the next start writes new links"
-        raise UsageError(f"{path} cannot be used: {why(error)}", hint=hint) from error
+        raise UsageError(f"{path} cannot be used: {system_message(error)}", hint=hint) from error
     return tokens
 
 
@@ -219,7 +219,7 @@ def _guideline(path: str | None, gold_name: str, judge: Judge) -> str:
         try:
             return Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise GoldError(f"the guideline cannot be read: {why(error)}", path=path) from error
+            raise GoldError(f"the guideline cannot be read: {system_message(error)}", path=path) from error
     if gold_name in bundled_names():
         package = resources.files(__package__.rpartition(".")[0])
         bundled_file = package / "datasets" / gold_name / "GUIDELINES.md"
@@ -266,7 +266,7 @@ def _required_token(options: ServeOptions) -> str:
 
 def listen(app: Any, host: str, port: int, subject: str) -> None:
     """Write the address of an application to the terminal, and serve it until Ctrl-C or SIGTERM."""
-    with extra("serve"):
+    with importing_extra("serve"):
         from ..runs.listening import run_server
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..cases import Value
-from ..errors import choices
+from ..errors import suggest_name
 from .criteria import CriteriaScale
 from .intervals import Estimate, Interval, has_one_value, metric_interval
 from .metrics import Metric
@@ -45,7 +45,7 @@ class Measured:
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric."""
         if metric not in self.scores:
-            raise KeyError(f"{metric} was not measured; {choices(metric, self.scores)}")
+            raise KeyError(f"{metric} was not measured; {suggest_name(metric, self.scores)}")
         return self.scores[metric]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from ..errors import UsageError, choices
+from ..errors import UsageError, suggest_name
 from ..programs.plugins import PluginKind, split_file_name
 from .description import variables
 from .portable_judge import filled
@@ -58,5 +58,7 @@ def exporter(target: str) -> Exporter:
         return EXPORTERS[target]
     plugin = PLUGIN_EXPORTERS.installed(target)
     if plugin is None:
-        raise UsageError(f"no export target is called {target!r}", hint=choices(target, export_targets()))
+        raise UsageError(
+            f"no export target is called {target!r}", hint=suggest_name(target, export_targets())
+        )
     return plugin

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
-from ..errors import GoldError, choices
+from ..errors import GoldError, suggest_name
 from ..programs.records import join_cells
 from ..text.turns import as_text
 from .files import CELL_LIMIT, ROW_HINT, Place, Rows
@@ -143,7 +143,7 @@ def _choose_sheet(sheets: Sequence[_Sheet], sheet_name: str, path: str) -> _Shee
         if sheet.title == sheet_name:
             return sheet
         titles.append(sheet.title)
-    raise GoldError(f"there is no sheet {sheet_name!r}", path=path, hint=choices(sheet_name, titles))
+    raise GoldError(f"there is no sheet {sheet_name!r}", path=path, hint=suggest_name(sheet_name, titles))
 
 
 def _find_table_sheet(sheets: Sequence[_Sheet]) -> _Sheet:

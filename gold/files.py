@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import pydantic
 
-from ..errors import GoldError, why
+from ..errors import GoldError, system_message
 from ..text.replies import ContradictionError, said_once
 
 _Value = TypeVar("_Value")
@@ -60,7 +60,9 @@ def read_utf8(file: Path, path: str) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
+        raise GoldError(
+            f"the file cannot be read: {system_message(error)}", path=path, hint="check it"
+        ) from error
     text = data.decode("utf-8-sig", "surrogateescape")
     fault = find_text_fault(text, Place(path, 1))
     if fault:

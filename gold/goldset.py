@@ -307,7 +307,7 @@ class _Builder:
         if not (self.labelled and self.strict):
             return False
         errors = [error]
-        errors.extend(error.also)
+        errors.extend(error.further_errors)
         return all(isinstance(part, EmptyInputError) for part in errors)
 
     def _join_rows(self) -> dict[str, tuple[Case, Row]]:

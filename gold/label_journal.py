@@ -14,7 +14,7 @@ from typing import Any
 
 import pydantic
 
-from ..errors import GoldError, why
+from ..errors import GoldError, system_message
 from .files import Place
 from .writing import json_text
 
@@ -86,7 +86,7 @@ class LabelJournal:
             if size != len(data):
                 os.truncate(self.path, size)
         except OSError as error:
-            raise GoldError(f"it cannot be read: {why(error)}", path=str(self.path)) from error
+            raise GoldError(f"it cannot be read: {system_message(error)}", path=str(self.path)) from error
         for number, line in enumerate(data[:size].splitlines(), 1):
             self._count(read_label(line, Place(str(self.path), number)))
 
@@ -119,7 +119,9 @@ class LabelJournal:
                         raise OSError(ENOSPC, os.strerror(ENOSPC))
                     os.fsync(file.fileno())
             except OSError as error:
-                raise GoldError(f"it cannot be written: {why(error)}", path=str(self.path)) from error
+                raise GoldError(
+                    f"it cannot be written: {system_message(error)}", path=str(self.path)
+                ) from error
             self._count(label)
 
     def undo(self, rater: str, request: str = "", unit_names: Container[str] | None = None) -> None:

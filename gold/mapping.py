@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..cases import Label
-from ..errors import GoldError, UsageError, choices
+from ..errors import GoldError, UsageError, suggest_name
 from ..text.turns import as_text
 from .columns import find_columns, is_silent
 from .files import Place, Row
@@ -65,7 +65,7 @@ class RowMapping:
             is_about_raters = is_rating(name) or name.startswith(f"{REASON}:")
             if not takes_any_field and name not in fields and not is_about_raters:
                 message = f"--column {column}={name}: rows of {judge.name} have no field {name!r}"
-                raise UsageError(message, hint=choices(name, fields))
+                raise UsageError(message, hint=suggest_name(name, fields))
         scales = judge.answer.criteria.values() or (judge.answer.scale,)
         for source_label, label in self.labels.items():
             is_answer = label == NO_LABEL or any(scale.cell(label) is not None for scale in scales)
@@ -85,7 +85,7 @@ class RowMapping:
                 for row in rows:
                     columns.update(dict.fromkeys(row))
                 raise GoldError(
-                    "no row has this column", path=path, field=column, hint=choices(column, columns)
+                    "no row has this column", path=path, field=column, hint=suggest_name(column, columns)
                 )
 
     def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:

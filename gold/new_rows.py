@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..cases import Case
-from ..errors import GoldError, why
+from ..errors import GoldError, system_message
 from ..programs.judge import Judge
 from ..programs.records import each_record, is_table
 from .documents import nothing_for, read_for
@@ -137,7 +137,7 @@ class Source:
             for line, row in enumerate(each_record(self.records, self.name), 1):
                 yield Place(self.name, line, kind), row
         except OSError as error:  # raised by the user's own generator: no file of this program is meant
-            message = f"reading them raised {type(error).__name__}: {why(error)}"
+            message = f"reading them raised {type(error).__name__}: {system_message(error)}"
             hint = "mend what gives the rows, and go on with --resume"
             raise GoldError(message, path=self.name, hint=hint) from error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from ..errors import GoldError, UsageError, why
+from ..errors import GoldError, UsageError, system_message
 from .writing import check_files, json_line
 
 _PLACES = 5
@@ -51,7 +51,7 @@ class Rejects:
         self.count += 1
         self.first = self.first or error
         self._count_problem(error)
-        for fault in error.also:
+        for fault in error.further_errors:
             self._count_problem(fault)
         if self.path is None:
             return
@@ -61,8 +61,8 @@ class Rejects:
             "reason": error.reason,
             "hint": error.hint,
         }
-        if error.also:
-            line["also"] = [f"{fault.field}: {fault.reason}" for fault in error.also]
+        if error.further_errors:
+            line["also"] = [f"{fault.field}: {fault.reason}" for fault in error.further_errors]
         try:
             if self._file is None:
                 self._file = self.path.open("w", encoding="utf-8", errors="backslashreplace")
@@ -70,7 +70,7 @@ class Rejects:
             self._file.write(json_line(line) + "\n")
         except OSError as bad:
             hint = "name a file in a folder that can be written"
-            raise GoldError(f"cannot write: {why(bad)}", path=str(self.path), hint=hint) from bad
+            raise GoldError(f"cannot write: {system_message(bad)}", path=str(self.path), hint=hint) from bad
 
     def _count_problem(self, fault: GoldError) -> None:
         """Count what is wrong with a row, and note where the first rows with it are."""

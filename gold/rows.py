@@ -404,11 +404,11 @@ def _read_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
     except GoldError as error:
         first = _unknown_label(judge, row, error) or error
         further: dict[tuple[str, str], GoldError] = {}
-        for also in error.also:
-            fault = _unknown_label(judge, row, also) or also
+        for fault_of_row in error.further_errors:
+            fault = _unknown_label(judge, row, fault_of_row) or fault_of_row
             if fault.field != first.field:  # a union of types has a fault for each of its members
                 further[fault.field, fault.reason] = fault
-        first.also = tuple(further.values())
+        first.further_errors = tuple(further.values())
         raise first from error
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 
-from ..errors import GoldError, UsageError, choices
+from ..errors import GoldError, UsageError, suggest_name
 from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
 from ..text.wording import plain_spelling
@@ -229,9 +229,9 @@ def _check_named_columns(role_of_column: Mapping[str, str], roles: Sequence[str]
     for column, role in role_of_column.items():
         if role not in roles and role != "rater" and not is_rating(role):
             message = f"--column {column}={role}: {role!r} is nothing of this judge"
-            raise UsageError(message, hint=choices(role, roles))
+            raise UsageError(message, hint=suggest_name(role, roles))
         if not any(has_column(item, column) for item in table.items):
-            hint = choices(column, table.names)
+            hint = suggest_name(column, table.names)
             raise GoldError("no row has this column", path=table.path, field=column, hint=hint)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import pydantic
 
-from ..errors import GoldError, choices, near_file, why
+from ..errors import GoldError, suggest_file, suggest_name, system_message
 from ..programs.gold_readers import GoldReader, published_file, reader_of, split_reader_name
 from ..programs.records import each_record
 from .binary_tables import BOOKS
@@ -69,7 +69,9 @@ def open_rows(source: str | Path) -> Reading[Rows]:
         is_folder = bool(name) and path.is_dir()
         is_there = bool(name) and path.exists()
     except OSError as error:
-        raise GoldError(f"it cannot be read: {why(error)}", path=name[:80], hint="check the path") from error
+        raise GoldError(
+            f"it cannot be read: {system_message(error)}", path=name[:80], hint="check the path"
+        ) from error
     if is_folder:
         return _open_folder(path, path.resolve().name, name)
     notes: list[str] = []
@@ -85,9 +87,9 @@ def open_rows(source: str | Path) -> Reading[Rows]:
     reader, place = split_reader_name(name)
     if reader is not None:
         return _open_published(reader, Path(place), place)
-    hint = near_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
+    hint = suggest_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
     if not (path.suffix or "/" in name):
-        hint = choices(name, bundled_names(), "the path of a file or folder, or hf:org/name")
+        hint = suggest_name(name, bundled_names(), "the path of a file or folder, or hf:org/name")
     raise GoldError("there is no such file or folder", path=name or "''", hint=hint)
 
 
@@ -129,7 +131,9 @@ def _rows_of_file(file: Path, path: str, sheet: str = "", notes: list[str] | Non
                 rows = _rows_of_records(reader, rows, file)
             yield from rows
     except OSError as error:
-        raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
+        raise GoldError(
+            f"the file cannot be read: {system_message(error)}", path=path, hint="check it"
+        ) from error
 
 
 def _open_published(reader: GoldReader, place: Path, path: str) -> Reading[Rows]:
@@ -139,7 +143,7 @@ def _open_published(reader: GoldReader, place: Path, path: str) -> Reading[Rows]
         file = place / reader.file_name
     if not file.is_file():
         raise GoldError(
-            "there is no such file", path=str(file), hint=near_file(file, "*.*") or "check the path"
+            "there is no such file", path=str(file), hint=suggest_file(file, "*.*") or "check the path"
         )
     notes: list[str] = []
     return Reading(name=file.stem, path=path, rows=_rows_in_format(reader, file, notes), notes=notes)

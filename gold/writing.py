@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from ..errors import GoldError, UsageError, why
+from ..errors import GoldError, UsageError, system_message
 from ..text.escaping import well_formed
 
 
@@ -32,7 +32,7 @@ def check_files(*paths: str | Path | None, hint: str = "name a file that can be 
             elif not access(path, W_OK):
                 raise PermissionError(EACCES, strerror(EACCES))
         except OSError as error:
-            raise UsageError(f"{path}: {why(error)}", hint=hint) from error
+            raise UsageError(f"{path}: {system_message(error)}", hint=hint) from error
 
 
 def write_jsonl(rows: Iterable[Mapping[str, object]], path: str | Path) -> int:
@@ -94,4 +94,4 @@ def write_whole(text: str | bytes, path: Path) -> None:
         with suppress(OSError):
             part.unlink()
         hint = "name a file in a folder that can be written"
-        raise GoldError(f"cannot write: {why(error)}", path=str(path), hint=hint) from error
+        raise GoldError(f"cannot write: {system_message(error)}", path=str(path), hint=hint) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
-from ..errors import JuristError, UsageError, choices, plural
+from ..errors import JuristError, UsageError, plural, suggest_name
 from ..evaluation.contrasts import Contrast, not_worse, usual_margin
 from ..evaluation.plain import plain_fields
 from ..evaluation.scale import resolve, shown_metrics
@@ -159,7 +159,7 @@ class Gating(Comparing):
         for limit in self.criteria.limits:
             metric = metrics.get(limit.metric)
             if metric is None:
-                hint = choices(limit.metric, metrics)
+                hint = suggest_name(limit.metric, metrics)
                 raise UsageError(f"no metric of {judge.name} is called {limit.metric!r}", hint=hint)
             if limit.lowest and metric.higher_is_better is False:
                 raise UsageError(

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from ..cases import Case, Value
-from ..errors import UsageError, choices
+from ..errors import UsageError, suggest_name
 from ..evaluation.disagreements import Flips, flips
 from ..evaluation.plain import plain_fields
 from ..evaluation.rows import Row
@@ -65,7 +65,7 @@ def load_attacks(only: Collection[str] = ()) -> tuple[Attack, ...]:
     entries = read_table(__package__, "attacks")
     for family in only:
         if family not in entries:
-            raise UsageError(f"no attack or probe is called {family!r}", hint=choices(family, entries))
+            raise UsageError(f"no attack or probe is called {family!r}", hint=suggest_name(family, entries))
     attacks: list[Attack] = []
     for family, entry in entries.items():
         if only and family not in only:
@@ -109,7 +109,7 @@ class Hardening(Experiment):
             hint = "attacks ask for labels that people gave: name a judge, and gold with its labels"
             raise UsageError(f"{self.gold.name} holds no labels of {judge.name}", hint=hint)
         if self.attacked not in judge.input_fields:
-            hint = choices(self.attacked, judge.input_fields)
+            hint = suggest_name(self.attacked, judge.input_fields)
             raise UsageError(f"{self.attacked!r} is no input of {judge.name}", hint=hint)
         _change_input(self.chosen[0].inputs[self.attacked], str)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import UsageError, why
+from ..errors import UsageError, system_message
 from ..gold.files import Place, find_text_fault
 from ..text.templates import LogicInTemplateError, Template
 
@@ -54,7 +54,9 @@ def _read_prompt_file(path: Path) -> object:
     try:
         text = path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {why(error)}", hint="name a text file or JSON") from error
+        raise UsageError(
+            f"{path} cannot be read: {system_message(error)}", hint="name a text file or JSON"
+        ) from error
     fault = find_text_fault(text, Place(str(path)))
     if fault:
         raise UsageError(fault.message, hint=fault.hint)

@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from ..errors import ArtifactError, UsageError, why
+from ..errors import ArtifactError, UsageError, system_message
 from ..text.files import read_regular_file
 from .sealing import canonical_json
 
@@ -211,7 +211,7 @@ class Shelf:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            wrong = f"cannot be read: {why(error)}"
+            wrong = f"cannot be read: {system_message(error)}"
         except ValueError:
             wrong = "does not hold names and versions"
         raise ArtifactError(f"{path} {wrong}", hint="correct or remove it")

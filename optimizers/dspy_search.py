@@ -22,7 +22,7 @@ from ..engines.adapters import ChatAdapter
 from ..engines.draws import change_draw, current_draw
 from ..engines.dspy_internals import BaseCallback, InstructionProposer, Teleprompter, argument_of
 from ..engines.failures import ROW_REFUSED, brief, kind_of, model_error
-from ..errors import JuristError, OptimizerError, choices
+from ..errors import JuristError, OptimizerError, suggest_name
 from .base import Event, Job, Optimizer
 from .board import Board, Candidate
 from .drawing import order_by_strata
@@ -119,7 +119,7 @@ class DspyOptimizer(Optimizer):
         class_name = name.removeprefix(PREFIX)
         classes = _offered_classes()
         if class_name not in classes:
-            hint = choices(class_name, sorted(classes))
+            hint = suggest_name(class_name, sorted(classes))
             raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
         return cls.of_class(classes[class_name], name)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TypeGuard
 
 from ..engines.dspy_internals import Teleprompter
-from ..errors import OptimizerError, choices
+from ..errors import OptimizerError, suggest_name
 from ..programs.plugins import PluginKind, executed_hashes, split_file_name
 from .base import MinimalOptimizer, Optimizer, WithDefaults
 from .dspy_search import PREFIX, DspyOptimizer
@@ -69,7 +69,7 @@ def _by_name(name: str) -> Optimizer:
     plugin = PLUGIN_OPTIMIZERS.installed(name)
     if plugin is None:
         names = list(OPTIMIZERS) + list(PLUGIN_OPTIMIZERS.installed_names())
-        raise OptimizerError(f"no optimizer is called {name!r}", hint=choices(name, names))
+        raise OptimizerError(f"no optimizer is called {name!r}", hint=suggest_name(name, names))
     return _instance(plugin, name)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
-from ..errors import OptimizerError, choices
+from ..errors import OptimizerError, suggest_name
 
 SettingValue: TypeAlias = bool | int | float | str | list[str] | list[int] | list[float] | None
 """A setting as it stands on the card."""
@@ -55,7 +55,7 @@ def read_typed_settings(
     """
     unknown = sorted(set(changes) - set(defaults))
     if unknown:
-        hint = choices(unknown[0], sorted(defaults))
+        hint = suggest_name(unknown[0], sorted(defaults))
         raise OptimizerError(f"{name} has no setting {', '.join(unknown)}", hint=hint)
     settings = {}
     for setting, value in changes.items():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from ..engines.offline.filler import register_writers
-from ..errors import UnknownJudgeError, choices
+from ..errors import UnknownJudgeError, suggest_name
 from .cognibench import COGNIBENCH, COGNIBENCH_TAGS, DETECTOR
 from .dialogue import DIALOGUE
 from .dialogue_offline import DIALOGUE_WRITERS
@@ -95,7 +95,7 @@ def _suggest_name(name: str) -> str:
         near_stems = difflib.get_close_matches(name, file_of_stem, n=1)
         if near_stems:
             return f"did you mean {file_of_stem[near_stems[0]]}:judge?"
-    return choices(name, names, "or path/to/file.py:judge")
+    return suggest_name(name, names, "or path/to/file.py:judge")
 
 
 def file_of(name: str) -> tuple[Path | None, str]:

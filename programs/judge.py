@@ -446,7 +446,7 @@ def _gold_error(error: pydantic.ValidationError, row: Row, path: str, line: int 
     faults: list[GoldError] = []
     for details in error.errors(include_url=False):
         faults.append(_fault(details, row, path, line))
-    faults[0].also = tuple(faults[1:])
+    faults[0].further_errors = tuple(faults[1:])
     return faults[0]
 
 

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..arguments.groups import JudgeOptions
-from ..errors import JudgeError, UsageError, choices
+from ..errors import JudgeError, UsageError, suggest_name
 
 if TYPE_CHECKING:
     from .answers.base import Answer
@@ -27,7 +27,7 @@ def check_options(judge: str, answer: Answer, options: Mapping[str, JudgeOption]
     settings = {item.name for item in fields(answer)}
     for option, values in options.items():
         if option not in JUDGE_OPTIONS:
-            hint = choices(option, JUDGE_OPTIONS)
+            hint = suggest_name(option, JUDGE_OPTIONS)
             raise JudgeError(f"judge {judge}: judges have no option called {option!r}", hint=hint)
         for value, changes in values.items():
             unknown = changes.keys() - settings
@@ -58,7 +58,7 @@ def with_option_values(
             hint = f"leave out --{option}, or name a judge that has it"
             raise UsageError(f"judge {judge} has no {option} to choose", hint=hint)
         if value not in options[option]:
-            hint = choices(str(value), options[option])
+            hint = suggest_name(str(value), options[option])
             raise UsageError(f"{value!r} is no {option} of judge {judge}", hint=hint)
         answer = replace(answer, **options[option][value])
     return answer

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeGuard, TypeVar
 
 from ..arguments.names import list_module_names
-from ..errors import JudgeError, JuristError, choices, near_file, why
+from ..errors import JudgeError, JuristError, suggest_file, suggest_name, system_message
 from .judge_files import JudgeFile
 
 if TYPE_CHECKING:
@@ -89,8 +89,10 @@ class PluginKind(Generic[T]):
         try:
             file = JudgeFile.read(path)
         except OSError as error:
-            problem = why(error) if path.exists() else "no such file"
-            hint = near_file(path, "*.py") or f"give the path of a Python file that defines {self.expected}"
+            problem = system_message(error) if path.exists() else "no such file"
+            hint = (
+                suggest_file(path, "*.py") or f"give the path of a Python file that defines {self.expected}"
+            )
             raise self.error(f"{path}: {problem}", hint=hint) from error
         if allow is not None:
             allow(path, file.hashes)
@@ -115,7 +117,7 @@ class PluginKind(Generic[T]):
         problem = f"of type {type(value).__name__}, not {self.expected}"
         if value is None:
             problem = "not in it"
-        hint = choices(attribute, candidates) if candidates else "name a file that defines one"
+        hint = suggest_name(attribute, candidates) if candidates else "name a file that defines one"
         raise self.error(f"{path}: {attribute!r} is {problem}", hint=hint)
 
     def installed_names(self) -> list[str]:

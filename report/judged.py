@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..cases import Case, Value
-from ..errors import JuristError, UsageError, why
+from ..errors import JuristError, UsageError, system_message
 from ..evaluation.measured import UNANSWERED
 from ..evaluation.rows import Row
 from ..gold.scanning import scan
@@ -208,7 +208,7 @@ def saved_report(path: Path, lines: Iterable[_Line]) -> Document:
             return _run_report(path, rows)
     except (OSError, UnicodeDecodeError) as error:
         hint = "name a judge, or the lines of a run"
-        raise UsageError(f"{path}: it cannot be read: {why(error)}", hint=hint) from error
+        raise UsageError(f"{path}: it cannot be read: {system_message(error)}", hint=hint) from error
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # refused below, as what holds other lines
     raise JuristError(f"{path} holds no lines of a run", hint="give what jurist run wrote")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 
 from ..cases import Value, text_hash
-from ..errors import GoldError, UsageError, extra
+from ..errors import GoldError, UsageError, importing_extra
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
@@ -258,7 +258,7 @@ class Review:
 
 def review_application(review: Review) -> Starlette:
     """Return the web application of a review; without tokens it answers at this machine's own addresses only."""
-    with extra("serve"):
+    with importing_extra("serve"):
         from starlette.applications import Starlette
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware

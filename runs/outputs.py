@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import CheckpointError, GoldError, UsageError, why
+from ..errors import CheckpointError, GoldError, UsageError, system_message
 from ..gold.scanning import scan
 from ..gold.sheets import escape_cell, unescape_cell
 from ..gold.writing import of_table
@@ -80,7 +80,7 @@ def claimed(
             yield
     except OSError as error:
         hint = "name a file that can be written, or make room and start again with --resume"
-        raise UsageError(f"{output}: {why(error)}", hint=hint) from error
+        raise UsageError(f"{output}: {system_message(error)}", hint=hint) from error
 
 
 def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None:

@@ -24,7 +24,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from ..cases import Case
-from ..errors import BudgetExhausted, GoldError, JuristError, extra
+from ..errors import BudgetExhausted, GoldError, JuristError, importing_extra
 from ..keeping.loading import LoadedJudge
 from ..programs.together import together
 from .lines import verdict_parts
@@ -94,7 +94,7 @@ class Judged(pydantic.BaseModel, extra="allow"):
 
 def application(serving: Serving) -> FastAPI:
     """Return the web application: cases come to ``/judge`` and ``/judge/batch``; other paths watch it."""
-    with extra("serve"):
+    with importing_extra("serve"):
         from fastapi import Body, FastAPI, Request, Response
         from fastapi.exceptions import RequestValidationError
         from fastapi.responses import JSONResponse

@@ -19,7 +19,15 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from ..engines.meter import Meter
-from ..errors import JuristError, StoppedError, StopRequested, UsageError, extra, signal_name, why
+from ..errors import (
+    JuristError,
+    StoppedError,
+    StopRequested,
+    UsageError,
+    importing_extra,
+    signal_name,
+    system_message,
+)
 from ..gold.writing import json_line
 from ..keeping.paying import GRACE, SignalStop
 from .lines import OF_RUN
@@ -136,7 +144,7 @@ _STOP = "stop"  # the file that holds the signal by which all were stopped
 @contextmanager
 def cluster() -> Iterator[int]:
     """Connect to Ray as its own programs do, or begin a local one that tells nobody of its use; give its CPUs."""
-    with extra("ray"):
+    with importing_extra("ray"):
         ray: Any = import_module("ray")
     begun = not ray.is_initialized()
     if begun:
@@ -149,7 +157,7 @@ def cluster() -> Iterator[int]:
         except Exception as error:
             # Ray raises a bare Exception if a node does not start, so no narrower class catches it.
             hint = "check RAY_ADDRESS, and that RAY_AUTH_MODE and the token are the cluster's"
-            raise JuristError(f"Ray cannot be used: {why(error)}", hint=hint) from error
+            raise JuristError(f"Ray cannot be used: {system_message(error)}", hint=hint) from error
     try:
         yield int(ray.cluster_resources().get("CPU", 0))
     finally:

@@ -7,7 +7,7 @@ from itertools import islice
 from operator import attrgetter
 
 from ..cases import Case
-from ..errors import GoldError, UsageError, choices
+from ..errors import GoldError, UsageError, suggest_name
 from ..gold.documents import nothing_for
 from ..gold.new_rows import BadRow, NewRow, Source
 from ..gold.rejects import Rejects
@@ -90,7 +90,7 @@ class Survey:
         """Refuse columns that no row has; all rows were read."""
         for name in names:
             if name not in self.columns:
-                raise UsageError(f"no row has a column {name!r}", hint=choices(name, self.columns))
+                raise UsageError(f"no row has a column {name!r}", hint=suggest_name(name, self.columns))
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more, and none that were added meanwhile: nobody has counted these, or agreed to pay."""
