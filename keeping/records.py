@@ -82,7 +82,9 @@ class ProofRecord(Part):
 
     def answer_of(self, system: str) -> AnswerRecord:
         """Return the answer of ``basic`` or ``compiled``."""
-        return self.basic if system == "basic" else self.compiled
+        if system == "basic":
+            return self.basic
+        return self.compiled
 
 
 class AttackRecord(Part):

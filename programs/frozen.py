@@ -25,14 +25,18 @@ class Frozen(Stepwise):
 
     def __init__(self, module: dspy.Module, unusable: dspy.Prediction | None = None) -> None:
         super().__init__()
-        self.module, self.unusable = module, unusable
+        self.module = module
+        self.unusable = unusable
         keep_from_optimizers(self)
 
     def steps(self, **inputs: object) -> Steps:
         """Ask the module; a reply that cannot be parsed is ``unusable``, or else the end of the sample."""
         lm = current_draw.get().frozen_lm
+        asking = nullcontext()
+        if lm is not None:
+            asking = dspy.context(lm=lm)
         try:
-            with nullcontext() if lm is None else dspy.context(lm=lm):
+            with asking:
                 return (yield self.module, defuse(jsonable(inputs)))
         except AdapterParseError:
             if self.unusable is None:
@@ -66,16 +70,22 @@ def all_predictors(program: dspy.Module) -> list[dspy.Predict]:
 def frozen_predictors(program: dspy.Module) -> list[dspy.Predict]:
     """Return the predictors that no optimizer tunes."""
     tuned_ids = {id(predictor) for predictor in program.predictors()}
-    return [predictor for predictor in all_predictors(program) if id(predictor) not in tuned_ids]
+    predictors: list[dspy.Predict] = []
+    for predictor in all_predictors(program):
+        if id(predictor) not in tuned_ids:
+            predictors.append(predictor)
+    return predictors
 
 
 def frozen_id(program: dspy.Module) -> str:
     """Return 12 hex digits that equal frozen steps share, in their order; empty without any."""
     prompts: list[list[object]] = []
     for predictor in frozen_predictors(program):
-        demos = [dict(demo) for demo in predictor.demos]
+        demos: list[object] = []
+        for demo in predictor.demos:
+            demos.append(jsonable(dict(demo)))
         signature = predictor.signature
-        prompts.append([signature.instructions, list(signature.fields), jsonable(demos)])
+        prompts.append([signature.instructions, list(signature.fields), demos])
     if not prompts:
         return ""
     text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)

@@ -37,11 +37,14 @@ class PredictorPrompt:
     @classmethod
     def of(cls, predictor: dspy.Predict) -> PredictorPrompt:
         """Read the prompt of a predictor."""
-        return cls(
-            instructions=normalise_instruction(predictor.signature.instructions),
-            demos=tuple(_plain_demo(dict(demo)) for demo in predictor.demos),
-            remembered=predictor.remembered if isinstance(predictor, Remembering) else None,
-        )
+        demos: list[Demo] = []
+        for demo in predictor.demos:
+            demos.append(_plain_demo(dict(demo)))
+        remembered: Remembered | None = None
+        if isinstance(predictor, Remembering):
+            remembered = predictor.remembered
+        instructions = normalise_instruction(predictor.signature.instructions)
+        return cls(instructions=instructions, demos=tuple(demos), remembered=remembered)
 
     @property
     def examples(self) -> tuple[Demo, ...]:
@@ -54,17 +57,17 @@ class PredictorPrompt:
         """Give the prompt to a predictor."""
         predictor.signature = predictor.signature.with_instructions(self.instructions)
         inputs = tuple(predictor.signature.input_fields)
-        predictor.demos = [dspy.Example(**demo).with_inputs(*inputs) for demo in self.demos]
+        predictor.demos = []
+        for demo in self.demos:
+            predictor.demos.append(dspy.Example(**demo).with_inputs(*inputs))
         if self.remembered is not None:
             predictor.__class__ = Remembering  # in place: whatever module holds it goes on holding it
             predictor.remembered = self.remembered
 
     def to_json(self) -> dict[str, object]:
         """Return ``{"instructions": str, "demos": [...]}``, and what is remembered, if anything, as ``nearest``."""
-        data: dict[str, object] = {
-            "instructions": self.instructions,
-            "demos": [dict(demo) for demo in self.demos],
-        }
+        demos = [dict(demo) for demo in self.demos]
+        data: dict[str, object] = {"instructions": self.instructions, "demos": demos}
         if self.remembered:
             data["nearest"] = self.remembered.to_json()
         return data
@@ -72,12 +75,10 @@ class PredictorPrompt:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PredictorPrompt:
         """Rebuild the prompt that :meth:`to_json` gave."""
-        nearest = data.get("nearest")
-        return cls(
-            instructions=data["instructions"],
-            demos=tuple(data["demos"]),
-            remembered=Remembered.from_json(nearest) if nearest else None,
-        )
+        remembered: Remembered | None = None
+        if data.get("nearest"):
+            remembered = Remembered.from_json(data["nearest"])
+        return cls(instructions=data["instructions"], demos=tuple(data["demos"]), remembered=remembered)
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,10 @@ class PromptState:
 
     def to_json(self) -> dict[str, object]:
         """Return ``{predictor: {"instructions": str, "demos": [...]}}``."""
-        return {name: prompt.to_json() for name, prompt in self.predictors.items()}
+        data: dict[str, object] = {}
+        for name, prompt in self.predictors.items():
+            data[name] = prompt.to_json()
+        return data
 
     def brief(self) -> dict[str, object]:
         """Return :meth:`to_json` with the ids alone of remembered rows, which many candidates share."""
@@ -133,7 +137,10 @@ class PromptState:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PromptState:
         """Rebuild the state that :meth:`to_json` gave."""
-        return cls({name: PredictorPrompt.from_json(entry) for name, entry in data.items()})
+        prompts: dict[str, PredictorPrompt] = {}
+        for name, entry in data.items():
+            prompts[name] = PredictorPrompt.from_json(entry)
+        return cls(prompts)
 
     def with_instruction(self, predictor: str, instructions: str) -> PromptState:
         """Return a state in which one predictor has another instruction, as :func:`normalise_instruction` makes it."""
@@ -178,9 +185,12 @@ def candidate_names(candidates: Iterable[tuple[str, str]]) -> dict[str, str]:
     for candidate_id, source in candidates:
         if candidate_id in names:
             continue
+        name = "candidate"
         word = _WORD.search(source.lower())
-        name = word[0] if word else "candidate"
+        if word:
+            name = word[0]
         counts[name] += 1
-        is_first_basic = name == "basic" and counts[name] == 1
-        names[candidate_id] = name if is_first_basic else f"{name}-{counts[name]}"
+        names[candidate_id] = f"{name}-{counts[name]}"
+        if name == "basic" and counts[name] == 1:
+            names[candidate_id] = name
     return names

@@ -1,7 +1,7 @@
 """Judged cases as a page shows them: those of a proof, with what became of each, and those of a run or a cascade."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -50,12 +50,14 @@ def paired_cases(
     answer: Answer, proof: Sequence[ProofRecord], cases_by_id: Mapping[str, Case], note: str = ""
 ) -> Cases:
     """Return the cases of a proof, the most telling first."""
-    basic_rows, compiled_rows = (read_proof_rows(answer, proof, system) for system in SYSTEMS)
+    basic_rows = read_proof_rows(answer, proof, "basic")
+    compiled_rows = read_proof_rows(answer, proof, "compiled")
     cases: list[CaseEntry] = []
     units: Counter[str] = Counter()
     for record, basic, compiled in zip(proof, basic_rows, compiled_rows, strict=True):
         entry = _paired_case(answer, record, basic, compiled, cases_by_id.get(record.case))
-        units.update(unit["became"] for unit in entry["units"])
+        for unit in entry["units"]:
+            units[unit["became"]] += 1
         cases.append(entry)
     cases.sort(key=_first_kind)
     return Cases(systems=SYSTEMS, kinds=KINDS, units=units, cases=cases, note=note)
@@ -78,25 +80,37 @@ def _paired_case(
         source = case.source
         inputs = _readable_inputs(case.inputs)
     units = _paired_units(answer, record, basic, compiled, texts)
-    notes = []
-    kinds = {unit["became"] for unit in units}
+    names = {unit["became"] for unit in units}
+    notes: list[AnswerNote] = []
     for system in SYSTEMS:
-        kinds.add(record.answer_of(system).status)
+        names.add(record.answer_of(system).status)
         notes.append(_answer_note(system, record.answer_of(system)))
     return {
         "id": record.case,
         "group": record.group,
         "source": source,
-        "kinds": [name for name in _ORDER if name in kinds and name != "right"] or ["right"],
+        "kinds": _kinds_of_case(names),
         "inputs": inputs,
         "units": units,
         "notes": notes,
     }
 
 
+def _kinds_of_case(names: Collection[str]) -> list[str]:
+    """Return the names of kinds of a case in the order of :data:`KINDS`; ``right`` alone where there is no other."""
+    kinds: list[str] = []
+    for name in _ORDER:
+        if name in names and name != "right":
+            kinds.append(name)
+    return kinds or ["right"]
+
+
 def _readable_inputs(inputs: Mapping[str, object]) -> list[list[str]]:
     """Return inputs as pairs of a name and a text."""
-    return [[name, readable_text(value)] for name, value in inputs.items()]
+    texts: list[list[str]] = []
+    for name, value in inputs.items():
+        texts.append([name, readable_text(value)])
+    return texts
 
 
 def _paired_units(
@@ -109,13 +123,16 @@ def _paired_units(
     units: list[UnitEntry] = []
     for place, text in enumerate(texts):
         gold = compiled.gold[place]
-        basic_value, compiled_value = basic.predicted[place], compiled.predicted[place]
-        # What is expected of a generator is the same for every document, and nobody said it.
-        label = None if is_generator else gold
+        basic_value = basic.predicted[place]
+        compiled_value = compiled.predicted[place]
+        label = gold
+        if is_generator:
+            label = None  # nobody said what is expected of a generator, which is the same for every document
+        if len(texts) == 1:
+            text = ""  # the text of a single unit is one of the inputs
         units.append(
             {
-                # The text of a single unit is one of the inputs, and stands there.
-                "text": text if len(texts) > 1 else "",
+                "text": text,
                 "gold": _value_text(answer, label),
                 "said": [_value_text(answer, basic_value), _value_text(answer, compiled_value)],
                 "names": [
@@ -174,10 +191,15 @@ def _became(
         was_right = basic_value is not None and bool(scale.right(gold, basic_value))
         is_right = compiled_value is not None and bool(scale.right(gold, compiled_value))
         return _BECAME[was_right, is_right]
-    credit_before, credit_after = scale.credit(gold, basic_value), scale.credit(gold, compiled_value)
-    if credit_before == credit_after:
-        return "right" if credit_before == 1 else "no nearer"
-    return "nearer" if credit_after > credit_before else "farther"
+    credit_before = scale.credit(gold, basic_value)
+    credit_after = scale.credit(gold, compiled_value)
+    if credit_after > credit_before:
+        return "nearer"
+    if credit_after < credit_before:
+        return "farther"
+    if credit_after == 1:
+        return "right"
+    return "no nearer"
 
 
 def _answer_note(system: str, record: AnswerRecord) -> AnswerNote:
@@ -235,13 +257,15 @@ def _run_report(path: Path, rows: Sequence[_Line]) -> Document:
     judge = str(rows[0]["judge"])
     cases: list[CaseEntry] = []
     answers: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
     usages: list[_Line] = []
     for row in rows:
         case = _judged_case(row, inputs)
-        answers.update(unit["said"][0] or "no answer" for unit in case["units"])
+        for unit in case["units"]:
+            answers[unit["said"][0] or "no answer"] += 1
+        statuses[str(row["status"])] += 1
         cases.append(case)
         usages.append(row.get("usage") or {})
-    statuses = Counter(str(row["status"]) for row in rows)
     without_verdict = []
     for status, count in statuses.items():
         if status != "verdict":
@@ -266,8 +290,7 @@ def _run_report(path: Path, rows: Sequence[_Line]) -> Document:
 
 def _row_price(usages: Sequence[_Line]) -> str:
     """Return the price of a row, in words."""
-    spends = [PurposeSpend.model_validate(usage) for usage in usages]
-    usage = PurposeSpend.sum_of(spends)
+    usage = PurposeSpend.sum_of([PurposeSpend.model_validate(usage) for usage in usages])
     price = f"1,000 rows cost {1000 * usage.cost / len(usages):.3g} USD"
     if usage.unpriced:
         price = "its price is unknown"
@@ -291,7 +314,9 @@ def _error_kinds(rows: Iterable[_Line], status: str) -> str:
 def _inputs_by_source(rows: Sequence[_Line]) -> dict[str, _Line]:
     """Return the rows of the input by the source that lines name, of files that are still there."""
     inputs: dict[str, _Line] = {}
-    names = {str(row.get("source") or "").rpartition(":")[0] for row in rows}
+    names: set[str] = set()
+    for row in rows:
+        names.add(str(row.get("source") or "").rpartition(":")[0])
     for name in names:
         if not name or not Path(name).is_file():
             continue

@@ -292,14 +292,12 @@ class _Rows:
     state: RunState
     order: Order
     job: PaidJob
-    asking: dict[str, asyncio.Event] = field(
-        default_factory=dict
-    )  # id of a case in flight -> set when it is over
+    # id of a case in flight -> set when it is over
+    asking: dict[str, asyncio.Event] = field(default_factory=dict)
     counts: Summary = field(default_factory=Summary)
     writes: bool = True  # whether lines are written now; not while rows are judged out of their order
-    early: set[int] = field(
-        default_factory=set
-    )  # numbers of rows that were judged while no lines were written
+    # numbers of rows that were judged while no lines were written
+    early: set[int] = field(default_factory=set)
 
     def judged(self) -> Summary:
         """Judge all rows, or as many as the limits allow."""
@@ -473,9 +471,8 @@ class _Rows:
                 f"{unread} of the first {FIRST_CASES} replies cannot be read: {verdict.error}; try --adapter json, "
                 "or a larger --model; --adapter chat goes on all the same"
             )
-        if (
-            not self.work.settings.collecting
-        ):  # asking goes on after failures, as collected answers cost nothing
+        # Asking goes on after failures of collected answers, as these cost nothing.
+        if not self.work.settings.collecting:
             self.asker.note(verdict)
 
     def _write_row(self, number: int, row: NewRow, written: WrittenVerdict) -> None:
