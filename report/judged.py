@@ -315,8 +315,8 @@ def _inputs_by_source(rows: Sequence[_Line]) -> dict[str, _Line]:
     """Return the rows of the input by the source that lines name, of files that are still there."""
     inputs: dict[str, _Line] = {}
     names: set[str] = set()
-    for row in rows:
-        names.add(str(row.get("source") or "").rpartition(":")[0])
+    for line in rows:
+        names.add(str(line.get("source") or "").rpartition(":")[0])
     for name in names:
         if not name or not Path(name).is_file():
             continue
