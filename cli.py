@@ -9,6 +9,7 @@ but more rows failed or abstained than allowed; 130 ended by Ctrl-C
 """
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, load_command, say
-from .arguments.commands import COMMANDS, GROUPS, SECTIONS
+from .arguments.commands import GROUPS, SECTIONS, all_commands, commands_beside
 from .arguments.completion import SHELLS, completion_script
 from .errors import JuristError, StoppedError, system_message
 
@@ -35,10 +36,10 @@ failed or abstained; 130 Ctrl-C
 _INTERRUPTED = 130
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code."""
+def main(argv: Sequence[str] | None = None, *, owns_process: bool = False) -> int:
+    """Run the command line; return the exit code. ``owns_process`` says that the process ends with it."""
     try:
-        return _main(argv)
+        return _main(argv, owns_process)
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")
         return _INTERRUPTED
@@ -50,17 +51,22 @@ def program() -> NoReturn:
         # Files are in UTF-8, whatever the system's; what a terminal has no character for is escaped.
         encoding = None if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
-    sys.exit(main())
+    sys.exit(main(owns_process=True))
 
 
-def _main(argv: Sequence[str] | None) -> int:
+def _main(argv: Sequence[str] | None, owns_process: bool) -> int:
     try:
-        parser = build_parser()
-        arguments = parser.parse_args(argv)
+        words = sys.argv[1:] if argv is None else argv
+        parser = build_parser(words)
+        arguments = parser.parse_args(words)
         if not hasattr(arguments, "command"):
             parser.print_help(sys.stderr)
             return 2
-        return load_command(arguments.command)(arguments)
+        run = load_command(arguments.command)
+        if owns_process:
+            # Modules stay until the process ends: neither the work nor the end of it is to search them for garbage.
+            gc.freeze()
+        return run(arguments)
     except StoppedError as stop:
         if stop.signal:
             say(str(stop))
@@ -79,8 +85,8 @@ def _main(argv: Sequence[str] | None) -> int:
         return 1
 
 
-def build_parser() -> Parser:
-    """Return the parser of all commands."""
+def build_parser(words: Sequence[str] = ()) -> Parser:
+    """Return the parser of a command line: of all commands, or of those beside the one that its first word names."""
     parser = Parser(
         prog="jurist",
         description="The compiler for LLM judges: compile against human labels, prove, keep, run, compare, export.",
@@ -89,7 +95,11 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     parser.add_argument("--completion", action=_Completion, choices=SHELLS, help=argparse.SUPPRESS)
-    add_commands(parser, COMMANDS, GROUPS, SECTIONS)
+    commands = commands_beside(words[0]) if words else ()
+    if commands:
+        add_commands(parser, commands, GROUPS)
+    else:
+        add_commands(parser, all_commands(), GROUPS, SECTIONS)
     return parser
 
 
@@ -103,5 +113,5 @@ class _Version(argparse.Action):
 
 class _Completion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: object, shell: Any, *_: Any) -> None:
-        print(completion_script(shell, COMMANDS), end="")  # noqa: T201 - this is the command's output
+        print(completion_script(shell, all_commands()), end="")  # noqa: T201 - this is the command's output
         parser.exit()

@@ -14,7 +14,6 @@ import re
 import shutil
 import sys
 import textwrap
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -351,6 +350,8 @@ def settings() -> Settings:
     try:
         if not _FILE.is_file():
             return {}
+        import tomllib
+
         file_settings = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(

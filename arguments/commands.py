@@ -1,6 +1,8 @@
 """Every command, and the sections in which help lists them. A new one is a class of its options."""
 
-from . import artifacts, catalogue, compile, generate, gold, run, scoring
+from collections.abc import Sequence
+from importlib import import_module
+
 from .options import Options
 
 SECTIONS = {
@@ -10,17 +12,52 @@ SECTIONS = {
 }
 """What help lists, and in which order."""
 _ORDER = " ".join(SECTIONS.values()).split()
-_SUBJECTS = (catalogue, compile, scoring, run, artifacts, gold, generate)
+_SUBJECTS = {
+    "artifacts": "artifacts report",
+    "catalogue": "new export judges",
+    "compile": "compile prove",
+    "generate": "generate assess",
+    "gold": "gold review",
+    "run": "run serve batch",
+    "scoring": "evaluate compare cascade gate table",
+}
+"""Module of options -> the commands and groups that it declares."""
+GROUPS = {
+    "artifacts": "compiled judges: list, show, diff, tag, verify, remember, forget",
+    "batch": "run a judge through a Batch API: submit, status, collect",
+    "generate": "write dialogues, benchmark queries and items from documents",
+    "gold": "check, import and split labelled rows; agreement of raters",
+    "table": "a paper's table on any gold: detectors side by side",
+}
+"""What groups of commands are about. A group without a text is a command with further ones beside it, as ``run``."""
 
 
-def _find_commands() -> list[type[Options]]:
+def all_commands() -> tuple[type[Options], ...]:
     """Return the commands of all subjects, in the order in which help lists them."""
-    commands = []
+    commands: list[type[Options]] = []
     for subject in _SUBJECTS:
-        for options in vars(subject).values():
-            if isinstance(options, type) and issubclass(options, Options) and options.command:
-                commands.append(options)
+        commands.extend(_commands_of_subject(subject))
     commands.sort(key=_place_in_help)
+    return tuple(commands)
+
+
+def commands_beside(name: str) -> Sequence[type[Options]]:
+    """Return the commands that are declared beside a command or group; none for a word that is neither.
+
+    The options of all commands take longer to declare than most commands take.
+    """
+    for subject, names in _SUBJECTS.items():
+        if name in names.split():
+            return _commands_of_subject(subject)
+    return ()
+
+
+def _commands_of_subject(subject: str) -> list[type[Options]]:
+    """Return the commands that a module of options declares, in its order."""
+    commands: list[type[Options]] = []
+    for options in vars(import_module(f".{subject}", __package__)).values():
+        if isinstance(options, type) and issubclass(options, Options) and options.command:
+            commands.append(options)
     return commands
 
 
@@ -30,14 +67,3 @@ def _place_in_help(options: type[Options]) -> int:
     if name not in _ORDER:
         raise ValueError(f"no section of the help lists the command {name}: add it to SECTIONS in {__file__}")
     return _ORDER.index(name)
-
-
-COMMANDS: tuple[type[Options], ...] = tuple(_find_commands())
-GROUPS = {
-    "artifacts": "compiled judges: list, show, diff, tag, verify, remember, forget",
-    "batch": "run a judge through a Batch API: submit, status, collect",
-    "generate": "write dialogues, benchmark queries and items from documents",
-    "gold": "check, import and split labelled rows; agreement of raters",
-    "table": "a paper's table on any gold: detectors side by side",
-}
-"""What groups of commands are about. A group without a text is a command with further ones beside it, as ``run``."""

@@ -19,12 +19,14 @@ from small import claims, cli, write_jsonl
 import jurist
 from jurist import arguments
 from jurist.arguments import commands
-from jurist.arguments.commands import COMMANDS
+from jurist.arguments.commands import all_commands, commands_beside
 from jurist.arguments.options import Options
 from jurist.cli import build_parser
 from jurist.exports import EXPORTERS
 from jurist.jobs.plan import CALLS
 from jurist.jobs.surface import Asking, Loading
+
+COMMANDS = all_commands()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=[command.command for command in COMMANDS])
@@ -48,6 +50,9 @@ def test_every_command_of_every_module_is_found() -> None:
             if isinstance(value, type) and issubclass(value, Options) and value.command:
                 declared.add(value)
     assert declared == set(COMMANDS), "a module is missing in _SUBJECTS of arguments/commands.py"
+    for command in COMMANDS:
+        name = command.command.split()[0]
+        assert command in commands_beside(name), f"{name} is missing in _SUBJECTS of arguments/commands.py"
 
 
 def test_a_command_that_help_does_not_list_is_named() -> None:
