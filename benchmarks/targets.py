@@ -17,7 +17,7 @@ from parity import nasty_cases, parity, rows_of  # type: ignore[import-not-found
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, Exporter, Subject
 from jurist.jobs.exporting import subject_of
-from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.catalogue import CATALOGUE, find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 from jurist.report.render import render_markdown
@@ -51,7 +51,7 @@ def loaded_by(target: str) -> str:
 def held(target: Exporter) -> int:
     """Return how many of the built-in judges' basic prompts a target holds."""
     count = 0
-    for judge in JUDGES:
+    for judge in CATALOGUE.values():
         try:
             target.render(subject(judge))
         except UsageError:
@@ -62,7 +62,7 @@ def held(target: Exporter) -> int:
 
 def line(target: Exporter, fect: Subject) -> list[str]:
     """Return a row of the table."""
-    loader, judges = loaded_by(target.name), f"{held(target)} of {len(JUDGES)}"
+    loader, judges = loaded_by(target.name), f"{held(target)} of {len(CATALOGUE)}"
     if target.name == "markdown" or (not loader and target.name != "messages"):
         return [target.name, loader or "-", "-", judges]
     rows = rows_of(fect, nasty_cases(fect.judge))

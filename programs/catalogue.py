@@ -7,49 +7,95 @@ one too.
 
 import difflib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
-from ..engines.offline.filler import register_writers
+from ..engines.offline.filler import Writer, register_writers
 from ..errors import UnknownJudgeError, suggest_name
-from .cognibench import COGNIBENCH, COGNIBENCH_TAGS, DETECTOR
-from .dialogue import DIALOGUE
-from .dialogue_offline import DIALOGUE_WRITERS
-from .faithqa.judges import FAITHQA_JUDGES
-from .faithqa.offline import FAITHQA_WRITERS
-from .faithqa.writing import FAITHQA_QUERIES
-from .fect import FECT_JUDGES
-from .generator import Generator
-from .haluagent.judges import HALUAGENT_JUDGES
-from .haluagent.offline import HALUAGENT_WRITERS
-from .haluagent.writing import HALUAGENT, HALUAGENT_ZH
 from .judge import Judge
 from .plugins import Allow, PluginKind, split_file_name
-from .staged import COGNIBENCH_STAGED, COGNIBENCH_TAGS_STAGED
-from .statements import FACTUAL, STATEMENT_TYPE, TIER, TIER_DIRECT
 
-JUDGES: tuple[Judge, ...] = (
-    COGNIBENCH,
-    COGNIBENCH_TAGS,
-    COGNIBENCH_STAGED,
-    COGNIBENCH_TAGS_STAGED,
-    STATEMENT_TYPE,
-    FACTUAL,
-    TIER,
-    TIER_DIRECT,
-    DETECTOR,
+if TYPE_CHECKING:
+    from .generator import Generator
+
+JudgeT = TypeVar("JudgeT", bound=Judge)
+
+
+class Catalogue(Mapping[str, JudgeT]):
+    """Judges by name. The module of a judge is imported when the judge is asked for: all take a while."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places  # name of a judge -> the module that defines it, and its name there
+
+    def __getitem__(self, name: str) -> JudgeT:
+        module, _, attribute = self._places[name].partition(":")
+        judge: JudgeT = getattr(import_module(f".{module}", __package__), attribute)
+        return judge
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+CATALOGUE: Final[Catalogue[Judge]] = Catalogue(
+    {
+        "cognibench": "cognibench:COGNIBENCH",
+        "cognibench-tags": "cognibench:COGNIBENCH_TAGS",
+        "cognibench-staged": "staged:COGNIBENCH_STAGED",
+        "cognibench-tags-staged": "staged:COGNIBENCH_TAGS_STAGED",
+        "statement-type": "statements:STATEMENT_TYPE",
+        "factual": "statements:FACTUAL",
+        "tier": "statements:TIER",
+        "tier-direct": "statements:TIER_DIRECT",
+        "detector": "cognibench:DETECTOR",
+        "fect": "fect:FECT",
+        "fect-reasoning": "fect:FECT_REASONING",
+        "fect-3d": "fect:FECT_3D",
+        "fect-3d-reasoning": "fect:FECT_3D_REASONING",
+        "fect-3d-reasoning-label": "fect:FECT_3D_LABEL",
+        "constraints": "faithqa.judges:CONSTRAINTS",
+        "constraints-steps": "faithqa.judges:CONSTRAINTS_STEPS",
+        "satisfaction": "faithqa.judges:SATISFACTION",
+        "constraint-score": "faithqa.judges:CONSTRAINT_SCORE",
+        "intent-baseline": "faithqa.judges:INTENT_BASELINE",
+        "fact-check": "faithqa.judges:FACT_CHECK",
+        "answer-check": "haluagent.judges:ANSWER_CHECK",
+        "hallucination-check": "haluagent.judges:HALLUCINATION_CHECK",
+        "label-check": "haluagent.judges:LABEL_CHECK",
+        "qa-conflict": "haluagent.judges:QA_CONFLICT",
+    }
 )
-JUDGES += FECT_JUDGES + FAITHQA_JUDGES + HALUAGENT_JUDGES
-"""Every built-in judge."""
-
-CATALOGUE: Mapping[str, Judge] = {judge.name: judge for judge in JUDGES}
 """Every built-in judge by name."""
-GENERATORS: Mapping[str, Generator] = {
-    generator.name: generator for generator in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)
-}
+GENERATORS: "Final[Catalogue[Generator]]" = Catalogue(
+    {
+        "dialogue": "dialogue:DIALOGUE",
+        "faithqa": "faithqa.writing:FAITHQA_QUERIES",
+        "haluagent": "haluagent.writing:HALUAGENT",
+        "haluagent-zh": "haluagent.writing:HALUAGENT_ZH",
+    }
+)
 """Every built-in generator by name."""
-register_writers(DIALOGUE_WRITERS + HALUAGENT_WRITERS + FAITHQA_WRITERS)
+
+
+@cache
+def _offline_writers() -> tuple[Writer, ...]:
+    """Return what the offline engine writes for the generators, in the order in which it asks who writes."""
+    from .dialogue_offline import DIALOGUE_WRITERS
+    from .faithqa.offline import FAITHQA_WRITERS
+    from .haluagent.offline import HALUAGENT_WRITERS
+
+    return DIALOGUE_WRITERS + HALUAGENT_WRITERS + FAITHQA_WRITERS
+
+
+register_writers(_offline_writers)
 
 
 def _accepts_judge(value: object) -> TypeGuard[Judge]:

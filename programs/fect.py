@@ -89,5 +89,3 @@ FECT_3D_LABEL: Final = replace(
     description=f"{FECT_3D_REASONING.description}; where units contradict it, {POLICIES['label']}",
     answer=replace(_CHECKED, policy="label"),
 )
-FECT_JUDGES: Final = (FECT, FECT_REASONING, FECT_3D, FECT_3D_REASONING, FECT_3D_LABEL)
-"""The four prompts of section 3.1, the same rows, labels and metric; the last as the paper reads it."""

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 import jurist
-from jurist.programs.catalogue import JUDGES
+from jurist.programs.catalogue import CATALOGUE
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "judges.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
 
 
 def test_there_is_one_for_every_judge() -> None:
-    assert list(SECTIONS) == [judge.name for judge in JUDGES]
+    assert list(SECTIONS) == list(CATALOGUE)
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
+@pytest.mark.parametrize("judge", CATALOGUE.values(), ids=lambda judge: judge.name)
 def test_the_example_is_so(judge: jurist.Judge) -> None:
     row, said = map(json.loads, re.findall(r"```json\n(.*?)```", SECTIONS[judge.name], re.DOTALL))
     verdict = jurist.load(f"{judge.name}:basic")(**row)
@@ -29,6 +29,6 @@ PAPERS = {"statement-type": "macro_f1", "constraint-score": "mse", "intent-basel
 """What these judges of the papers are compiled for; all others for F1, whatever the default of one's own judges is."""
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
+@pytest.mark.parametrize("judge", CATALOGUE.values(), ids=lambda judge: judge.name)
 def test_the_papers_judges_keep_the_metrics_of_the_papers(judge: jurist.Judge) -> None:
     assert judge.metric == PAPERS.get(judge.name, "f1")

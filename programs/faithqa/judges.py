@@ -197,12 +197,3 @@ INTENT_BASELINE: Final = replace(
     most_calls=MOST_RATINGS,
     demonstrations=None,
 )
-FAITHQA_JUDGES: Final = (
-    CONSTRAINTS,
-    CONSTRAINTS_STEPS,
-    SATISFACTION,
-    CONSTRAINT_SCORE,
-    INTENT_BASELINE,
-    FACT_CHECK,
-)
-"""The judges of intent hallucination."""

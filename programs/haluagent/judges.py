@@ -97,5 +97,3 @@ QA_CONFLICT: Final = Judge(
     metric="f1",
     bundled="haluagent-qa-conflict",
 )
-HALUAGENT_JUDGES: Final = VERIFIERS + (QA_CONFLICT,)
-"""The verifiers, and the judge of replies."""

@@ -20,7 +20,7 @@ from jurist.engines.direct import Direct
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
 from jurist.engines.models import Endpoint, Model
-from jurist.programs.catalogue import JUDGES
+from jurist.programs.catalogue import CATALOGUE
 from jurist.programs.fect import FECT
 from jurist.programs.frozen import all_predictors
 from jurist.runs.batch_service import BatchEndpoint
@@ -29,7 +29,7 @@ from jurist.runs.batch_store import BatchStore
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["<think>", '"\\', "\x00"])
 
 
-PREDICTORS = [predictor for judge in JUDGES for predictor in all_predictors(judge.basic())]
+PREDICTORS = [predictor for judge in CATALOGUE.values() for predictor in all_predictors(judge.basic())]
 
 
 def dspy_sends(

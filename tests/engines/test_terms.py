@@ -23,7 +23,7 @@ from jurist.engines.models import Model, connect
 from jurist.engines.strict_schemas import schema_of
 from jurist.engines.terms import Terms
 from jurist.programs.asking import Asker
-from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.catalogue import CATALOGUE, find
 from jurist.programs.settings import AskSettings
 
 Serve = Callable[..., Loopback]
@@ -316,7 +316,7 @@ def test_a_schema_is_one_that_strict_mode_takes(annotation: Any) -> None:
     assert strict_problem(schema_of(signature)) == ""
 
 
-@pytest.mark.parametrize("name", [one.name for one in JUDGES])
+@pytest.mark.parametrize("name", list(CATALOGUE))
 def test_the_schema_of_every_judge_is_strict_and_of_its_answer(name: str) -> None:
     """Objects are closed and whole, fields come in the signature's order, and what is demonstrated fits."""
     judge = find(name)

@@ -18,7 +18,7 @@ from jurist.errors import ArtifactError
 from jurist.keeping.card import CardContent, build_card
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical_json, seal_card
 from jurist.keeping.trust import data_file
-from jurist.programs.catalogue import JUDGES
+from jurist.programs.catalogue import CATALOGUE
 from jurist.programs.definition import read_definition, write_definition
 from jurist.programs.judge import Judge
 
@@ -198,7 +198,7 @@ def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
 
 def test_a_judge_with_code_has_no_definition() -> None:
     assert write_definition(TWO) is None
-    assert [judge.name for judge in JUDGES if judge.to_case and write_definition(judge)] == []
+    assert [judge.name for judge in CATALOGUE.values() if judge.to_case and write_definition(judge)] == []
 
 
 @settings(max_examples=40)

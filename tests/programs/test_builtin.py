@@ -15,6 +15,11 @@ def test_descriptions_are_those_of_the_judges() -> None:
     assert builtin_descriptions("generators") == [describe_judge(one) for one in GENERATORS.values()], hint
 
 
+def test_judges_and_generators_stand_under_their_names() -> None:
+    for catalogue in (CATALOGUE, GENERATORS):
+        assert [judge.name for judge in catalogue.values()] == list(catalogue)
+
+
 def test_lists_import_nothing_that_computes_or_asks() -> None:
     code = (
         "import sys\n"

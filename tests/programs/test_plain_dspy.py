@@ -11,11 +11,11 @@ from loopback import Loopback
 from jurist.engines.adapters import adapter
 from jurist.engines.models import Model, connect
 from jurist.gold.goldset import Gold
-from jurist.programs.catalogue import GENERATORS, JUDGES
+from jurist.programs.catalogue import CATALOGUE, GENERATORS
 from jurist.programs.faithqa.judges import DRAWS, AgreeingRating, CheckThenRetrieve
 from jurist.programs.judge import Judge
 
-ALL = (*JUDGES, *GENERATORS.values())
+ALL = (*CATALOGUE.values(), *GENERATORS.values())
 DOCUMENTS = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
 
 

@@ -17,7 +17,7 @@ from talks import small_gold
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
-from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.catalogue import CATALOGUE, find
 from jurist.programs.cognibench import LEVELS
 from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
 from jurist.programs.staged import COGNIBENCH_TAGS_STAGED as TAGS_STAGED
@@ -90,7 +90,7 @@ def test_strictness_says_what_is_hallucinated(name: str) -> None:
 
 
 def test_a_judge_without_tiers_has_no_strictness() -> None:
-    tiered = {judge.name for judge in JUDGES if "strictness" in judge.options}
+    tiered = {judge.name for judge in CATALOGUE.values() if "strictness" in judge.options}
     assert tiered >= {"tier", "cognibench", "cognibench-staged"}
     with pytest.raises(UsageError, match="judge fect has no strictness"):
         find("fect").with_options({"strictness": "rational"})
