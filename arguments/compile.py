@@ -30,6 +30,7 @@ class SearchOptions(
     Adapter,
     Concurrency,
     SeedOptions,
+    group=True,
     helps={
         "adapter": "form of the prompt (default: plain, if the judge has your prompt as it stands, and chat if that is "
         "better; else chat, or json where a model's replies to it cannot be read)"

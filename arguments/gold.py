@@ -17,7 +17,7 @@ from .options import choice, flag, option, positional
 _Rule = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
 
 
-class JudgedGold(RowOptions, Printed):
+class JudgedGold(RowOptions, Printed, group=True):
     """A judge, and gold of it: named by ``--gold`` as everywhere, or in its place."""
 
     judge: str = positional("JUDGE", "the judge whose labels these are")

@@ -61,20 +61,20 @@ class Form(Options):
     markdown: bool = flag("print the tables as Markdown", exclusive="form")
 
 
-class StoreOptions(Options):
+class StoreOptions(Options, group=True):
     """Where artifacts are."""
 
     store: str | None = option("DIR", "folder of artifacts (default: $JURIST_STORE, else ./compiled)")
     trust: bool = flag("execute the Python file that an artifact was compiled from, where its code is needed")
 
 
-class SeedOptions(Options):
+class SeedOptions(Options, group=True):
     """The seed."""
 
     seed: int = option("N", "of every random choice", 0, type=_seed)
 
 
-class Details(Form):
+class Details(Form, group=True):
     """How much of a result is printed."""
 
     verbose: bool = flag("print all tables above the verdict: references, classes, errors, what was spent")
@@ -85,11 +85,11 @@ class Details(Form):
         return self.verbose or self.markdown
 
 
-class Printed(StoreOptions, Form):
+class Printed(StoreOptions, Form, group=True):
     """Options of every command that prints the content of a store."""
 
 
-class Common(SeedOptions, Printed):
+class Common(SeedOptions, Printed, group=True):
     """Options of every command that prints the content of a store and draws at random."""
 
 
@@ -111,7 +111,7 @@ def _both_sides(theirs: str, ours: str, text: str) -> tuple[str, str]:
     return theirs.strip(), ours.strip()
 
 
-class NameOptions(Options):
+class NameOptions(Options, group=True):
     """How a file calls what the judge knows."""
 
     columns: tuple[tuple[str, str], ...] = repeated(
@@ -126,7 +126,7 @@ class NameOptions(Options):
     )
 
 
-class RowOptions(NameOptions):
+class RowOptions(NameOptions, group=True):
     """How the rows of a file are read as a judge's."""
 
     rejects: str | None = option(
@@ -140,7 +140,7 @@ def gold_option(help: str, **settings: Any) -> Any:
     return option("--gold PATH|NAME", help, type=nonempty_name, **settings)
 
 
-class GoldOptions(RowOptions):
+class GoldOptions(RowOptions, group=True):
     """Labelled rows."""
 
     gold: str = option(
@@ -148,7 +148,7 @@ class GoldOptions(RowOptions):
     )
 
 
-class SplitOptions(Options):
+class SplitOptions(Options, group=True):
     """How gold is split."""
 
     split: str | None = option(
@@ -156,19 +156,19 @@ class SplitOptions(Options):
     )
 
 
-class TimeLimit(Options):
+class TimeLimit(Options, group=True):
     """How long a request may take."""
 
     timeout: float = option("S", "seconds one request may take", 120.0)
 
 
-class Concurrency(Options):
+class Concurrency(Options, group=True):
     """How many are in flight."""
 
     concurrency: int = option("N", "rows in flight at once", 8, type=positive_integer)
 
 
-class Transport(TimeLimit, Concurrency):
+class Transport(TimeLimit, Concurrency, group=True):
     """How long a request may take, and how many are in flight."""
 
 
@@ -190,7 +190,7 @@ class Prices(Options):
     )
 
 
-class Endpoint(Prices, TimeLimit):
+class Endpoint(Prices, TimeLimit, group=True):
     """How a model is reached and how it draws: the settings of :class:`jurist.Model`, but for its name."""
 
     rpm: int | None = option(
@@ -231,7 +231,7 @@ class Endpoint(Prices, TimeLimit):
     )
 
 
-class VerifierOptions(Options):
+class VerifierOptions(Options, group=True):
     """Who answers the frozen steps of a program, such as the verifiers of a generator."""
 
     judge_model: str | None = option(
@@ -245,13 +245,13 @@ _MODEL = (
 )
 
 
-class ModelOptions(Endpoint, Transport):
+class ModelOptions(Endpoint, Transport, group=True):
     """Who answers."""
 
     model: str = option("M", _MODEL, "offline")
 
 
-class ModelsOptions(Endpoint, Transport):
+class ModelsOptions(Endpoint, Transport, group=True):
     """Who answers, one after the other."""
 
     models: tuple[str, ...] = repeated("--model M", _MODEL)
@@ -266,7 +266,7 @@ Combining = Literal["median", "mean"]
 """How several scores of a row become one."""
 
 
-class SamplingOptions(Options):
+class SamplingOptions(Options, group=True):
     """The settings of :class:`jurist.Sampling`."""
 
     samples: int | None = option("K", "independent draws per row (default: 1, or as proven)")
@@ -278,7 +278,7 @@ class SamplingOptions(Options):
     )
 
 
-class JudgeOptions(Options):
+class JudgeOptions(Options, group=True):
     """Options that some judges declare (:mod:`jurist.programs.options`)."""
 
     strictness: str | None = choice(
@@ -297,21 +297,21 @@ class JudgeOptions(Options):
         return values
 
 
-class HardLimits(Options):
+class HardLimits(Options, group=True):
     """Hard limits, as of :class:`jurist.Budget`."""
 
     calls: int | None = option("--max-calls N", "hard limit on calls")
     cost: float | None = option("--max-cost USD", "stop before the cost goes over this")
 
 
-class AllLimits(HardLimits):
+class AllLimits(HardLimits, group=True):
     """All settings of :class:`jurist.Budget`."""
 
     tokens: int | None = option("--max-tokens-total N", "stop before input and output tokens go over this")
     seconds: float | None = option("--max-seconds S", "stop when this much time has passed")
 
 
-class Limits(HardLimits):
+class Limits(HardLimits, group=True):
     """Hard limits, and whether to ask before much is spent."""
 
     yes: bool = flag(
@@ -319,7 +319,7 @@ class Limits(HardLimits):
     )
 
 
-class Resume(Options):
+class Resume(Options, group=True):
     """Options for an unfinished run."""
 
     resume: bool = flag(
@@ -328,17 +328,17 @@ class Resume(Options):
     fresh: bool = flag("forget an unfinished run of the same job", exclusive="unfinished")
 
 
-class PaidOptions(Limits, Resume, Common):
+class PaidOptions(Limits, Resume, Common, group=True):
     """Options of every job that asks models and can be continued."""
 
 
-class Checkpoints(Resume):
+class Checkpoints(Resume, group=True):
     """Options for an unfinished run, and for the result as JSON."""
 
     output: str | None = option("FILE.json", "write the JSON object to a file too")
 
 
-class Adapter(Options):
+class Adapter(Options, group=True):
     """How prompts are written."""
 
     adapter: str | None = choice(
@@ -348,7 +348,9 @@ class Adapter(Options):
     )
 
 
-class JudgingOptions(Adapter, VerifierOptions, SamplingOptions, JudgeOptions, Transport, HardLimits, Common):
+class JudgingOptions(
+    Adapter, VerifierOptions, SamplingOptions, JudgeOptions, Transport, HardLimits, Common, group=True
+):
     """How judges are asked, but for who answers."""
 
     redraw: int = option(
@@ -360,9 +362,9 @@ class JudgingOptions(Adapter, VerifierOptions, SamplingOptions, JudgeOptions, Tr
     )
 
 
-class AskedOptions(ModelOptions, JudgingOptions):
+class AskedOptions(ModelOptions, JudgingOptions, group=True):
     """Who answers, and how that one is asked."""
 
 
-class ScoringOptions(GoldOptions, Limits, JudgingOptions, Checkpoints):
+class ScoringOptions(GoldOptions, Limits, JudgingOptions, Checkpoints, group=True):
     """Options of every command that scores judges on gold, except for the model."""

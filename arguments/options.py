@@ -25,7 +25,8 @@ class Options:
     an action of a group, or ``generate NAME`` for any other name there, which is then its first argument. It is done by
     ``does``, module and function in :mod:`jurist.console`, which takes the options and returns a result to print; its
     docstring is the help. ``helps`` are texts by field, in place of those of its groups. An option that is ``rare``
-    stands in ``--help-all``.
+    stands in ``--help-all``. A ``group`` is a base of commands alone: nobody makes one by itself, so it gets no methods
+    that would take time at every start.
     """
 
     command: ClassVar[str] = ""
@@ -33,10 +34,11 @@ class Options:
     helps: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(
-        cls, command: str = "", does: str = "", helps: Mapping[str, str] | None = None
+        cls, command: str = "", does: str = "", helps: Mapping[str, str] | None = None, *, group: bool = False
     ) -> None:
         cls.command, cls.does, cls.helps = command, does, helps or {}
-        dataclass(frozen=True, kw_only=True)(cls)
+        is_compared = not group and not command
+        dataclass(frozen=True, kw_only=True, init=not group, repr=is_compared, eq=is_compared)(cls)
 
     @classmethod
     def add(cls, parser: argparse.ArgumentParser) -> list[argparse.Action]:

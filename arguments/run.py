@@ -29,6 +29,7 @@ class JudgedRows(
     Limits,
     AskedOptions,
     RowOptions,
+    group=True,
     helps={
         "calls": "hard limit on calls; the rows that are left wait for --resume",
         "rejects": "where rows that cannot be used are set aside, with the reasons (default: OUTPUT.rejected.jsonl)",

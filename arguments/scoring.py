@@ -103,7 +103,7 @@ def _parse_limit(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} has no number: write METRIC=NUMBER, as f1=0.8") from error
 
 
-class CriteriaOptions(Options):
+class CriteriaOptions(Options, group=True):
     """The criteria of a gate beside the limits of metrics."""
 
     sure: bool = flag("hold the worse end of the 95 %% interval against --min and --max")

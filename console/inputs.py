@@ -5,9 +5,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..arguments.generate import AssessOptions
 from ..arguments.groups import (
     AskedOptions,
     Checkpoints,
@@ -20,7 +19,6 @@ from ..arguments.groups import (
     StoreOptions,
     VerifierOptions,
 )
-from ..arguments.scoring import DetectorOptions
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
 from ..gold.goldset import Gold, GoldOrigin
@@ -35,6 +33,10 @@ from ..keeping.trust import Trust
 from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
 from .printing import remark
+
+if TYPE_CHECKING:
+    from ..arguments.generate import AssessOptions
+    from ..arguments.scoring import DetectorOptions
 
 
 def store_of(options: StoreOptions) -> Store:
@@ -122,7 +124,7 @@ def gold_source(origin: GoldOrigin, store: Store) -> str:
 
 def judge_of(
     reference: str,
-    options: JudgingOptions | AssessOptions | DetectorOptions,
+    options: "JudgingOptions | AssessOptions | DetectorOptions",
     store: Store,
     model: str,
     **overrides: Any,
@@ -151,13 +153,13 @@ def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudg
     return loaded.with_model(Model.of(options, name=name))
 
 
-def labelling(options: AssessOptions, default: str) -> LoadedJudge:
+def labelling(options: "AssessOptions", default: str) -> LoadedJudge:
     """Return who labels what models wrote, with the model of the options; what is left open is left to the judge."""
     loaded = judge_of(options.judge or default, options, store_of(options), options.judge_model)
     return loaded.with_model(labelling_model(options))
 
 
-def labelling_model(options: AssessOptions) -> Model:
+def labelling_model(options: "AssessOptions") -> Model:
     """Return the model of those who label."""
     return Model(
         name=options.judge_model,
@@ -168,7 +170,7 @@ def labelling_model(options: AssessOptions) -> Model:
 
 
 def target_of(
-    options: AssessOptions, name: str, temperature: float | None = None, top_p: float | None = None
+    options: "AssessOptions", name: str, temperature: float | None = None, top_p: float | None = None
 ) -> Model:
     """Return a model that is assessed, drawing as the paper's models do where the options say nothing else."""
     if name == OFFLINE:
