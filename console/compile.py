@@ -28,10 +28,11 @@ from ..jobs.unlabelled import Unlabelled, load_both, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
-from ..keeping.card_parts import AgainstCard, ModelCard, SpendCard
+from ..keeping.card_parts import AgainstCard, ModelCard
 from ..keeping.loaders import load_judge
 from ..keeping.paying import Start
 from ..keeping.records import LabelProofRecord
+from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge

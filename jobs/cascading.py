@@ -26,7 +26,6 @@ from ..keeping.card_parts import (
     GoldCard,
     MemberCard,
     ModelCard,
-    SpendCard,
     ThresholdCard,
 )
 from ..keeping.contenders import Contender
@@ -35,6 +34,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.logs import Log, LogReference
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import SEEN
+from ..keeping.spend_card import SpendCard
 from ..optimizers.candidate import MeanSpend, mean_spend
 from ..programs.definition import write_definition
 from ..report.views import cascade_parts, html_of

@@ -27,13 +27,13 @@ from ..keeping.card_parts import (
     ModelCard,
     SealedRowsCard,
     SettingCard,
-    SpendCard,
     ThresholdCard,
     TokensCard,
 )
 from ..keeping.paying import PaidJob
 from ..keeping.records import AnswerRecord, ProofRecord
 from ..keeping.sealing import PROOF, SEEN
+from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import mean_spend

@@ -1,4 +1,4 @@
-"""One artifact: a compiled judge with its card; imports DSPy only when a prompt is read."""
+"""One artifact: a compiled judge with its card; imports the types of a card, and DSPy, only when they are read."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
-from .card import Card, task_of
-from .records import (
-    CandidateRecord,
-    LabelProofRecord,
-    MeasuredByLabels,
-    MeasuredRobustness,
-    ProofRecord,
-    RobustnessRecord,
-)
 from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, JsonObject, read_artifact_file
 
 RESTORE = "restore the folder from a copy, or compile the judge again"
@@ -32,6 +23,8 @@ if TYPE_CHECKING:
     from ..programs.answers.base import Answer
     from ..programs.judge import Judge
     from ..programs.state import PromptState
+    from .card import Card
+    from .records import CandidateRecord, LabelProofRecord, ProofRecord, RobustnessRecord
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -98,6 +91,8 @@ class Artifact:
     @cached_property
     def about(self) -> Card:
         """The card as an object: each part has its name and type, and a default if an older version lacks it."""
+        from .card import Card
+
         return Card.model_validate(self.card or {"judge": self.judge, "version": self.version})
 
     @cached_property
@@ -120,17 +115,23 @@ class Artifact:
     @cached_property
     def candidates(self) -> tuple[CandidateRecord, ...]:
         """The candidates of its history, in the order in which they were tried."""
+        from .records import CandidateRecord
+
         return tuple(CandidateRecord.model_validate(line) for line in self.history)
 
     @cached_property
     def robustness_records(self) -> list[RobustnessRecord]:
         """The results of attacks (``robustness``), one record for each model and gold."""
+        from .records import MeasuredRobustness
+
         content = self.added.get(ROBUSTNESS)
         return MeasuredRobustness.model_validate(content).measured if content else []
 
     @cached_property
     def label_proofs(self) -> list[LabelProofRecord]:
         """The decisions by labels (``disagreements``), one record for each plan."""
+        from .records import MeasuredByLabels
+
         content = self.added.get(DISAGREEMENTS)
         return MeasuredByLabels.model_validate(content).measured if content else []
 
@@ -152,6 +153,8 @@ class Artifact:
         Raises:
             ArtifactError: the file was changed since it was saved, or a line is no line of a proof.
         """
+        from .records import ProofRecord
+
         records = []
         for number, line in enumerate(self.proof(), 1):
             fault = ProofRecord.fault(line)
@@ -193,6 +196,8 @@ class Artifact:
 
     def check(self, judge: Judge) -> None:
         """Refuse a judge of another name, or with other labels, positive labels, input fields or types of fields."""
+        from .card import task_of
+
         card = self.about
         task = task_of(judge)
         types = task.pop("types")

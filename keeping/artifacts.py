@@ -13,18 +13,11 @@ from ..cases import text_hash
 from ..errors import ArtifactError, checked
 from ..text.redaction import publishable
 from .artifact_card import RESTORE, Artifact
-from .card import Card, CardContent, build_card
-from .card_parts import Part
-from .records import CandidateRecord, MeasuredByLabels, MeasuredRobustness
 from .sealing import (
     ADDED_FILES,
     CARD,
-    DISAGREEMENTS,
     HISTORY,
     PROGRAM,
-    ROBUSTNESS,
-    JsonObject,
-    Sealed,
     canonical_json,
     inspect_files,
     read_artifact_file,
@@ -38,12 +31,8 @@ from .trust import Trust, data_file
 if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
+    from .card import CardContent
 
-_ADDED_PARTS: Mapping[str, type[Part]] = {
-    ROBUSTNESS: MeasuredRobustness,
-    DISAGREEMENTS: MeasuredByLabels,
-}
-"""File that was added after a save -> the type of its content."""
 _PARENTS_SEARCHED = 3
 """Folders above a store in which a judge's file is looked for, as a store is in the folder of its project."""
 
@@ -128,9 +117,11 @@ class Store:
         """
         from ..programs.catalogue import file_of
         from ..programs.plugins import executed_hashes
+        from .card import CardContent, build_card
+        from .contents import content_of, unwritable_error
         from .dspy_state import dump_state
 
-        content = _content_of(judge, card)
+        content = content_of(judge, card)
         path, _ = file_of(content.judge_ref)
         if path is not None:
             hashes = executed_hashes(self.find_file(path))
@@ -143,7 +134,7 @@ class Store:
             record_files = {name: records_json(rows) for name, rows in records.items()}
             canonical_json(unsealed_card)
         except (TypeError, ValueError) as error:
-            raise _unwritable(judge, str(error)) from error
+            raise unwritable_error(judge, str(error)) from error
 
         def files(version: int) -> dict[str, bytes]:
             sealed = seal_card(program, history_file, {**unsealed_card, "version": version}, record_files)
@@ -205,7 +196,9 @@ class Store:
 
         ``file`` is one of :data:`.sealing.ADDED_FILES`, which names the keys.
         """
-        additions, _ = _checked_additions(inspect_files(artifact.path))
+        from .contents import checked_additions
+
+        additions, _ = checked_additions(inspect_files(artifact.path))
         keys = ADDED_FILES[file]
         entries = [entry]
         for earlier in additions.get(file, {}).get("measured", ()):
@@ -269,19 +262,18 @@ class Store:
 
     def _read(self, shelf: Shelf, version: int) -> Artifact:
         """Return a version, with its faults if it is damaged."""
+        from .contents import checked_additions, faults_of, readable_card
+
         path = shelf.path / str(version)
         names = [name for name, number in shelf.names().items() if number == version]
         sealed = inspect_files(path)
-        faults = _faults_of(sealed, shelf.judge, version)
-        additions, addition_faults = _checked_additions(sealed)
-        card = sealed.card
-        if Card.fault(card):
-            card = {}
+        faults = faults_of(sealed, shelf.judge, version)
+        additions, addition_faults = checked_additions(sealed)
         return Artifact(
             judge=shelf.judge,
             version=version,
             path=path,
-            card=card,
+            card=readable_card(sealed),
             program_state=sealed.program,
             history=sealed.history,
             added=additions,
@@ -290,58 +282,6 @@ class Store:
             faults=faults,
             extras=sealed.extras + addition_faults,
         )
-
-
-def _faults_of(sealed: Sealed, judge: str, version: int) -> tuple[str, ...]:
-    """Return the faults of a version: of its seal, else of its place in the store, its card or its history."""
-    if sealed.faults:
-        return sealed.faults
-    if (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
-        moved = f"{sealed.card.get('judge')}@{sealed.card.get('version')}"
-        return (f"{CARD}: says {moved}, but lies in the folder of {judge}@{version}",)
-    fault = Card.fault(sealed.card)
-    if fault:
-        return (f"{CARD}: {fault}",)
-    for number, line in enumerate(sealed.history, 1):
-        fault = CandidateRecord.fault(line)
-        if fault:
-            return (f"{HISTORY}: line {number}: {fault}",)
-    return ()
-
-
-def _checked_additions(sealed: Sealed) -> tuple[dict[str, JsonObject], tuple[str, ...]]:
-    """Return the usable files that were added after the save, name -> content, and the faults of the others."""
-    additions: dict[str, JsonObject] = {}
-    faults: list[str] = []
-    for name, content in sealed.added.items():
-        fault = _ADDED_PARTS[name].fault(content)
-        if fault:
-            faults.append(f"{name}: {fault}")
-        else:
-            additions[name] = content
-    return additions, tuple(faults)
-
-
-def _content_of(judge: Judge, card: CardContent | Mapping[str, object]) -> CardContent:
-    """Return the content of a card as an object; raises ``ArtifactError`` if JSON values are none."""
-    if isinstance(card, CardContent):
-        return card
-    try:
-        plain_card = publishable(dict(card))
-    except (TypeError, ValueError) as error:
-        raise _unwritable(judge, str(error)) from error
-    fault = CardContent.fault(plain_card)
-    if fault:
-        raise _unwritable(judge, fault)
-    return CardContent.model_validate(plain_card)
-
-
-def _unwritable(judge: Judge, fault: str) -> ArtifactError:
-    """Return the error for a version that cannot be written."""
-    return ArtifactError(
-        f"the prompt, the card or the history of {judge.name} cannot be written: {fault}",
-        hint="put only text, numbers, booleans, lists and objects in them",
-    )
 
 
 def _problems_of(artifact: Artifact) -> list[Problem]:

@@ -16,11 +16,9 @@ from .card_parts import (
     AgainstCard,
     CalibrationCard,
     CascadeCard,
-    Count,
     CountsCard,
     DecisionCard,
     Definition,
-    Figure,
     GoldCard,
     Guideline,
     Identifier,
@@ -28,15 +26,15 @@ from .card_parts import (
     JudgePart,
     ModelCard,
     OptimizerCard,
-    Part,
     References,
     Scores,
     SealedRowsCard,
     SettingCard,
-    SpendCard,
     ThresholdCard,
     TokensCard,
 )
+from .part import Count, Figure, Part
+from .spend_card import SpendCard
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

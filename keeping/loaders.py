@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 
@@ -24,10 +24,12 @@ from ..programs.settings import FOR_NEW_ROWS
 from ..programs.verdicts import PEOPLE, UNSURE, Verdict
 from .artifact_card import Artifact, read_json_prompt
 from .artifacts import Store
-from .card_parts import MemberCard
 from .loading import LoadedJudge, choose_verifier
 from .logs import is_log, new_rows_error
 from .naming import Name, Prompt, find_judge
+
+if TYPE_CHECKING:
+    from .card_parts import MemberCard
 
 
 def sure_answer(scale: Scale, verdict: Verdict) -> SureAnswer:
@@ -246,7 +248,7 @@ def _load_cascade(
     return CascadeJudge(**vars(prompt), model=model, context=CallContext.fresh(), members=members)
 
 
-def _load_member(card: MemberCard, store: Store) -> LoadedJudge:
+def _load_member(card: "MemberCard", store: Store) -> LoadedJudge:
     """Return a judge of a cascade, from what the cascade keeps of it."""
     judge = read_definition(card.definition) if card.definition else find_judge(card.reference, store)
     settings = replace(FOR_NEW_ROWS, adapter=card.adapter, sampling=card.thresholds.sampling, concurrency=1)

@@ -24,7 +24,6 @@ from ..programs.state import PromptState
 from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact
 from .artifacts import Store
-from .card_parts import ThresholdCard
 
 BASIC = ":basic"
 ADAPTER = CHAT
@@ -121,7 +120,7 @@ class Name:
         option_values = {**self.judge.option_values, **self.options}
         judge = self.judge.with_options(option_values)
         is_as_proven = option_values == self.judge.option_values
-        sampling = self._sampling(judge, ThresholdCard(), is_as_proven=is_as_proven)
+        sampling = self._sampling(judge, Sampling(samples=1), is_as_proven=is_as_proven)
         return Prompt(
             judge=judge,
             state=PromptState.of(judge.basic()),
@@ -142,7 +141,7 @@ class Name:
         option_values = {**proven_values, **self.options}
         judge = judge.with_options(option_values)
         is_as_proven = option_values == proven_values
-        sampling = self._sampling(judge, card.thresholds, is_as_proven=is_as_proven)
+        sampling = self._sampling(judge, card.thresholds.sampling, is_as_proven=is_as_proven)
         return Prompt(
             judge=judge,
             state=artifact.state,
@@ -150,13 +149,13 @@ class Name:
             settings=replace(settings, sampling=sampling, adapter=adapter),
         )
 
-    def _sampling(self, judge: Judge, proven: ThresholdCard, *, is_as_proven: bool) -> Sampling:
+    def _sampling(self, judge: Judge, proven: Sampling, *, is_as_proven: bool) -> Sampling:
         """Return samples and threshold: those of the proof, as far as the name and the options leave them."""
         samples = proven.samples if self.samples is None else self.samples
         sampling = Sampling(samples=samples, threshold=self.threshold, combine=self.combine)
         if self.samples is None and self.threshold is None and is_as_proven:
             if judge.answer.scale.uses_threshold:
-                sampling = proven.sampling
+                sampling = proven
             sampling = replace(sampling, weights=proven.weights, combine=self.combine)
         if self.combine is None and proven.samples > 1:
             return replace(sampling, combine=proven.combine)

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from .card_parts import Count, Figure, Part, SettingCard
+from .card_parts import SettingCard
+from .part import Count, Figure, Part
 
 
 class PartScore(Part):

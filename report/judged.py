@@ -11,8 +11,9 @@ from ..evaluation.measured import UNANSWERED
 from ..evaluation.rows import Row
 from ..gold.scanning import scan
 from ..keeping.artifact_card import Artifact, read_proof_rows
-from ..keeping.card_parts import CascadeFound, PurposeSpend
+from ..keeping.card_parts import CascadeFound
 from ..keeping.records import AnswerRecord, ProofRecord
+from ..keeping.spend_card import PurposeSpend
 from ..programs.answers.base import Answer
 from .document import AnswerNote, CaseEntry, Cases, Document, Section, Tone, UnitEntry, readable_text
 from .scores import joint_spend_line

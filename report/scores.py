@@ -7,26 +7,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import plural
 from ..evaluation.plain import plain
-from ..keeping.card_parts import (
-    CountsCard,
-    DecisionCard,
-    PurposeSpend,
-    ReferenceCard,
-    ScoreCard,
-    SpendCard,
-)
-from ..keeping.records import AttackRecord, LabelProofRecord, RobustnessRecord
+from ..keeping.spend_card import PurposeSpend, SpendCard
 from .table import Table, table
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Agreement, Ceiling, PairAgreement
     from ..gold.raters import Rule, Strata
+    from ..keeping.card_parts import CountsCard, DecisionCard, ReferenceCard, ScoreCard
+    from ..keeping.records import AttackRecord, LabelProofRecord, RobustnessRecord
 
 ResultData: TypeAlias = Mapping[str, Any]
 """A result, or a part of it, as JSON."""
-Scores = Mapping[str, ScoreCard | None]
+Scores: TypeAlias = "Mapping[str, ScoreCard | None]"
 """Metric -> score."""
-References = Mapping[str, ReferenceCard | None]
+References: TypeAlias = "Mapping[str, ReferenceCard | None]"
 """Reference -> what it scores; ``None`` where there is none."""
 _NEVER_GIVEN = "undefined: never given"
 _PAIRS = 10  # with more of them a terminal shows those that agree least, and --json has all
@@ -35,6 +29,8 @@ OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a r
 
 def scores_in(data: ResultData) -> Scores:
     """Return the scores in the JSON of a result, by metric."""
+    from ..keeping.card_parts import ScoreCard
+
     scores: dict[str, ScoreCard | None] = {}
     for metric, score in data.items():
         scores[metric] = None
@@ -45,6 +41,8 @@ def scores_in(data: ResultData) -> Scores:
 
 def references_in(data: ResultData | None) -> References:
     """Return the references in the JSON of a result, by name."""
+    from ..keeping.card_parts import ReferenceCard
+
     references: dict[str, ReferenceCard | None] = {}
     for name, reference in (data or {}).items():
         references[name] = None

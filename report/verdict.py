@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..keeping.card import CardContent
-from ..keeping.card_parts import CountsCard, DecisionCard, PurposeSpend
+from ..keeping.card_parts import CountsCard, DecisionCard
+from ..keeping.spend_card import PurposeSpend
 from .document import Tone
 from .scores import (
     OFFLINE,

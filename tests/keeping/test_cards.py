@@ -16,7 +16,8 @@ from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card, CardContent
-from jurist.keeping.card_parts import DecisionCard, Part
+from jurist.keeping.card_parts import DecisionCard
+from jurist.keeping.part import Part
 from jurist.keeping.records import (
     CandidateRecord,
     MeasuredByLabels,

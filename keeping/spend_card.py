@@ -1,0 +1,54 @@
+"""What a job spent, as a card and a result hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .part import Count, Figure, Part
+
+
+class PurposeSpend(Part):
+    """The spend of calls for one purpose."""
+
+    calls: Count = 0
+    replayed: Count = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cached_tokens: Count = 0
+    reasoning_tokens: Count = 0
+    cost: Figure = 0
+    unpriced: Count = 0
+    lost: Count = 0
+
+    @property
+    def all_tokens(self) -> int:
+        """Tokens of input and output."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def total(self) -> PurposeSpend:
+        """The counts for all purposes."""
+        return self
+
+    @classmethod
+    def sum_of(cls, spends: Sequence[PurposeSpend]) -> PurposeSpend:
+        """Return the sum of several spends."""
+        names = cls.model_fields
+        return cls(**{name: sum(getattr(spend, name) for spend in spends) for name in names})
+
+
+class SpendCard(PurposeSpend):
+    """The spend of a job: all of its calls, and the calls by purpose."""
+
+    tokens: Count | None = None
+    by_purpose: dict[str, PurposeSpend] = {}
+
+    @property
+    def all_tokens(self) -> int:
+        """Tokens of input and output."""
+        return super().all_tokens if self.tokens is None else self.tokens
+
+    @property
+    def total(self) -> PurposeSpend:
+        """The counts for all purposes."""
+        return self.by_purpose.get("total", self)
