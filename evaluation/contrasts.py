@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..errors import plural
-from .criteria import labelled_criteria
+from .criterion_pairs import labelled_criteria
 from .intervals import LEVEL, t_quantile
 from .metrics import Metric
 from .paired import Paired, compare_pair, fewest_groups, holm, holm_levels

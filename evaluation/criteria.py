@@ -4,7 +4,7 @@ A value says which criterion it is of, so that pooled values of all criteria are
 (``grounded.f1``); ``mean`` is the mean of their default ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -14,12 +14,10 @@ import numpy as np
 import scipy
 
 from ..cases import Case, Value, Values
-from .intervals import Interval
 from .metrics import Metric, Statistics, Sums
-from .paired import Direction, Paired, compare_pair, holm, holm_levels
 from .rows import Row
 from .scale import Annotation, Lack, Scale
-from .units import MISSING, Floats, Units, encode
+from .units import MISSING, Floats, Units
 from .votes import Sampling, Votes
 
 MEAN: Final = "mean"
@@ -305,87 +303,6 @@ def _plain_values(name: str, values: Sequence[Rated]) -> list[Value]:
         if value.criterion == name:
             plain_values.append(value.value)
     return plain_values
-
-
-@dataclass(frozen=True, kw_only=True)
-class Criterion(Paired):
-    """One criterion of two systems; what it shows is held to Holm's correction over all criteria."""
-
-    units: int
-    corrected: tuple[float, float]  # one-sided p that the second is better, and worse, by Holm
-    levels: tuple[float, float]  # of the tests that the second is better, and worse, by Holm's steps
-
-    @property
-    def direction(self) -> Direction | None:
-        better, worse = self.levels
-        if self.test.better < better:
-            return "better"
-        if self.test.worse < worse:
-            return "worse"
-        return None
-
-    @property
-    def interval(self) -> Interval:
-        better, worse = self.levels
-        return self.interval_at(better, worse)
-
-    def to_card(self) -> dict[str, object]:
-        """Plain types, ready for JSON."""
-        return {
-            "metric": self.metric,
-            "basic": self.value_before,
-            "compiled": self.value_after,
-            "difference": self.difference,
-            "low": self.interval.low,
-            "high": self.interval.high,
-            "p": self.corrected[0],
-            "shown": self.direction or "",
-            "units": self.units,
-            "groups": self.groups,
-        }
-
-
-def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str, Scale, list[Sequence[Row]]]]:
-    """Yield each criterion that people labelled, its scale, and the rows cut to it; nothing without criteria."""
-    if not isinstance(scale, CriteriaScale):
-        return
-    for criterion, criterion_scale in scale.scales.items():
-        criterion_sets: list[Sequence[Row]] = []
-        for rows in sets:
-            criterion_sets.append(scale.rows(criterion, rows))
-        if any(row.labelled for row in criterion_sets[0]):
-            yield criterion, criterion_scale, criterion_sets
-
-
-def by_criterion(
-    scale: Scale, first: Sequence[Row], second: Sequence[Row], *, seed: int, tested: float
-) -> dict[str, Criterion]:
-    """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""
-    pairs: dict[str, Paired] = {}
-    units_labelled: dict[str, int] = {}
-    p_better: dict[str, float] = {}
-    p_worse: dict[str, float] = {}
-    for name, criterion_scale, (first_rows, second_rows) in labelled_criteria(scale, first, second):
-        units = encode(criterion_scale, first_rows, second_rows)
-        metric = criterion_scale.metrics[criterion_scale.default]
-        pair = compare_pair(units, metric, seed=seed, tested=tested)
-        pairs[name] = pair
-        units_labelled[name] = len(units.gold)
-        p_better[name] = pair.test.better
-        p_worse[name] = pair.test.worse
-    corrected_better = holm(p_better)
-    corrected_worse = holm(p_worse)
-    levels_better = holm_levels(p_better, tested)
-    levels_worse = holm_levels(p_worse, tested)
-    criteria: dict[str, Criterion] = {}
-    for name, pair in pairs.items():
-        criteria[name] = Criterion(
-            **vars(pair),
-            units=units_labelled[name],
-            corrected=(corrected_better[name], corrected_worse[name]),
-            levels=(levels_better[name], levels_worse[name]),
-        )
-    return criteria
 
 
 def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]) -> Metric:

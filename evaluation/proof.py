@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import UsageError, plural
-from .criteria import Criterion, by_criterion
+from .criterion_pairs import Criterion, by_criterion
 from .intervals import has_one_value
 from .measured import Measured, measure_units
 from .metrics import Metric

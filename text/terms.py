@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"[A-Z][\w'’&-]*[A-Za-z0-9]|[A-Z]{2,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|(?<=[。！？；])|\n+")
 _MARKER = re.compile(r"\[\[\s*##|##\s*\]\]")
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _VOWEL = re.compile(r"[aeiouy]")
 _CJK_STOP_CHARACTERS = frozenset(
     "的了是在和与及也就都而或于被把对为以之其这那他她它们我你您吗呢吧啊呀着过地得个"

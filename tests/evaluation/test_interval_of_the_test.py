@@ -14,7 +14,8 @@ from scipy import stats
 from jurist.cases import Value
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import contrast, corrected
-from jurist.evaluation.criteria import CriteriaScale, Rated, by_criterion
+from jurist.evaluation.criteria import CriteriaScale, Rated
+from jurist.evaluation.criterion_pairs import by_criterion
 from jurist.evaluation.intervals import Interval
 from jurist.evaluation.paired import compare_pair, holm, holm_levels
 from jurist.evaluation.proof import level_of

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from small import cli, ok, write_jsonl
 
 import jurist
-from jurist.evaluation.criteria import Rated, by_criterion
+from jurist.evaluation.criteria import Rated
+from jurist.evaluation.criterion_pairs import by_criterion
 from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
