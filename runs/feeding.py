@@ -116,7 +116,9 @@ class Feed(Generic[Item]):
 def seldom_collected() -> Iterator[None]:
     """Let Python look for cycles of garbage less often during a block, as most objects are in use: it costs time."""
     usual_threshold = gc.get_threshold()
-    is_frozen = gc.get_freeze_count() > 0  # a command leaves its modules out of every search until the process ends
+    is_frozen = (
+        gc.get_freeze_count() > 0
+    )  # a command leaves its modules out of every search until the process ends
     if not is_frozen:
         gc.freeze()  # modules stay
     gc.set_threshold(*_GC_THRESHOLDS)
