@@ -2,7 +2,7 @@
 
 Every command is one function in :mod:`jurist.console`, imported when it is
 called, so that ``jurist --help`` is immediate. Results go to standard output,
-progress, remarks and errors to standard error. Exit codes: 0 done; 1 the work
+progress, notes and errors to standard error. Exit codes: 0 done; 1 the work
 could not be done (one line says why and what to do next); 2 wrong usage; 3 done,
 but more rows failed or abstained than allowed; 130 ended by Ctrl-C
 (143 by SIGTERM, 129 by SIGHUP).

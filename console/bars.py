@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from ..report.scores import cost_words
-from .printing import remark
+from .printing import print_notes
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -104,7 +104,7 @@ class Bar:
                     continue
                 text = tell()
                 if text != last_text:
-                    remark(text)
+                    print_notes(text)
                     last_text = text
                     pause = 2 * pause
                 due = time.monotonic() + pause
@@ -186,7 +186,7 @@ class SearchBar(Bar):
         self._pending_line = ""
         self._last_line_at = self._clock()
         with suppress(OSError, ValueError):  # nobody who reads is no reason to end the work
-            remark(line)
+            print_notes(line)
 
     def _trouble_words(self) -> str:
         """Return a line about failures, and, where no bar shows it, the spend."""

@@ -21,7 +21,7 @@ from ..runs.batching import BatchRun, Collected, opened
 from ..runs.outputs import checkpoint_of, lines_in
 from ..runs.runner import RunPlan
 from .bars import Bar
-from .printing import Result, remark
+from .printing import Result, print_notes
 from .run import foreseen, result_of, rows_of
 
 _BEGIN = "jurist batch submit begins them"
@@ -54,7 +54,7 @@ def submit_batches(options: SubmitOptions) -> Result:
         run = _run(store, options, bar)
         _check(run.judge, store)
         settings = replace(run.settings, fresh=options.fresh)
-        run = replace(run, settings=settings, on_begin=begin, probes=not options.no_probe, note=remark)
+        run = replace(run, settings=settings, on_begin=begin, probes=not options.no_probe, note=print_notes)
         state = run.submit({"options": asdict(options)})
         probe = run.probe_spend
     result = _with_probe(_state_result(options, run.judge, state), probe)

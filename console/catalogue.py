@@ -27,13 +27,13 @@ from ..programs.catalogue import find
 from ..programs.judge import Judge, check_judge_name
 from .bars import progress
 from .inputs import check_apart, shares_of, store_of
-from .printing import Part, Result, Verbatim, remark, write_text
+from .printing import Part, Result, Verbatim, print_notes, write_text
 
 
 def export_command(options: ExportOptions) -> Result:
     """Write a judge's prompt for another system."""
     loaded = load_judge(options.judge, store=store_of(options))
-    remark(loaded.standing)
+    print_notes(loaded.standing)
     path = None if options.output == "-" else options.output
     text, limits = exported(loaded, options.target, path)
     data = {"judge": loaded.name, "target": options.target, "output": options.output, "limits": limits}
@@ -231,7 +231,7 @@ def write_training(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
     check_apart(options.output, options.input)
     loaded = load_judge(options.judge, store=store_of(options))
-    remark(loaded.standing)
+    print_notes(loaded.standing)
     gold = Gold.load(options.input, loaded.judge)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:
         training = make_training(

@@ -59,7 +59,7 @@ from ..report.verdict import (
 )
 from .bars import SearchBar
 from .inputs import gold_of, settings_of, shares_of, store_of, store_option, verifier_model
-from .printing import Part, Result, remark
+from .printing import Part, Result, print_notes
 from .terminal import Terminal
 
 
@@ -131,7 +131,7 @@ class _Compiling(Terminal):
     def compiling(self, plan: Plan, sink: Sink | None) -> Iterator[tuple[Sink, Start]]:
         """Ask a person where much will be spent, and show the search from then on."""
         name, gold = plan.judge.name, plan.gold
-        remark(f"{name} on {gold.name}: {plural(len(gold.cases), 'case')}, optimizer {plan.optimizer}")
+        print_notes(f"{name} on {gold.name}: {plural(len(gold.cases), 'case')}, optimizer {plan.optimizer}")
         self.plan = plan
         estimate = foresee_compilation(plan)
         with SearchBar() as bar:

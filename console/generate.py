@@ -41,7 +41,7 @@ from ..programs.haluagent.judges import QA_CONFLICT
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, joint_spend_line
 from .inputs import labelling, labelling_model, store_of, target_of, verifier_model
-from .printing import Part, Result, remark, write_json
+from .printing import Part, Result, print_notes, write_json
 from .terminal import Terminal
 
 _Description: TypeAlias = tuple[dict[str, Any], list[Part]]
@@ -292,7 +292,7 @@ def _query_assessment(options: AssessOptions) -> QueryAssessment:
         model=Model(name=options.judge_model),
         concurrency=options.concurrency,
     )
-    remark(facts.note)
+    print_notes(facts.note)
     if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
         raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     return QueryAssessment(

@@ -49,12 +49,12 @@ def check_gold(options: CheckOptions) -> Result:
         )
 
     facts = dict(describe(gold))
-    remarks = _check_remarks(gold, rejects)
+    notes = _list_gold_notes(gold, rejects)
     try:
         parts = gold.split(options.seed, shares_of(options.split))
     except GoldError as error:
         # The rows could be read: what is known of them may say why they cannot be split.
-        head = "; ".join([gold.name, *remarks])
+        head = "; ".join([gold.name, *notes])
         return Result(
             data=facts | _problems(rejects),
             body=[head, _fact_table(facts)],
@@ -62,12 +62,12 @@ def check_gold(options: CheckOptions) -> Result:
             code=1,
         )
     facts["split"] = {name: len(parts.part(name)) for name in PARTS}
-    if not remarks:
-        remarks = ["no problem found"]
+    if not notes:
+        notes = ["no problem found"]
     if parts.near_words:
-        remarks.append(parts.near_words)
+        notes.append(parts.near_words)
     body: list[Part] = [
-        f"{gold.name}: {'; '.join(remarks)}",
+        f"{gold.name}: {'; '.join(notes)}",
         _fact_table(facts),
     ]
     if rejects.count:
@@ -86,22 +86,22 @@ def _fact_table(facts: Mapping[str, object]) -> Table:
     return table("", ["what", "value"], rows)
 
 
-def _check_remarks(gold: Gold, rejects: Rejects) -> list[str]:
-    """Return remarks for the user on the rows of a gold set."""
-    remarks: list[str] = []
+def _list_gold_notes(gold: Gold, rejects: Rejects) -> list[str]:
+    """Return notes for the user on the rows of a gold set."""
+    notes: list[str] = []
     if rejects.count:
-        remarks.append(f"{plural(rejects.count, 'row')} set aside in {rejects.path}")
-    remarks.extend(gold.notes)
+        notes.append(f"{plural(rejects.count, 'row')} set aside in {rejects.path}")
+    notes.extend(gold.notes)
     if gold.unlabelled_words:
-        remarks.append(gold.unlabelled_words)
-    remarks.extend(gold.blank_words)
+        notes.append(gold.unlabelled_words)
+    notes.extend(gold.blank_words)
     if gold.near_copies:
         group_count = sum(len(copies.groups) for copies in gold.near_copies)
         example = " and ".join(gold.near_copies[0].sources[:2])
-        remarks.append(
+        notes.append(
             f"{group_count} groups hold near copies and count as {len(gold.near_copies)}, for example {example}"
         )
-    return remarks
+    return notes
 
 
 def _fact_cell(value: object) -> object:

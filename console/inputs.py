@@ -32,7 +32,7 @@ from ..keeping.paying import Start
 from ..keeping.trust import Trust
 from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
-from .printing import remark
+from .printing import print_notes
 
 if TYPE_CHECKING:
     from ..arguments.generate import AssessOptions
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
-    return Store(options.store, trust=Trust(trusts_all=options.trust, say=remark))
+    return Store(options.store, trust=Trust(trusts_all=options.trust, say=print_notes))
 
 
 def store_option(options: StoreOptions) -> str:
@@ -100,9 +100,9 @@ def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, l
     """Return gold, read as the options say; rows that they set aside are said."""
     rejects = rejects_of(options)
     gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=rejects)
-    remark(*gold.notes)
+    print_notes(*gold.notes)
     if rejects and rejects.count:
-        remark(
+        print_notes(
             f"{rejects.count} rows of {gold.source} cannot be used and are in {rejects.path}, with the reasons"
         )
     return gold

@@ -11,7 +11,7 @@ from ..keeping.artifacts import Store
 from ..keeping.trust import Trust
 from ..report.scores import disagreement_cell, metric_cell
 from ..report.table import table
-from .printing import Result, remark
+from .printing import Result, print_notes
 
 
 def open_named_store(options: StoreOptions) -> Store:
@@ -22,7 +22,7 @@ def open_named_store(options: StoreOptions) -> Store:
         raise ArtifactError(
             f"there is no folder {folder}", hint="name the store with --store or JURIST_STORE"
         )
-    return Store(options.store, trust=Trust(trusts_all=options.trust, say=remark))
+    return Store(options.store, trust=Trust(trusts_all=options.trust, say=print_notes))
 
 
 def list_artifacts(options: ListOptions) -> Result:

@@ -39,7 +39,7 @@ from ..report.scores import spend_in, spend_line
 from ..runs.serving import Serving, application
 from .gold import gold_name
 from .inputs import gold_of, gold_source, loaded_of, store_of
-from .printing import Part, Result, remark
+from .printing import Part, Result, print_notes
 
 _LINK_HINT = "--rater ann,bob gives each of them a link of their own"
 
@@ -234,7 +234,7 @@ def serve_judge(options: ServeOptions) -> Result:
     token = _required_token(options)
     loaded = loaded_of(options.judge, options, store_of(options))
     loaded = replace(loaded, context=CallContext.fresh(Budget.of(options)))
-    remark(loaded.note)
+    print_notes(loaded.note)
     serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
     if options.access_log:
         log = logging.getLogger("jurist.access")
@@ -275,7 +275,7 @@ def listen(app: Any, host: str, port: int, subject: str) -> None:
         raise UsageError(
             f"port {port} of {host} cannot be used: {error.strerror}", hint="name another with --port"
         ) from error
-    remark(f"{subject} http://{host}:{port}/ (Ctrl-C ends it)")
+    print_notes(f"{subject} http://{host}:{port}/ (Ctrl-C ends it)")
     # After its shutdown uvicorn raises the signal again. SIGTERM would then end the process before the command has
     # written its result, so here it raises KeyboardInterrupt, as Ctrl-C does.
     usual_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)

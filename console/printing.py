@@ -1,4 +1,4 @@
-"""The output of commands: results on standard output, as tables, Markdown or JSON; remarks on standard error."""
+"""The output of commands: results on standard output, as tables, Markdown or JSON; notes on standard error."""
 
 import json
 import shutil
@@ -71,7 +71,7 @@ def print_result(result: Result, form: Form) -> None:
     # A pager would hide the decision and the next step behind a key, and wait for ever where nobody presses one.
     sys.stdout.write(result_text(result, form))
     sys.stdout.flush()
-    remark(*result.notes)
+    print_notes(*result.notes)
 
 
 def result_text(result: Result, form: Form) -> str:
@@ -127,7 +127,7 @@ def _frame(card: "VerdictCard") -> str:
     return captured.get()
 
 
-def remark(*texts: str) -> None:
+def print_notes(*texts: str) -> None:
     """Print notes, progress and warnings on standard error, each on lines of its own; empty texts are left out."""
     for text in texts:
         if text:

@@ -9,7 +9,7 @@ from ..engines.models import Model
 from ..errors import JuristError, UsageError, unknown_price
 from ..jobs.estimate import Estimate
 from ..keeping.key_hosts import key_transfer
-from .printing import remark
+from .printing import print_notes
 
 ASK_CALLS = 1000
 """Calls to real models above which a person is asked."""
@@ -62,7 +62,7 @@ def approve_keys(models: Iterable[Model], *, yes: bool) -> None:
         if transfer is None or transfer.approved:
             continue
         if yes or not _has_terminal():
-            remark(
+            print_notes(
                 f"{transfer.words}; --api-key-env NAME names the variable whose key is meant for that host"
             )
             continue
@@ -103,13 +103,13 @@ def agree(
     answers = sum(paid.values())
     if answers:
         forecast += f"; {answers} answers are paid already"
-    remark(forecast)
+    print_notes(forecast)
     limit = estimate.budget.calls
     unlimited = estimate.without_limits.calls
     if limit is not None and limit - spent < unlimited.high:
         may = "will" if limit - spent < unlimited.low else "may"
-        remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
-    remark(*notes)
+        print_notes(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
+    print_notes(*notes)
     unpriced, hosted = estimate.unpriced(), estimate.unpriced(hosted=True)
     approve(*estimate.remaining(paid, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)
     approve_keys((model for ask in estimate.asks for model in ask.models), yes=yes)

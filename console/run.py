@@ -29,7 +29,7 @@ from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary
 from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
-from .printing import Result, remark, result_stream
+from .printing import Result, print_notes, result_stream
 from .questions import agree, approve, approve_keys
 
 
@@ -63,7 +63,7 @@ def run_command(options: RunOptions) -> Result:
 
         def foresee_again(spend: Spend) -> None:
             if estimate is not None:
-                remark(estimate.describe_revision(spend))
+                print_notes(estimate.describe_revision(spend))
 
         def begin_shards(written_paths: Sequence[Path]) -> None:
             begin(plan_of(loaded, source, settings, written_paths))
@@ -81,7 +81,7 @@ def run_command(options: RunOptions) -> Result:
                 on_row=bar.step,
                 on_first_replies=foresee_again,
             )
-    remark(*source.notes)
+    print_notes(*source.notes)
     return result_of(options, loaded, summary)
 
 
@@ -236,11 +236,11 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
     for option, value in loaded.judge.option_values.items():
         proven = proven_values.get(option, value)
         if proven != value:
-            remark(
+            print_notes(
                 f"{loaded.name} was proven for {option} {proven} and runs with {value}: "
                 "its scores do not hold for that"
             )
-    remark(loaded.note)
+    print_notes(loaded.note)
     settings = RunSettings(budget=Budget.of(options), keep=_columns_to_keep(options.keep))
     if options.rejects is not None:
         settings = replace(settings, rejects=Path(options.rejects))
@@ -271,7 +271,7 @@ def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]
         hint = "put it where it was when the version was compiled"
         raise GoldError(f"the gold of {loaded.name}: {error.message}", hint=hint) from error
     rows = canary_of(loaded, gold.cases if gold else ())
-    return Canary(rows=rows, on_row=on_row, tell=remark)
+    return Canary(rows=rows, on_row=on_row, tell=print_notes)
 
 
 def foreseen(

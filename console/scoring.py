@@ -53,7 +53,7 @@ from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
 from .inputs import gold_of, judge_of, models_of, store_of, store_option, verifier_model
-from .printing import Part, Result, remark, write_json
+from .printing import Part, Result, print_notes, write_json
 from .terminal import Terminal
 
 
@@ -73,7 +73,7 @@ class _Scoring(Terminal):
         """Say nothing yet: :meth:`asking` says the notes below the estimate."""
 
     def notes(self, work: Experiment) -> Sequence[str]:
-        """Return remarks on the judges, and on the smallest differences that the gold can show."""
+        """Return notes on the judges, and on the smallest differences that the gold can show."""
         notes: list[str] = []
         for contender in work.contenders:
             if contender.note and contender.note not in notes:
@@ -332,11 +332,11 @@ def harden_command(options: HardenOptions) -> Result:
         **_asking(options, terminal),
     )
     if terminal.artifact is None:
-        remark(
+        print_notes(
             f"{hardened.judge} is no artifact, so that the figures are kept nowhere; --output F writes them"
         )
     else:
-        remark(f"kept beside the card of {terminal.artifact.ref}")
+        print_notes(f"kept beside the card of {terminal.artifact.ref}")
 
     worst = hardened.worst
     worst_words = f"worst: {worst.words}"

@@ -15,12 +15,12 @@ from ..jobs.surface import Asked, GoldLike, Surface
 from ..programs.judge import Judge
 from .bars import progress
 from .inputs import gold_of, mapping_of, start_of, store_of
-from .printing import remark
+from .printing import print_notes
 from .questions import agree
 
 
 class Terminal(Surface):
-    """The surface of a command: remarks and bars on standard error, gold as the options say."""
+    """The surface of a command: notes and bars on standard error, gold as the options say."""
 
     def __init__(self, options: StoreOptions) -> None:
         store = store_of(options)
@@ -51,7 +51,7 @@ class Terminal(Surface):
         if self._estimate is None or self.forecast is None or not self._estimate.paid:
             return
         self.forecast["after_first_replies"] = self._estimate.revise(spend).to_json()
-        remark(self._estimate.describe_revision(spend))
+        print_notes(self._estimate.describe_revision(spend))
 
     def notes(self, work: Any) -> Sequence[str]:
         """Return notes for the user before the first call."""
@@ -59,17 +59,17 @@ class Terminal(Surface):
 
     def note(self, *notes: str) -> None:
         """Say each."""
-        remark(*notes)
+        print_notes(*notes)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return gold, read as the options say."""
         assert isinstance(self._options, RowOptions)
         labelled = gold_of(str(gold), judge, self._options)
         for words in labelled.blank_words:
-            remark(f"{words}: judged as it is")
+            print_notes(f"{words}: judged as it is")
         left_out = labelled.skipped - len(labelled.ambiguous)
         if left_out:
-            remark(
+            print_notes(
                 f"{plural(left_out, 'row')} set aside: without a label, without an input, "
                 "or with nothing for the judge"
             )

@@ -81,13 +81,13 @@ class Decision(Paired):
     counts: Tally
     constant: Constant | None = None
     openings: int = 1
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     criteria: Mapping[str, Criterion] = field(default_factory=dict)  # by name, where there are several
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The limits of the decision, in words; empty if none are known."""
-        return super().warnings + self.remarks
+        return super().warnings + self.notes
 
     @property
     def p(self) -> float:
@@ -203,7 +203,7 @@ def prove_improvement(
     seed: int = 0,
     alpha: float = 0.05,
     openings: int = 1,
-    remarks: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
     constant: tuple[str, Sequence[Row]] | None = None,
 ) -> Proof:
     """Compare basic and compiled on the same held-out rows."""
@@ -231,7 +231,7 @@ def prove_improvement(
             counts=basic_scores.counts,
             constant=over_constant,
             openings=openings,
-            remarks=remarks,
+            notes=notes,
             criteria=by_criterion(comparison, basic, compiled, seed=seed, tested=level),
         ),
     )

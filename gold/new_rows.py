@@ -54,7 +54,7 @@ class Source:
     # the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
     # messages call them
     records: object = None
-    # remarks on how the rows were read, for a user; complete when all rows are read
+    # notes on how the rows were read, for a user; complete when all rows are read
     notes: list[str] = field(default_factory=list, compare=False)
 
     @property

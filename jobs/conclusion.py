@@ -280,7 +280,7 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
         judge.comparison,
         seed=plan.seed,
         openings=contest.look.opening,
-        remarks=_remarks_on(contest),
+        notes=_notes_on(contest),
         constant=references.constant,
     )
     warnings: list[str] = []
@@ -315,16 +315,16 @@ def _make_records(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> li
     return records
 
 
-def _remarks_on(contest: Contest) -> tuple[str, ...]:
-    """Return the remarks on the decision: near copies, and a gain that may be luck."""
-    remarks = []
+def _notes_on(contest: Contest) -> tuple[str, ...]:
+    """Return the notes on the decision: near copies, and a gain that may be luck."""
+    notes = []
     if contest.plan.split.near_words:
-        remarks.append(contest.plan.split.near_words)
+        notes.append(contest.plan.split.near_words)
     if not contest.gain_is_clear:
-        remarks.append(
+        notes.append(
             "on train and dev alone the gain may be luck (p above 0.1 on dev, or above 0.05 on both): the test decides"
         )
-    return tuple(remarks)
+    return tuple(notes)
 
 
 def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:

@@ -270,7 +270,7 @@ class ArtifactReport:
             Section("learned", "What the prompt learned", learned),
             Section("proven", "Proven with", [self._proven_table()]),
             Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),
-            Section("remarks", "What to know", list(self._remarks())),
+            Section("remarks", "What to know", list(self._notes())),
         )
 
     def _proven_table(self) -> Table:
@@ -397,7 +397,7 @@ class ArtifactReport:
         lead.append(" ".join([f"{_capitalised(sentence)}." for sentence in sentences]))
         return lead
 
-    def _remarks(self) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         """Yield what has to be known of the decision, and of prices."""
         card = self._card
         if _standing(card) == "not shown to be better":

@@ -79,7 +79,7 @@ class Cases:
     kinds: tuple[tuple[str, Tone, str], ...]
     units: Mapping[str, int]  # kind -> number of units with this outcome; empty where units are not counted
     cases: Sequence[CaseEntry] = field(repr=False)
-    note: str = ""  # a remark above the cases; may be empty
+    note: str = ""  # a note above the cases; may be empty
 
 
 class Link(NamedTuple):

@@ -124,7 +124,7 @@ def pack_values(values: Mapping[str, object], *, largest: int = LARGEST) -> Pack
 
 
 def _shorten_texts(value: object, limit: int) -> object:
-    """Return JSON values whose texts have at most ``limit`` letters, and a remark where more were cut off."""
+    """Return JSON values whose texts have at most ``limit`` letters, and a note where more were cut off."""
     if isinstance(value, Mapping):
         return {key: _shorten_texts(part, limit) for key, part in value.items()}
     if isinstance(value, list):

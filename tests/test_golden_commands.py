@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
 
 
 def _one_object(done: Done) -> None:
-    """Standard output has one JSON object, and remarks hold nothing of what people read."""
+    """Standard output has one JSON object, and notes hold nothing of what people read."""
     if done.out.startswith("{"):
         json.loads(done.out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert not set(done.people.removeprefix(done.err).splitlines()) & set(done.err.splitlines())

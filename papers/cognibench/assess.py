@@ -121,7 +121,7 @@ class Assessed:
             return 0.0
         return (self.empty + self.failed + len(unlabelled)) / self.prompts
 
-    def remarks(self) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
         """Yield a line for each share that is not corrected or was clipped, and one on prompts without an answer."""
         for name, measure in self.measures.items():
             if measure.corrected.problem:
@@ -245,7 +245,7 @@ class DialogueAssessment(Assessment):
             judge_line,
         ]
         for result in results:
-            body += result.remarks()
+            body += result.notes()
         return data, _labelled_rows(results), body
 
 

@@ -34,7 +34,7 @@ class Done:
     out: str
     err: str
     people: str
-    """What a person reads without ``--json``: remarks and the result as text."""
+    """What a person reads without ``--json``: notes and the result as text."""
 
     @property
     def json(self) -> Any:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from loopback import answer, truth_of
 from small import TALK, cli, new_rows, ok, read_jsonl, start, write_jsonl
 
-from jurist.console.printing import remark
+from jurist.console.printing import print_notes
 from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.gold.new_rows import Source
@@ -197,8 +197,8 @@ def test_lines_stand_in_order_and_a_hung_row_holds_up_nobody(serve: Callable[...
 def test_calls_that_fail_are_told_then(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     failures_told = threading.Event()
 
-    def remark_and_note(text: str) -> None:
-        remark(text)
+    def print_and_tell(text: str) -> None:
+        print_notes(text)
         if "3 failed" in text:
             failures_told.set()
 
@@ -207,7 +207,7 @@ def test_calls_that_fail_are_told_then(serve: Callable[..., Any], monkeypatch: p
         return answer(messages)
 
     monkeypatch.setattr("jurist.console.bars.Bar.quiet", 0.05)
-    monkeypatch.setattr("jurist.console.bars.remark", remark_and_note)
+    monkeypatch.setattr("jurist.console.bars.print_notes", print_and_tell)
     write_jsonl(Path("rows.jsonl"), new_rows(9))
     # Each of three calls is cut off once. Its second attempt is answered when the failures were told.
     server = serve(answer_afterwards, faults={0: "reset", 1: "reset", 2: "reset"})
