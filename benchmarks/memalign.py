@@ -135,6 +135,7 @@ def main() -> None:
     os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would look for prices elsewhere
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["DSPY_CACHEDIR"] = folder  # replies of an earlier run are no replies of this model
         judge = aligned(chosen, labelled, folder)
         print(f"guidelines: {judge.instructions}", file=sys.stderr)
         calls_of_learning, before = Counted.calls, Counted.tokens

@@ -255,8 +255,9 @@ def _output_of(command: Sequence[object], folder: Path) -> list[str]:
     """Return the lines that a command prints. Raises ``NotRunError`` where it fails."""
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, cwd=folder)
     if done.returncode:
-        last_line = (done.stderr.strip() or "no message").splitlines()[-1]
-        raise NotRunError(f"the environment's script failed: {last_line[:300]}")
+        lines = done.stderr.splitlines() or ["no message"]
+        errors = [line for line in lines if "Error" in line]
+        raise NotRunError(f"its script failed: {(errors or lines)[-1][:300]}")
     return done.stdout.splitlines()
 
 
