@@ -199,7 +199,7 @@ class Channel:
             time.sleep(seconds)
 
         # Waiting inside an event loop would stop the very calls that are waited for.
-        way = _Way(send, sleep, may_wait=not _is_in_event_loop())
+        way = _Way(send, sleep, may_wait=not is_in_event_loop())
         # Both functions block and never suspend, so the coroutine runs to its end without an event loop.
         try:
             self._answer(request, way).send(None)
@@ -464,7 +464,7 @@ class _Asynchronous:
         self.complete = channel.acomplete
 
 
-def _is_in_event_loop() -> bool:
+def is_in_event_loop() -> bool:
     """Say whether this thread runs an event loop."""
     try:
         asyncio.get_running_loop()

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import dspy
 
 from ..engines.adapters import adapter as adapter_named
+from ..engines.channel import is_in_event_loop
 from ..errors import AnswerPending, BudgetExhausted, ModelError
 
 Item = TypeVar("Item")
@@ -180,7 +181,7 @@ def run_to_end(work: Awaitable[Result]) -> Result:
     """Run a coroutine to its end, also where an event loop is already running (notebooks), and return its result."""
     # A dedicated thread gets its own loop then; context variables are carried over, and so is Ctrl-C.
     run: Callable[[Work[Result]], Result] = asyncio.run
-    if _is_loop_running():
+    if is_in_event_loop():
         run = _run_beside
     elif threading.current_thread() is threading.main_thread():
         run = _main_loop.run
@@ -188,14 +189,6 @@ def run_to_end(work: Awaitable[Result]) -> Result:
         return run(_contained(work))
     except _Stopped as stopped:
         raise stopped.stop from None
-
-
-def _is_loop_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 class _MainLoop:
