@@ -128,19 +128,20 @@ class ProveOptions(
     does="compile.prove_command",
 ):
     """Show by few labels whether a version is better than basic: both prompts are asked about rows
-    that nobody labelled, people label a planned number of those on which they differ, one a group, at random, without
-    seeing who said what, and an exact sign test decides. It takes a fraction of the labels of a sealed test, and opens
-    none.
+    that nobody labelled, people label some of those on which they differ, one a group, at random, without seeing who
+    said what, and a test by what each label counts in the judge's metric decides. It takes a fraction of the labels of
+    a sealed test, and opens none.
 
     examples:
       jurist prove fect@2 --rows new.jsonl                      # asks both, and says what 40 labels will confirm
       jurist prove fect@2 --sheet labels.csv --rater ann        # for a spreadsheet
-      jurist prove fect@2 --answers labels.csv                  # the sheet that came back: decides
+      jurist prove fect@2 --answers labels.csv                  # the sheet that came back: tests
 
-    The plan is fixed before any label is seen, and decided when all of its labels are in. Another one for the same
-    version (other --rows, or --fresh) counts, and its level falls: 0.025, 0.0125, 0.00625. Where nobody can tell, leave
-    the label empty and write a reason under "ambiguity". A version that is shown better is made latest, if its sealed
-    test shows it to be better than a constant answer too.
+    The plan is fixed before any label is seen. It is tested when half, three quarters and all of its labels are in, from
+    the top of the sheet on, and ends where a difference is shown. Another plan for the same version (other --rows, or
+    --fresh) counts, and its level falls: 0.025, 0.0125, 0.00625. Where nobody can tell, leave the label empty and write
+    a reason under "ambiguity". A version that is shown better is made latest, if its sealed test shows it to be better
+    than a constant answer too.
     """
 
     artifact: str = positional("JUDGE@VERSION")
@@ -150,5 +151,5 @@ class ProveOptions(
     number: int = option("--labels N", "labels to plan, one a group", 40, type=positive_integer)
     model: str | None = option("M", "who answers (default: the model it was proven with)")
     sheet: str | None = option("F.csv", "write the planned units as a sheet for a person", exclusive="how")
-    answers: str | None = option("F.csv", "the sheet that came back: decides", exclusive="how")
+    answers: str | None = option("F.csv", "the sheet that came back: tests the labels", exclusive="how")
     rater: str = option("NAME", "who is going to label", "annotator")

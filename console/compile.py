@@ -21,7 +21,7 @@ from ..gold.sheets import write_sheet
 from ..jobs.compiling import Compiled, compile
 from ..jobs.conclusion import Concluded
 from ..jobs.derived_versions import remember
-from ..jobs.label_plan import LabelPlan, decide_by_labels
+from ..jobs.label_plan import LabelPlan, decide_by_labels, finish_decision
 from ..jobs.plan import Plan, foresee_compilation
 from ..jobs.surface import GoldLike
 from ..jobs.unlabelled import Unlabelled, load_both, open_plan
@@ -338,7 +338,7 @@ def _artifact_line(artifact: Artifact, *, latest: bool, is_basic: bool = False) 
 
 
 def prove_command(options: ProveOptions) -> Result:
-    """Ask both about rows, say or do what is next, and decide when all labels are in."""
+    """Ask both about rows, say or do what is next, and test when the labels of a look are in."""
     store = store_of(options)
     artifact = store.load(options.artifact)
     artifact.check_is_no_cascade()
@@ -348,6 +348,7 @@ def prove_command(options: ProveOptions) -> Result:
         unlabelled = _unlabelled(options, store, artifact)
     plan = open_plan(artifact, Terminal(options), unlabelled)
     if plan.decision is not None:
+        finish_decision(store, artifact, plan)
         command = f"jurist prove {artifact.ref} --rows F --fresh{store_option(options)}"
         note = f"this was decided before: {command} draws another plan, which counts as one more"
         if options.answers or options.sheet:
@@ -358,28 +359,45 @@ def prove_command(options: ProveOptions) -> Result:
         plan, latest, words = decide_by_labels(store, artifact, plan, judge, labelled)
         data = plan.to_json()
         data["latest"] = latest
-        return _decided_result(plan, words, options, data=data)
+        if plan.decision is not None:
+            return _decided_result(plan, words, options, data=data)
+        command = f"jurist prove {plan.version} --answers {options.answers}{store_option(options)}"
+        return Result(data=data, body=[words], notes=[f"{_next_labels(plan)}, then run: {command}"])
     if options.sheet is not None:
         return _write_plan_sheet(plan, judge, Path(options.sheet), options)
     body: list[Part] = list(plan.words)
     if plan.model == OFFLINE_MODEL:
         body.append(OFFLINE)
     command = f"jurist prove {artifact.ref} --sheet labels.csv{store_option(options)}"
-    next_step = f"to label them: {command}, and --answers labels.csv when it is filled in"
+    next_step = f"to label them: {command}, and --answers labels.csv when {_labelled_words(plan)}"
     return Result(data=plan.to_json(), body=body, notes=[next_step])
 
 
+def _next_labels(plan: LabelPlan) -> str:
+    """Return which units a person labels next, in words."""
+    first = len(plan.labelled) + 1
+    return f"label units {first} to {first - 1 + plan.labels_missing} of the plan, in the order of the sheet"
+
+
+def _labelled_words(plan: LabelPlan) -> str:
+    """Return when a sheet with the units that no look has taken can be given back, in words."""
+    if len(plan.labelled) + plan.labels_missing == len(plan.units):
+        return "it is filled in"
+    return f"its first {plural(plan.labels_missing, 'line')} are filled in"
+
+
 def _write_plan_sheet(plan: LabelPlan, judge: Judge, path: Path, options: ProveOptions) -> Result:
-    """Write the units of a plan as a sheet to label."""
+    """Write the units of a plan that no look has taken as a sheet to label."""
     gold = plan.gold(judge)
-    write_sheet(plan.lines(gold), gold, path, rater=options.rater)
+    lines = plan.lines(gold)
+    write_sheet(lines, gold, path, rater=options.rater)
     data = plan.to_json()
     data["sheet"] = str(path)
     command = f"jurist prove {plan.version} --answers {path}{store_option(options)}"
     return Result(
         data=data,
-        body=[f"{len(plan.units)} units written to {path}"],
-        notes=[f"when it is filled in: {command}"],
+        body=[f"{plural(len(lines), 'unit')} written to {path}"],
+        notes=[f"when {_labelled_words(plan)}: {command}"],
     )
 
 

@@ -1,8 +1,10 @@
 """The plan of a proof by labels: the units that people label, fixed before any label is seen, and the decision.
 
-Whether a version is better than basic is one test of the judge's own metric, in which each label weighs as much as it
-changes that metric. A version that is better becomes the latest if it was asked as in its proof, and if its sealed test
-has shown it to be better than the best constant answer.
+Whether a version is better than basic is tested by the judge's own metric, in which each label weighs as much as it
+changes that metric. The plan fixes at how many labels that is tested, in which order the labels are taken, and which
+part of the level each of these looks may spend (:mod:`~jurist.evaluation.looks`). A look is kept before anybody sees
+what it shows, and its labels cannot be changed afterwards. A version that is better becomes the latest if it was asked
+as in its proof, and if its sealed test has shown it to be better than the best constant answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,9 @@ from pydantic import TypeAdapter
 
 from ..cases import Case, Value
 from ..errors import CheckpointError, GoldError, JuristError, plural
-from ..evaluation.disagreements import LabelledUnit, UnitGains, weigh_estimates, win_share_shown
+from ..evaluation.disagreements import LabelledUnit, UnitGains, Weighed, weigh_estimates, win_share_shown
+from ..evaluation.looks import LabelLook, level_of_look
+from ..evaluation.paired import Verdict
 from ..evaluation.plain import plain, plain_fields
 from ..evaluation.scale import resolve
 from ..gold.files import Row
@@ -27,6 +31,7 @@ from ..gold.sheets import SheetLine
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.artifacts import Store
+from ..keeping.locking import lock_output
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 
@@ -58,6 +63,20 @@ class PlannedUnit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LookResult:
+    """What a look at the first labels of a plan has shown."""
+
+    labels: int  # the number of labels that it took
+    level: float  # its one-sided level
+    wins: int
+    losses: int
+    ties: int
+    untold: int  # units of which people could not tell the label, among the ties
+    p: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
 class LabelPlan:
     """The units that people label, and the survey that they were drawn from."""
 
@@ -67,14 +86,19 @@ class LabelPlan:
     conditions: tuple[str, ...]  # the differences from how the version was asked in its proof, in words
     rows: Mapping[str, str]  # ``name`` of the unlabelled rows, and their hash
     opening: int  # the number of this plan on the version or on these units; its level falls with it
-    level: float  # of the one-sided test
+    level: float  # of the one-sided test, over all looks together
     # rows, groups and units asked about, and the share that differs, with its interval
     surveyed: Json
     metric: str  # the name of the judge's own metric, by which labels count
-    units: tuple[PlannedUnit, ...]  # those to label, in the order in which they are shown
+    units: tuple[PlannedUnit, ...]  # those to label, in the random order in which looks take them
     content: tuple[Mapping[str, object], ...]  # the rows of these units, without labels
+    # when the labels are tested; empty in a plan of an earlier jurist, which is tested once, when all are in
+    looks: tuple[LabelLook, ...] = ()
     earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
-    decision: Json | None = None  # what was decided; ``None`` until all labels are in
+    results: tuple[LookResult, ...] = ()  # of the looks that were taken, in their order
+    # the labels of the first units, by which the last look was taken, as JSON values; ``None`` where nobody could tell
+    labelled: tuple[object, ...] = ()
+    decision: Json | None = None  # what was decided; ``None`` as long as labels are missing
 
     @staticmethod
     def folder(store: Store, artifact: Artifact) -> Path:
@@ -106,9 +130,10 @@ class LabelPlan:
         return Gold.of(list(self.content), judge, self.rows["name"], labelled=False)
 
     def lines(self, gold: Gold) -> list[SheetLine]:
-        """Return the units to label, in an order that says nothing of the answers."""
+        """Return the units to label, in an order that says nothing of the answers; without those of a taken look."""
         cases = {case.id: case for case in gold.cases}
-        return [SheetLine(case=cases[unit.case], unit=unit.unit) for unit in self.units]
+        units = self.units[len(self.labelled) :]
+        return [SheetLine(case=cases[unit.case], unit=unit.unit) for unit in units]
 
     @property
     def confirms(self) -> float | None:
@@ -119,6 +144,21 @@ class LabelPlan:
         return float(self.surveyed["rate"]) * (2.0 * share - 1.0)
 
     @property
+    def all_looks(self) -> tuple[LabelLook, ...]:
+        """The looks of the plan, the last of which takes all labels."""
+        return self.looks or (LabelLook(labels=len(self.units), spent=self.level),)
+
+    @property
+    def next_look(self) -> LabelLook | None:
+        """The first look that was neither taken nor skipped; ``None`` where there is none, or all is decided."""
+        if self.decision is not None:
+            return None
+        for look in self.all_looks:
+            if look.labels > len(self.labelled):
+                return look
+        return None
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The findings and the plan for people, a line each."""
         surveyed = self.surveyed
@@ -126,13 +166,43 @@ class LabelPlan:
         number = ""
         if self.opening > 1:
             number = f", plan {self.opening} of this version or of these rows"
-        return (
+        lines = [
             f"{self.version} and the basic prompt differ on {surveyed['differing']} of {surveyed['units']} units "
             f"({100 * surveyed['rate']:.1f} %, 95 % interval {100 * surveyed['low']:.1f} to "
             f"{100 * surveyed['high']:.1f}), in {surveyed['differing_groups']} of {surveyed['groups']} groups",
             f"planned: {plural(len(self.units), 'label')} of these units, one a group, drawn at random; they will "
             f"mostly confirm {confirmed} (one-sided test at the level {self.level:.3g}{number}, power .8)",
+        ]
+        if len(self.all_looks) > 1:
+            lines.append(self._looks_words())
+        if self.results:
+            lines.append(self.result_words)
+        return tuple(lines)
+
+    def _looks_words(self) -> str:
+        """Return in words when labels are tested."""
+        numbers = [str(look.labels) for look in self.all_looks]
+        listed = f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+        return (
+            f"jurist tests after {listed} labels, counted from the top of the sheet, and ends where a difference is "
+            f"shown; the chance of a false win over all {len(numbers)} tests is at most {self.level:.3g}"
         )
+
+    @property
+    def result_words(self) -> str:
+        """The result of the last look, and what the next one takes, in words; empty before the first look."""
+        if not self.results:
+            return ""
+        result = self.results[-1]
+        words = (
+            f"after {plural(result.labels, 'label')}: {result.wins} won, {result.losses} lost, {result.ties} tied, "
+            f"p = {result.p:.3g} (one-sided test by what each counts, level {result.level:.3g})"
+        )
+        look = self.next_look
+        if look is None:
+            return words
+        missing = look.labels - result.labels
+        return f"{words}; nothing is shown yet, and the next test takes {plural(missing, 'label')} more"
 
     def _confirmed_words(self) -> str:
         """Return in words what the planned labels mostly show: a gain in accuracy, else a share of wins."""
@@ -143,18 +213,27 @@ class LabelPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values, without the answers of the two prompts, which a rater must not see."""
-        parts = plain_fields(self, "artifact", "conditions", "units", "content", "earlier")
+        hidden = "artifact", "conditions", "units", "content", "earlier", "labelled"
+        parts = plain_fields(self, *hidden)
         parts["labels"] = len(self.units)
         parts["confirms"] = self.confirms
+        parts["labels_missing"] = self.labels_missing
         return parts
 
-    def missing(self, labels: Labels) -> int:
-        """Return the number of planned units that nobody has labelled yet."""
-        unlabelled = 0
-        for unit in self.units:
+    @property
+    def labels_missing(self) -> int:
+        """How many more labels the next look takes, after those that a look has taken; 0 where all is decided."""
+        look = self.next_look
+        if look is None:
+            return 0
+        return look.labels - len(self.labelled)
+
+    def count_in_order(self, labels: Labels) -> int:
+        """Return how many units are labelled from the first one on, without a gap."""
+        for place, unit in enumerate(self.units):
             if unit.key not in labels:
-                unlabelled += 1
-        return unlabelled
+                return place
+        return len(self.units)
 
 
 def draw_units(
@@ -244,41 +323,118 @@ def load_unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains
     return UnitGains.of(basic, compiled, resolve(judge.metric, judge.comparison), judge.comparison)
 
 
-def make_decision(plan: LabelPlan, judge: Judge, labels: Labels, gains: UnitGains) -> dict[str, object]:
-    """Return the decision that follows from the labels of a plan, as JSON values.
+def add_labels_of_looks(plan: LabelPlan, judge: Judge, labels: Labels) -> Labels:
+    """Return labels together with those by which looks were taken, which need not be given again.
 
     Raises:
-        JuristError: a planned unit is not labelled.
+        GoldError: a unit has another label than at a look.
     """
-    missing = plan.missing(labels)
-    if missing:
+    labels_in_all = dict(labels)
+    for place, (unit, data) in enumerate(zip(plan.units, plan.labelled, strict=False), 1):
+        label = _read_value(judge, data)
+        if unit.key in labels and labels[unit.key] != label:
+            raise GoldError(
+                f"label {place} of the plan of {plan.version} is another one than when jurist tested the first "
+                f"{len(plan.labelled)} labels: it was {_label_words(label)} and is {_label_words(labels[unit.key])}",
+                hint="give that label as it was, or leave out the labels that were tested: jurist keeps them",
+            )
+        labels_in_all[unit.key] = label
+    return labels_in_all
+
+
+def _label_words(label: Value | None) -> str:
+    """Return a label in words, also where nobody could tell it."""
+    if label is None:
+        return "ambiguous"
+    return repr(label)
+
+
+def find_look(plan: LabelPlan, labels: Labels) -> LabelLook:
+    """Return the look to take: the last one whose labels are all in.
+
+    Raises:
+        JuristError: the labels of the next look are not all in.
+    """
+    in_order = plan.count_in_order(labels)
+    complete_look: LabelLook | None = None
+    for look in plan.all_looks:
+        if len(plan.labelled) < look.labels <= in_order:
+            complete_look = look
+    if complete_look is not None:
+        return complete_look
+    next_look = plan.next_look
+    assert next_look is not None
+    missing = count_missing(plan.units, labels)
+    progress = f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled"
+    if next_look.labels == len(plan.units):
         raise JuristError(
-            f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled; nothing is decided "
-            "before all are",
+            f"{progress}; nothing is decided before all are",
             hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
         )
+    missing = count_missing(plan.units[: next_look.labels], labels)
+    raise JuristError(
+        f"{progress}; jurist tests when the first {next_look.labels} are, and {missing} of these have no label yet",
+        hint="label the units in the order of the sheet; where nobody can tell, write a reason under 'ambiguity'",
+    )
+
+
+def count_missing(units: Sequence[PlannedUnit], labels: Labels) -> int:
+    """Return the number of units that nobody has labelled yet."""
+    missing = 0
+    for unit in units:
+        if unit.key not in labels:
+            missing += 1
+    return missing
+
+
+def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, gains: UnitGains) -> LabelPlan:
+    """Return a plan with the result of a look; decided where the look shows a difference, or is the last one."""
     labelled_units: list[LabelledUnit] = []
+    values: list[object] = []
     untold = 0  # units of which people could not tell the label
-    for unit in plan.units:
+    for unit in plan.units[: look.labels]:
         label = labels[unit.key]
         basic = _read_value(judge, unit.basic)
         compiled = _read_value(judge, unit.compiled)
         labelled_units.append(LabelledUnit(gold=label, first=basic, second=compiled))
+        values.append(_label_to_json(judge, label))
         if label is None:
             untold += 1
+    level = plan.level
+    if len(plan.all_looks) > 1:
+        by_unit = gains.estimates(labelled_units, plan.level).estimate.by_unit
+        looks = plan.all_looks[: plan.all_looks.index(look) + 1]
+        level = level_of_look(by_unit, looks)
     rate = (plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"])
-    weighed = weigh_estimates(gains.estimates(labelled_units, plan.level), rate, plan.level)
+    weighed = weigh_estimates(gains.estimates(labelled_units, level), rate, level)
+    result = LookResult(
+        labels=look.labels,
+        level=level,
+        wins=weighed.wins,
+        losses=weighed.losses,
+        ties=weighed.ties,
+        untold=untold,
+        p=weighed.better,
+        verdict=weighed.verdict,
+    )
+    plan = replace(plan, results=plan.results + (result,), labelled=tuple(values))
+    if weighed.verdict == "not shown to be better" and look.labels < len(plan.units):
+        return plan
+    return replace(plan, decision=_make_decision(plan, weighed))
+
+
+def _make_decision(plan: LabelPlan, weighed: Weighed) -> dict[str, object]:
+    """Return the decision that follows from the last look of a plan, as JSON values."""
+    result = plan.results[-1]
     decision: dict[str, object] = plan.to_json()
     # The plan has no decision yet, and the version's own folder holds this one.
-    del decision["decision"]
-    del decision["version"]
+    for name in ("decision", "version", "labels_missing"):
+        del decision[name]
+    decision["planned"] = len(plan.units)
+    decision["level_of_all_looks"] = plan.level
     decision["conditions"] = list(plan.conditions)
-    decision["wins"] = weighed.wins
-    decision["losses"] = weighed.losses
-    decision["ties"] = weighed.ties
-    decision["untold"] = untold
-    decision["p"] = weighed.better
-    decision["verdict"] = weighed.verdict
+    for name in ("labels", "level", "wins", "losses", "ties", "untold", "p", "verdict"):
+        decision[name] = getattr(result, name)
     decision["gain"] = plain(weighed.gain)
     decision["gain_in"] = plan.metric
     decision["decided"] = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -292,34 +448,71 @@ def _read_value(judge: Judge, data: object) -> Value | None:
     return judge.answer.scale.of_json(data)
 
 
+def _label_to_json(judge: Judge, label: Value | None) -> object:
+    """Return a label as a JSON value; ``None`` where nobody could tell."""
+    if label is None:
+        return None
+    return judge.answer.scale.to_json(label)
+
+
 def decide_by_labels(
     store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labelled: Gold
 ) -> tuple[LabelPlan, bool, str]:
-    """Decide a plan by people's labels; return it, whether its version is the latest now, and why in words."""
-    labels = read_planned_labels(plan, labelled)
+    """Take the look of a plan whose labels are in; return the plan, whether its version is the latest now, and why.
+
+    Raises:
+        GoldError: a unit is not planned, or was labelled otherwise at a look. JuristError: labels are missing.
+    """
+    labels = add_labels_of_looks(plan, judge, read_planned_labels(plan, labelled))
+    if plan.labelled and len(labels) == len(plan.labelled):
+        return plan, False, plan.result_words  # the look of these labels was taken before
+    look = find_look(plan, labels)
     gains = load_unit_gains(store, artifact, judge)
-    decision = make_decision(plan, judge, labels, gains)
-    is_latest, words = keep_decision(store, artifact, plan, decision)
-    return replace(plan, decision=decision), is_latest, words
+    with lock_output(LabelPlan.folder(store, artifact) / _FILE) as is_free:
+        stored_plan = LabelPlan.find(store, artifact)
+        if not is_free or stored_plan is None or stored_plan.results != plan.results:
+            raise CheckpointError(
+                f"another process tests labels of {artifact.ref} at the same time",
+                hint="run this command again",
+            )
+        plan = take_look(plan, look, judge, labels, gains)
+        if plan.decision is None:
+            plan.keep(store, artifact)
+            return plan, False, plan.result_words
+        is_latest, words = keep_decision(store, artifact, plan, plan.decision)
+    return plan, is_latest, words
 
 
 def keep_decision(store: Store, artifact: Artifact, plan: LabelPlan, decision: Json) -> tuple[bool, str]:
     """Keep a decision beside the version's card; return whether the version is the latest now, and why, in words."""
     replace(plan, decision=decision).keep(store, artifact)
+    is_latest, standing = _promote(store, artifact, decision)
+    # It is written last, so that a decision that is there has all its consequences.
     store.keep_added(artifact, DISAGREEMENTS, decision)
+    return is_latest, f"kept beside the card of {artifact.ref}{standing}"
+
+
+def finish_decision(store: Store, artifact: Artifact, plan: LabelPlan) -> None:
+    """Keep a decision of a plan beside the card where an earlier process ended before it did so."""
+    if plan.decision is not None and plan.decision not in artifact.disagreements:
+        keep_decision(store, artifact, plan, plan.decision)
+
+
+def _promote(store: Store, artifact: Artifact, decision: Json) -> tuple[bool, str]:
+    """Make a better version the latest, if nothing speaks against it; return whether it is, and why, in words."""
     if decision["verdict"] != "better":
-        return False, f"kept beside the card of {artifact.ref}"
+        return False, ""
     for version in store.list(artifact.judge):
         if version.latest and version.path == artifact.path:
-            return True, f"kept beside the card of {artifact.ref}, which is the latest"
+            return True, ", which is the latest"
     obstacle = _find_obstacle(artifact, decision)
     if obstacle:
         return False, (
-            f"kept beside the card of {artifact.ref}, and not promoted: {obstacle}; "
+            f", and not promoted: {obstacle}; "
             f"jurist artifacts tag {artifact.ref} latest makes it so all the same"
         )
     store.tag(artifact.ref, "latest")
-    return True, f"kept beside the card of {artifact.ref}, which is now the latest"
+    return True, ", which is now the latest"
 
 
 def _find_obstacle(artifact: Artifact, decision: Json) -> str:

@@ -14,6 +14,7 @@ from ..engines.models import Model
 from ..errors import JuristError, UsageError, checked, plural
 from ..evaluation.disagreements import fewest_labels, label_could_decide
 from ..evaluation.intervals import estimated
+from ..evaluation.looks import plan_looks
 from ..evaluation.metrics import mean
 from ..evaluation.proof import level_of
 from ..evaluation.scale import Scale, resolve
@@ -27,7 +28,15 @@ from ..keeping.loading import LoadedJudge, find_changed_conditions
 from ..keeping.paying import Start
 from .experiment import Answers, Experiment
 from .judges import load_reference
-from .label_plan import Key, LabelPlan, PlannedUnit, decide_by_labels, draw_units, load_unit_gains
+from .label_plan import (
+    Key,
+    LabelPlan,
+    PlannedUnit,
+    decide_by_labels,
+    draw_units,
+    finish_decision,
+    load_unit_gains,
+)
 from .openings import Openings
 from .sealed_rows import ALPHA, Look
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
@@ -163,9 +172,13 @@ def prove(
 ) -> LabelPlan:
     """Show whether a version is better than its basic prompt by labels where the two differ, on rows nobody labelled.
 
-    The first call asks both about ``rows`` and fixes which units are labelled: those of :attr:`LabelPlan.lines`. When
-    all their labels are there, as ``answers``, the plan is decided once and for all; its ``decision`` says
-    what was shown, which is kept beside the version's card, and may make it the latest.
+    The first call asks both about ``rows`` and fixes which units are labelled, in which order: those of
+    :attr:`LabelPlan.lines`. It also fixes after how many labels the plan is tested: half, three quarters and all of
+    them. A call with ``answers`` takes the last of these looks whose labels are all there. Where the look shows a
+    difference, and at the last one, the plan is decided once and for all; its ``decision`` says what was shown, which
+    is kept beside the version's card, and may make it the latest. Otherwise ``decision`` is ``None``, and
+    ``labels_missing`` says how many more labels the next look takes. Labels that a look has taken are kept: they need
+    not be given again, and cannot be changed.
 
     Args:
         reference: ``JUDGE@VERSION``.
@@ -179,7 +192,8 @@ def prove(
         fresh: draw another plan, which counts: its level falls.
 
     Raises:
-        JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit.
+        JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit, or is
+        another one than at a look.
         What :func:`compare` raises.
     """
     artifacts = open_store(store, trust=trust)
@@ -197,7 +211,10 @@ def prove(
             seed=seed,
         )
     plan = open_plan(artifact, surface, work)
-    if plan.decision is not None or answers is None:
+    if plan.decision is not None:
+        finish_decision(artifacts, artifact, plan)
+        return plan
+    if answers is None:
         return plan
     return decide_by_labels(artifacts, artifact, plan, judge, read_gold(answers, judge, labelled=False))[0]
 
@@ -297,6 +314,7 @@ def _draw_plan(work: Unlabelled, answers: Sequence[Answers], drawn_units: Sequen
         surveyed=surveyed,
         metric=resolve(judge.metric, judge.comparison).name,
         units=units,
+        looks=plan_looks(len(units), level_of(ALPHA, opening)),
         content=tuple(_rows_without_labels(work, cases)),
         earlier=tuple(drawn_units),
     )

@@ -163,6 +163,7 @@ class LabelProofRecord(Part):
     p: Figure
     gain: GainRecord
     gain_in: str
+    planned: Count | None = None  # units to label, of which a look may have taken fewer
 
     @property
     def labels(self) -> int:

@@ -272,6 +272,8 @@ def disagreement_words(proof: LabelProofRecord) -> tuple[str, ...]:
     if proof.untold:
         untold = f" ({proof.untold} could not be told)"
     labels = plural(proof.labels, "labelled unit")
+    if proof.planned and proof.planned > proof.labels:
+        labels += f" ({proof.planned} were planned)"
     return (
         f"compiled is {proof.verdict} where the two differ: of {labels} {proof.wins} won, "
         f"{proof.losses} lost, {proof.ties} tied{untold}, p = {proof.p:.3g} (one-sided test by "

@@ -18,7 +18,14 @@ from small import cli, ok, read_jsonl, write_jsonl
 import jurist
 from jurist.errors import GoldError
 from jurist.gold.sheets import SheetLine
-from jurist.jobs.label_plan import LabelPlan, PlannedUnit, draw_units, keep_decision, read_planned_labels
+from jurist.jobs.label_plan import (
+    LabelPlan,
+    PlannedUnit,
+    count_missing,
+    draw_units,
+    keep_decision,
+    read_planned_labels,
+)
 from jurist.jobs.openings import Openings
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
@@ -63,7 +70,9 @@ def test_from_rows_without_labels_to_a_decision_on_the_card(rows: list[dict[str,
     partly = filled(Path("sheet.csv"), labeller(rows), most=5)
     early = cli("prove", VERSION, "--answers", partly, "--trust")
     assert early.code == 1
-    assert f"5 of {len(plan['units'])} planned units are labelled; nothing is decided" in early.err
+    first_look = plan["looks"][0]["labels"]
+    assert f"5 of {len(plan['units'])} planned units are labelled" in early.err
+    assert f"when the first {first_look} are, and {first_look - 5} of these have no label yet" in early.err
     assert plan_of(STORE) == plan
     sheet = filled(Path("sheet.csv"), labeller(rows))
     done = ok("prove", VERSION, "--answers", sheet, "--json", "--trust")
@@ -229,7 +238,7 @@ def test_labels_of_other_units_are_refused(rows: list[dict[str, Any]]) -> None:
     every = [{**row, "verdict": label(row)} for row in read_jsonl(Path("new.jsonl"))]
     with pytest.raises(GoldError, match="is labelled and not planned"):
         jurist.prove(VERSION, answers=every, store=STORE, trust=True)
-    assert plan.missing(read_planned_labels(plan, plan.gold(judge))) == len(plan.units)
+    assert count_missing(plan.units, read_planned_labels(plan, plan.gold(judge))) == len(plan.units)
     assert jurist.prove(VERSION, store=STORE, trust=True).decision is None
 
 

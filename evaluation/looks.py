@@ -1,0 +1,110 @@
+"""Looks at labels before all are in: when they are taken, and which level each is tested at.
+
+Labels of planned units arrive in a fixed order that was drawn at random. A look tests the first so many of them, and
+labelling ends where a look shows a difference. Each look may spend a part of the level, which is fixed with the plan:
+up to the look at a share t of the labels it is t³ of the level (Lan and DeMets 1983; Kim and DeMets 1987). What that
+means as a level of the look follows from flips of the labels that are in (:mod:`.disagreements`): so many of all flips
+of the units reach the level of this look or of one before, as the plan allows. No normal distribution is supposed, and
+what a look cannot spend, as few labels have few flips, is left for the next one.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .disagreements import alike_test
+from .permutation import EXACT_GROUPS, SLICE
+from .units import Bools, Floats, Ints
+
+SHARES = (0.5, 0.75, 1.0)
+"""The shares of the planned labels at which looks are taken."""
+POWER_OF_SPENDING = 3.0
+"""The level that is spent up to a share t of the labels is t to this power."""
+_DRAWS = 40_000  # flips from which the level of a look is computed, where not all are tried
+_DECIMALS = 9  # sums of equal gains differ by less than this
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelLook:
+    """A look at the first labels of a plan."""
+
+    labels: int  # how many labels it takes, counted from the first of the plan
+    spent: float  # the most that this look and those before it may spend of the level
+
+
+def plan_looks(labels: int, level: float, *, power: float = POWER_OF_SPENDING) -> tuple[LabelLook, ...]:
+    """Return the looks at so many labels, the last of which takes all; without those that can show nothing.
+
+    Args:
+        labels: the number of planned units.
+        level: of the one-sided test, over all looks together.
+        power: the shape of the spending: the larger, the less the first looks may spend.
+    """
+    looks: list[LabelLook] = []
+    for share in SHARES:
+        look = LabelLook(labels=math.ceil(share * labels), spent=level * share**power)
+        if share == 1.0 or alike_test(look.labels, 0) < look.spent:
+            looks.append(look)
+    return tuple(looks)
+
+
+def level_of_look(gains: Floats, looks: Sequence[LabelLook], *, seed: int = 0) -> float:
+    """Return the one-sided level at which the last of some looks is tested.
+
+    Args:
+        gains: the gains by the units that this look takes, in the order of the plan.
+        looks: this look, and all that the plan has before it, whether they were taken or not.
+        seed: of the random flips.
+    """
+    sums = np.concatenate(list(_flipped_sums(gains, looks, seed)))  # (flips, looks)
+    largest = float(np.abs(gains).max(initial=0.0))
+    if largest > 0.0:
+        sums = np.round(sums / largest, _DECIMALS)
+    reached = np.zeros(len(sums), dtype=np.bool_)  # by each flip, at a look before
+    level = looks[-1].spent
+    for place, look in enumerate(looks):
+        level = _reach(sums[:, place], look.spent, reached)
+    return level
+
+
+def _flipped_sums(gains: Floats, looks: Sequence[LabelLook], seed: int) -> Iterator[Floats]:
+    """Yield the sums of gains up to each look after flips of the units, as parts of shape (flips, looks)."""
+    differing = np.flatnonzero(gains)
+    exact = len(differing) <= EXACT_GROUPS
+    count = _DRAWS
+    if exact:
+        count = 2 ** len(differing)
+    ends = np.searchsorted(differing, [look.labels for look in looks])  # the differing units of each look
+    draws = np.random.default_rng((seed, 2))
+    for start in range(0, count, SLICE):
+        codes = np.arange(start, min(start + SLICE, count))
+        if exact:
+            chosen = codes[:, np.newaxis] >> np.arange(len(differing)) & 1
+        else:
+            chosen = draws.integers(0, 2, size=(len(codes), len(differing)))
+        totals = np.zeros((len(codes), len(differing) + 1))
+        np.cumsum((1.0 - 2.0 * chosen) * gains[differing], axis=1, out=totals[:, 1:])
+        yield totals[:, ends]
+
+
+def _reach(sums: Floats, spent: float, reached: Bools) -> float:
+    """Return the level of a look by its flipped sums, and mark the flips that reach it."""
+    values, kind_of_flip = np.unique(-sums, return_inverse=True)  # from the largest sum on
+    flips_of_value: Ints = np.bincount(kind_of_flip, minlength=len(values))
+    first_reached_here: Ints = np.bincount(kind_of_flip[~reached], minlength=len(values))
+    reached_in_all = int(reached.sum()) + np.cumsum(first_reached_here)
+    allowed = int(
+        np.searchsorted(reached_in_all, spent * len(sums), side="right")
+    )  # values that may be reached
+    p_of_value = np.cumsum(flips_of_value) / len(sums)
+    p_reached = 0.0
+    if allowed:
+        p_reached = float(p_of_value[allowed - 1])
+    p_of_next = 1.0
+    if allowed < len(values):
+        p_of_next = float(p_of_value[allowed])
+    reached |= kind_of_flip < allowed
+    # Halfway to the next p, so that a p computed from other flips is on the same side.
+    return min(spent, (p_reached + p_of_next) / 2.0)
