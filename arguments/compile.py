@@ -137,11 +137,11 @@ class ProveOptions(
       jurist prove fect@2 --sheet labels.csv --rater ann        # for a spreadsheet
       jurist prove fect@2 --answers labels.csv                  # the sheet that came back: tests
 
-    The plan is fixed before any label is seen. It is tested when half, three quarters and all of its labels are in, from
-    the top of the sheet on, and ends where a difference is shown. Another plan for the same version (other --rows, or
-    --fresh) counts, and its level falls: 0.025, 0.0125, 0.00625. Where nobody can tell, leave the label empty and write
-    a reason under "ambiguity". A version that is shown better is made latest, if its sealed test shows it to be better
-    than a constant answer too.
+    The plan is fixed before any label is seen. It is tested when half, three quarters and all of its labels are in,
+    from the top of the sheet on, and ends where a difference is shown. Another plan for the same version (other --rows,
+    or --fresh) counts, and its level falls: 0.025, 0.0125, 0.00625. Where nobody can tell, leave the label empty and
+    write a reason under "ambiguity". A version that is shown better is made latest, if its sealed test shows it to be
+    better than a constant answer too.
     """
 
     artifact: str = positional("JUDGE@VERSION")
