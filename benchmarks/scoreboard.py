@@ -80,9 +80,7 @@ class Answers:
     values: Sequence[Values]
     learning: Spend = field(default_factory=Spend)  # before the first held-out row
     answering: Spend = field(default_factory=Spend)  # the held-out rows
-    promoted: bool | None = (
-        None  # whether the contender says to use its prompt; ``None`` if it has none to offer
-    )
+    promoted: bool | None = None  # whether it says to use its prompt; ``None`` if it has none to offer
     chosen: Sequence[Values] | None = None  # answers of its best prompt, where it says not to use it
     remarks: Mapping[str, object] = field(default_factory=dict)
 
@@ -163,7 +161,31 @@ def answer_by_jurist(work: Work) -> Answers:
 
 def answer_by_dspy(work: Work) -> Answers:
     """Return the answers of a program that one of DSPy's optimizers made, in DSPy's environment."""
-    return _answer_elsewhere(work, "dspy", "scoreboard_dspy.py", optimizer=DSPY[work.cell.contender])
+    python = _python_of("dspy", work.options)
+    labelled: list[Line] = []
+    for case in work.drawn.labelled.cases:
+        labelled.append({"inputs": dict(case.inputs), "label": _label_of(case)})
+    job = {
+        "optimizer": DSPY[work.cell.contender],
+        "set": work.cell.set,
+        "seed": work.cell.seed,
+        "model": asdict(work.model),
+        "prompt_model": asdict(work.prompt_model),
+        "labelled": labelled,
+        "held_out": [dict(case.inputs) for case in work.drawn.held_out],
+    }
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = _write_json_lines(folder / "job.json", [job])
+        lines = _output_of([python, HERE / "scoreboard_dspy.py", path], folder)
+    reply = json.loads(lines[-1])
+    return Answers(
+        values=[(value,) for value in reply["answers"]],
+        learning=_spend_of(reply["learning"]),
+        answering=_spend_of(reply["answering"]),
+        promoted=reply["changed"],
+        remarks=reply["remarks"],
+    )
 
 
 def answer_by_memalign(work: Work) -> Answers:
@@ -211,34 +233,6 @@ ANSWERING: Mapping[str, Callable[[Work], Answers]] = {
     "memalign": answer_by_memalign,
 }
 """Contender -> the function that makes its answers."""
-
-
-def _answer_elsewhere(work: Work, environment: str, script: str, **settings: object) -> Answers:
-    """Return the answers that a script gives in an environment of its own; ``NotRunError`` where it gives none."""
-    python = _python_of(environment, work.options)
-    job = {
-        "set": work.cell.set,
-        "seed": work.cell.seed,
-        "model": asdict(work.model),
-        "prompt_model": asdict(work.prompt_model),
-        "labelled": [
-            {"inputs": dict(case.inputs), "label": _label_of(case)} for case in work.drawn.labelled.cases
-        ],
-        "held_out": [dict(case.inputs) for case in work.drawn.held_out],
-        **settings,
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "job.json"
-        path.write_text(json.dumps(job), encoding="utf-8")
-        lines = _output_of([python, HERE / script, path], Path(folder))
-    reply = json.loads(lines[-1])
-    return Answers(
-        values=[(value,) for value in reply["answers"]],
-        learning=_spend_of(reply["learning"]),
-        answering=_spend_of(reply["answering"]),
-        promoted=reply["changed"],
-        remarks=reply["remarks"],
-    )
 
 
 def _python_of(environment: str, options: argparse.Namespace) -> Path:

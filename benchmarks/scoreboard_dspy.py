@@ -32,19 +32,25 @@ class Agreement:
         """Return the answer of a prediction; ``None`` where it is no answer of the judge's."""
         value: object = getattr(prediction, self.judge.answer.field, None)
         scale = self.judge.answer.scale
+        is_answer = value in scale.domain
         if scale.learned == "number":
-            return float(value) if isinstance(value, int | float) else None
-        return value if value in scale.domain else None
+            is_answer = isinstance(value, int | float)
+        return value if is_answer else None
 
     def credit(self, example: dspy.Example, prediction: object) -> float:
         """Return the agreement of an answer with the label of an example."""
-        label, value = example[self.judge.answer.field], self.answer(prediction)
-        return 0.0 if value is None else float(self.judge.answer.scale.credit(label, value))
+        answer = self.judge.answer
+        value = self.answer(prediction)
+        if value is None:
+            return 0.0
+        return float(answer.scale.credit(example[answer.field], value))
 
     def score(self, example: dspy.Example, prediction: object, trace: object = None) -> float | bool:
         """Return the score that MIPROv2 takes; while it collects demonstrations, whether the answer is right."""
         credit = self.credit(example, prediction)
-        return credit if trace is None else credit == 1.0
+        if trace is None:
+            return credit
+        return credit == 1.0
 
     def feedback(
         self,
@@ -55,8 +61,10 @@ class Agreement:
         pred_trace: object = None,
     ) -> dspy.Prediction:
         """Return the score that GEPA takes, with the label in words."""
-        label, credit = gold[self.judge.answer.field], self.credit(gold, pred)
-        words = "This is right." if credit == 1.0 else f"People answered {label}, not {self.answer(pred)}."
+        credit = self.credit(gold, pred)
+        words = "This is right."
+        if credit < 1.0:
+            words = f"People answered {gold[self.judge.answer.field]}, not {self.answer(pred)}."
         return dspy.Prediction(score=credit, feedback=words)
 
 
@@ -95,8 +103,10 @@ def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     judge: jurist.Judge = SETS[job["set"]].judge
     agreement = Agreement(judge)
-    learning, answering = CallContext.fresh(), CallContext.fresh()
-    model, prompt_model = Model(**job["model"]), Model(**job["prompt_model"])
+    learning = CallContext.fresh()
+    answering = CallContext.fresh()
+    model = Model(**job["model"])
+    prompt_model = Model(**job["prompt_model"])
     dspy.configure(lm=connect(model, learning), adapter=adapter("chat"))
     student = dspy.Predict(judge.signature)
     before = student.dump_state()
