@@ -133,11 +133,13 @@ def _near_in_a_field(cases: Sequence[Case], fields: Sequence[str]) -> Iterator[l
     """Yield the cases that are near in a field: of two or more groups, but of no more than a quarter of all groups."""
     group_limit = max(2, _count_groups(cases) // 4)
     for name in fields:
+        text_of_case = {case.id: " ".join(strings(case.inputs.get(name))) for case in cases}
+        long_texts = {text for text in set(text_of_case.values()) if len(folded(text)) >= _MIN_COPY}
         texts: list[str] = []
         compared_cases: list[Case] = []
         for case in cases:
-            text = " ".join(strings(case.inputs.get(name)))
-            if len(folded(text)) >= _MIN_COPY:
+            text = text_of_case[case.id]
+            if text in long_texts:
                 texts.append(text)
                 compared_cases.append(case)
         cases_of_cluster: dict[int, list[Case]] = {}

@@ -224,13 +224,11 @@ def _judge_labels(scale: Scale, labels: Mapping[str, Label], values: Sequence[ob
 
 def _yes_or_no(scale: Scale, text: str) -> str | None:
     """Return the label for a word for yes or no, of a scale of two such labels; ``None`` for others."""
+    word = text.casefold()
+    if word not in _YES and word not in _NO:
+        return None
     names = sorted(scale.text(value).casefold() for value in scale.domain)
     if names not in (["no", "yes"], ["false", "true"]):
         return None
     no_label, yes_label = names
-    word = text.casefold()
-    if word in _YES:
-        return yes_label
-    if word in _NO:
-        return no_label
-    return None
+    return yes_label if word in _YES else no_label

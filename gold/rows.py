@@ -70,8 +70,12 @@ def make_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
         raise place.wrong("ratings must be an object", "ratings", hint="write {rater: label, ...}")
     without_ratings = _without_ratings(row)
     case = _read_case(judge, without_ratings, place)
+    label = without_ratings.get(keys[0])
     labels_by_rater: dict[str, Values] = {}
     for rater, rating in ratings.items():
+        if type(rating) is str and type(label) is str and rating == label and case.gold is not None:
+            labels_by_rater[str(rater)] = case.gold  # the rater agrees with the row, which is read
+            continue
         rated_row = _with_spelled_label(judge, {**without_ratings, keys[0]: rating})
         try:
             labels = _read_case(judge, rated_row, place).gold

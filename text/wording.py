@@ -7,11 +7,13 @@ character counts as one word, because there are no spaces to count by. It knows 
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Literal
 
 from .ranking import CJK
-from .sentences import split
 
+_REPEATED = 256
+"""Texts whose normal form is remembered: rows repeat the text of their source, mostly one after the other."""
 _CHARACTER = re.compile(f"[{CJK}]")
 _WORD = re.compile(rf"[{CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{CJK}]+(?:['’\-][^\W\d_{CJK}]+)*")
 
@@ -38,30 +40,13 @@ def language_of(text: str) -> Literal["en", "zh"]:
     return "en"
 
 
-WORDS: Final = 120
-"""Words of a passage, unless another limit is asked for."""
-
-
-def passages(text: str, words: int = WORDS) -> Iterator[str]:
-    """Yield a text in passages of whole sentences, of at most ``words`` words each; a longer sentence is one alone."""
-    start = end = length = 0
-    for sentence in split(text):
-        size = count_words(sentence.text)
-        if length and length + size > words:
-            yield text[start:end]
-            start = sentence.start
-            length = 0
-        length += size
-        end = sentence.end
-    if length:
-        yield text[start:end]
-
-
+@lru_cache(maxsize=_REPEATED)
 def normalised(text: str) -> str:
     """Return ``text`` in NFKC, case-folded, with white space collapsed."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+@lru_cache(maxsize=_REPEATED)
 def spaced_alike(text: str) -> str:
     """Return ``text`` with white space of every kind collapsed: line ends of Windows and no-break spaces are spaces."""
     return " ".join(unicodedata.normalize("NFC", text).split())

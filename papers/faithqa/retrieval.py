@@ -14,8 +14,8 @@ from ...gold.documents import read_documents
 from ...programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
 from ...programs.judge import Judge
 from ...programs.stepwise import Making
+from ...text.passages import passages
 from ...text.terms import terms
-from ...text.wording import passages
 
 
 class Passages:

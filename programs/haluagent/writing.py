@@ -25,11 +25,12 @@ from ...signatures.haluagent import (
     WriteHallucinations,
     WriteQuestion,
 )
+from ...text.passages import WORDS, passages
 from ...text.ranking import letters, near
 from ...text.sentences import split
 from ...text.tables import read_table
 from ...text.terms import numbers, terms
-from ...text.wording import WORDS, chinese_share, count_words, is_chinese, language_of, passages
+from ...text.wording import chinese_share, count_words, is_chinese, language_of
 from ..frozen import Frozen, verifier
 from ..generator import Generator
 from ..judge import Row

@@ -16,7 +16,8 @@ from jurist.programs import catalogue  # noqa: F401 - it registers what the offl
 from jurist.programs.frozen import all_predictors
 from jurist.programs.haluagent.writing import ANSWERS, CHECKS, HALUAGENT, HaluAgent
 from jurist.programs.together import asking_of
-from jurist.text.wording import count_words, is_chinese, passages
+from jurist.text.passages import passages
+from jurist.text.wording import count_words, is_chinese
 
 
 @pytest.mark.parametrize(("language", "chinese"), [("en", False), ("zh", True)])
