@@ -42,6 +42,7 @@ def _python(code: str, folder: Path, *flags: str) -> subprocess.CompletedProcess
         "from jurist.evaluation.rows import Row, tally",
         HELP.format(argv=["--help"]),
         HELP.format(argv=["compile", "--help"]),
+        HELP.format(argv=["export", "--help"]),
         HELP.format(argv=["--version"]),
         HELP.format(argv=["artifacts", "verify", "--help"]),
         HELP.format(argv=["nonsense"]),
