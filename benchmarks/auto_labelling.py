@@ -25,7 +25,7 @@ from jurist.evaluation.votes import Sampling, more_than_half
 from jurist.gold.goldset import Gold
 from jurist.gold.leaks import check_leaks
 from jurist.gold.splits import Split
-from jurist.jobs.sealed_rows import identify_prompt, look_of_proof
+from jurist.jobs.sealed_rows import foresee_proof_opening, identify_prompt
 from jurist.keeping.loading import default_temperature
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import make
@@ -132,18 +132,18 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
         )
         for name, part, votes in rows
     ]
-    look = look_of_proof(
+    opening = foresee_proof_opening(
         split, [identify_prompt(COGNIBENCH, state, model, "chat", Sampling(samples=samples))]
     )
-    look.note_opening("table cognibench-5")
+    opening.record("table cognibench-5")
     first = min(1, samples - 1)  # threshold 2
     pairs = [
         (first, other) for other in range(first + 1, len(lines)) if rows[other][1] != "full" or other == 2
     ]
     about = {"table": "cognibench-5", "gold": gold.name}
-    table = Detection.of(lines, pairs, seed=seed, alpha=2.0 * look.level, **about)
+    table = Detection.of(lines, pairs, seed=seed, alpha=2.0 * opening.level, **about)
     yield from map(render_markdown, table.sheets())
-    yield from (*table.notes, *(test.words for test in table.tests), look.words)
+    yield from (*table.notes, *(test.words for test in table.tests), opening.words)
 
 
 def main() -> None:

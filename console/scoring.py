@@ -80,8 +80,8 @@ class _Scoring(Terminal):
                 notes.append(contender.note)
         if isinstance(work, Hardening):
             return notes
-        if work.look.words:
-            notes.append(work.look.words)
+        if work.opening.words:
+            notes.append(work.opening.words)
         if len(work.contenders) == 1:
             groups = {case.group for case in work.cases}
             limits: Sequence[str] = [wide(len(groups))]
@@ -89,7 +89,7 @@ class _Scoring(Terminal):
             # Of repeated answers, no unit is simply right or wrong, and nothing is tested.
             is_tested = self._compares and work.repeats == 1
             tests = len(work.contenders) - 1 if is_tested else 0
-            limits = work.look.limits(work.cases, work.scored.comparison, tests)
+            limits = work.opening.limits(work.cases, work.scored.comparison, tests)
         notes.extend(limit for limit in limits if limit)
         return notes
 

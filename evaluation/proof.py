@@ -3,7 +3,7 @@
 "Better" is said if a one-sided test over whole groups shows it of the judge's own metric twice: over the basic prompt,
 and over the best constant answer, where there is one. Both must be shown, so neither takes from the other's
 level. The k-th time that a test is opened the level is alpha / 2^k: 0.025 at the first opening, and half as much at
-each one that follows. Over any number of openings the levels add up to alpha, so the best of many looks is not taken
+each one that follows. Over any number of openings the levels add up to alpha, so the best of many openings is not taken
 for more than luck.
 """
 

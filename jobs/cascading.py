@@ -226,8 +226,8 @@ class Cascading(Experiment):
             right.append(judge.right)
             probable.append(judge.probable)
         opening_risk = self.risk
-        if self.look.opening:
-            opening_risk = level_of(self.risk, self.look.opening)
+        if self.opening.number:
+            opening_risk = level_of(self.risk, self.opening.number)
         tested = tuple(try_levels(probable, right, groups, agree=self.agree, risk=opening_risk))
         best = choose_step(tested, self.agree)
         spends: Mapping[str, MeanSpend] = {}
@@ -238,7 +238,7 @@ class Cascading(Experiment):
             cases=len(rows),
             groups=len(set(groups)),
             left_out=self.left_out,
-            opening=self.look.opening,
+            opening=self.opening.number,
             agree=self.agree,
             risk=self.risk,
             level=opening_risk,

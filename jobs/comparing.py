@@ -142,7 +142,7 @@ class Comparing(Experiment):
             contenders=tuple(contenders),
             tests=corrected(tests),
             warnings=tuple(warnings),
-            opening=self.look.opening,
+            opening=self.opening.number,
             references=reference_card,
             metrics=tuple(metrics),
         )
@@ -151,8 +151,8 @@ class Comparing(Experiment):
         """Return the tests of two contenders: by the judge's metric, and by each criterion where there are several."""
         judge = self.scored
         first_rows, second_rows = (first.name, first.repeats), (second.name, second.repeats)
-        # The level of a look is one-sided, alpha two-sided. All tests are corrected together, once they are done.
-        alpha = 2.0 * self.look.level
+        # The level of an opening is one-sided, alpha two-sided. All tests are corrected together, once they are done.
+        alpha = 2.0 * self.opening.level
         test = contrast(first_rows, second_rows, judge.metric, judge.comparison, seed=self.seed, alpha=alpha)
         tests_by_criterion = contrasts_by_criterion(
             first_rows, second_rows, judge.comparison, seed=self.seed, alpha=alpha
@@ -261,7 +261,7 @@ class Evaluating(Experiment):
         judge, rows = judged.judge.judge, judged.repeats[0]
         references = self.references()
         references = references.against(
-            judge, judged.name, rows, references.by_name, seed=0, level=self.look.level
+            judge, judged.name, rows, references.by_name, seed=0, level=self.opening.level
         )
         warnings = []
         if judged.other_adapter:
@@ -277,7 +277,7 @@ class Evaluating(Experiment):
             left_out=self.left_out,
             skipped=self.gold.skipped,
             ambiguous=len(self.gold.ambiguous),
-            opening=self.look.opening,
+            opening=self.opening.number,
             measured=measure(rows, judge.metric, judge.comparison),
             classes=class_scores(rows, judge.comparison),
             confusion=count_confusions(judge.answer.scale, rows),

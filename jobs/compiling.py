@@ -44,7 +44,7 @@ from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import read_logs_beside
-from .sealed_rows import look_of_proof
+from .sealed_rows import foresee_proof_opening
 from .surface import (
     Asking,
     GoldLike,
@@ -220,11 +220,13 @@ def compile_judge(
     _ = plan.configured_optimizer  # an unknown optimizer is refused before anything is written
     _check_budget(plan, proof_calls)
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
-    look = look_of_proof(plan.split)
-    limits = look.limits(look.cases, plan.judge.comparison)
-    _note(sink, *plan.gold.shared_words, plan.split.words, look.words)  # an opening is why a level is strict
+    opening = foresee_proof_opening(plan.split)
+    limits = opening.limits(opening.cases, plan.judge.comparison)
+    _note(
+        sink, *plan.gold.shared_words, plan.split.words, opening.words
+    )  # an opening is why a level is strict
     if not anyway:
-        check_showable(plan.split, plan.gold, look.level)
+        check_showable(plan.split, plan.gold, opening.level)
     for limit in limits:
         _note(sink, f"the sealed test: {limit}")
     _note(sink, plan.split.near_words)
@@ -260,7 +262,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     is_clear = board.shows_gain(result.best, job.dev)
     contest = Contest(plan, job, result.best, gain_is_clear=is_clear)
     if not contest.unchanged:
-        words = f"proving on {len(contest.look.cases)} sealed cases"
+        words = f"proving on {len(contest.opening.cases)} sealed cases"
         calls = work.meter.calls
         sink(Event(kind="phase", text=words, phase="proving", calls=calls, expected=plan.proof_calls))
     origin = _origin_of(plan, result).joined(CardContent(parent=_latest_version(plan, store)))

@@ -44,7 +44,7 @@ from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .plan import Plan
 from .references import References, score_references
-from .sealed_rows import Proving, identify_prompt, look_of_proof
+from .sealed_rows import ProofOpening, foresee_proof_opening, identify_prompt
 
 _Verdicts = Mapping[str, Sequence[Verdict]]
 """``basic`` and ``compiled`` -> a verdict on each case of the sealed test."""
@@ -87,8 +87,8 @@ class Contest:
         )
 
     @cached_property
-    def look(self) -> Proving:
-        """The look at the sealed test that the proof takes: its cases, its prompts and the number of the opening."""
+    def opening(self) -> ProofOpening:
+        """The opening of the sealed test by the proof: its cases, its prompts and its number."""
         plan = self.plan
         basic_state = PromptState.of(plan.judge.basic())
         basic_prompt = identify_prompt(
@@ -101,7 +101,7 @@ class Contest:
             self.candidate_asker.adapter,
             self.candidate_asker.settings.sampling,
         )
-        return look_of_proof(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
+        return foresee_proof_opening(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
 
     def compare_with_parent(self, records: Sequence[ProofRecord]) -> Contrast | None:
         """Compare the candidate's answers to the test with those that its parent gave in its own proof.
@@ -120,7 +120,7 @@ class Contest:
             judge.metric,
             judge.comparison,
             seed=self.plan.seed,
-            alpha=2.0 * self.look.level,
+            alpha=2.0 * self.opening.level,
         )
 
     def not_worse(self, against: Contrast, margin: float | None) -> NotWorse:
@@ -128,7 +128,7 @@ class Contest:
         judge = self.plan.split.judge
         if margin is None:
             margin = usual_margin(resolve(judge.metric, judge.comparison))
-        return not_worse(against, margin, len(self.look.cases))
+        return not_worse(against, margin, len(self.opening.cases))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +203,7 @@ def conclude(
         result = _content_of_basic(contest)
     else:
         evidence = prove_candidate(contest, tick)
-        contest.look.note_opening(what)
+        contest.opening.record(what)
         proof = evidence.proof
         result = evidence.content
         records[PROOF] = [record.to_json() for record in evidence.records]
@@ -214,7 +214,7 @@ def conclude(
             is_better = is_better and beside_parent.outcome == "holds"
             content = {**against.to_json(), "not_worse": plain(beside_parent)}
             result = result.joined(CardContent(against=AgainstCard.model_validate(content)))
-        result = result.joined(CardContent.model_validate(contest.look.to_card()))
+        result = result.joined(CardContent.model_validate(contest.opening.to_card()))
         is_latest = force or is_better
     artifact = store.save(
         plan.judge,
@@ -249,7 +249,7 @@ def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
 def _content_of_basic(contest: Contest) -> CardContent:
     """Return the part of the card for a kept basic prompt: no score, and no opening of the sealed test."""
     judge = contest.plan.split.judge
-    look = contest.look
+    opening = contest.opening
     metric = resolve(judge.metric, judge.comparison)
     decision = DecisionCard(
         verdict=NOTHING_BETTER,
@@ -258,7 +258,7 @@ def _content_of_basic(contest: Contest) -> CardContent:
         higher_is_better=bool(metric.higher_is_better),
         warnings=[],
     )
-    rows = SealedRowsCard(sealed=len(look.cases), opened_before=look.opened_rows, used=0)
+    rows = SealedRowsCard(sealed=len(opening.cases), opened_before=opening.opened_rows, used=0)
     return CardContent(decision=decision, test_openings=0, test_rows=rows)
 
 
@@ -279,7 +279,7 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
         judge.metric,
         judge.comparison,
         seed=plan.seed,
-        openings=contest.look.opening,
+        openings=contest.opening.number,
         notes=_notes_on(contest),
         constant=references.constant,
     )
@@ -342,7 +342,7 @@ def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
     # The proof itself tests the constant answer.
     names = references.by_name.keys() - {"constant"}
     return references.against(
-        split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.look.level
+        split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.opening.level
     )
 
 

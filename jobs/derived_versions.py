@@ -70,22 +70,22 @@ class _RenewedPlan(Plan):
     @property
     def level(self) -> float:
         """The level of the opening of the sealed test that the proof would be."""
-        return self._foreseen.look.level
+        return self._foreseen.opening.level
 
     @property
     def rows(self) -> int:
-        return 2 * len(self._foreseen.look.cases)
+        return 2 * len(self._foreseen.opening.cases)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        look = self._foreseen.look
-        rows = f"{len(look.cases)} sealed cases, opening {look.opening} of this test"
+        opening = self._foreseen.opening
+        rows = f"{len(opening.cases)} sealed cases, opening {opening.number} of this test"
         plan = (f"proving {self.candidate.id} on {rows}",)
-        return plan + look.limits(look.cases, self.judge.comparison)
+        return plan + opening.limits(opening.cases, self.judge.comparison)
 
     def foresee(self) -> Estimate:
         contest = self._foreseen
-        test = contest.look.cases
+        test = contest.opening.cases
         asks: list[Ask] = []
         for role, asker in (("judge", contest.basic_asker), ("chosen", contest.candidate_asker)):
             sampling = asker.settings.sampling

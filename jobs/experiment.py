@@ -23,7 +23,7 @@ from ..programs.verdicts import FIRST_CASES, OnVerdict, Verdict, with_readable_a
 from .estimate import Ask, Estimate, Span
 from .measuring import count_redraws, make_ask, make_embedding_asks
 from .references import References, score_references_beside
-from .sealed_rows import Look, look_at, select_unseen
+from .sealed_rows import Opening, foresee_opening, select_unseen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +87,9 @@ class Experiment:
         return select_unseen(self.contenders, self.gold)
 
     @cached_property
-    def look(self) -> Look:
-        """The look at those of the rows that are of a sealed test, with the number of this opening of it."""
-        return look_at(self.cases, self.contenders, chooses=self.chooses)
+    def opening(self) -> Opening:
+        """The opening of those of the rows that are of a sealed test."""
+        return foresee_opening(self.cases, self.contenders, chooses=self.chooses)
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class Experiment:
         """Notes for the user before the first call."""
         notes = [contender.note for contender in self.contenders]
         notes.append(self.left_out_words)
-        notes.append(self.look.words)
+        notes.append(self.opening.words)
         return tuple(notes)
 
     @property
@@ -165,7 +165,7 @@ class Experiment:
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender about every row, as often as there are repeats."""
-        look = self.look  # the number of the opening is that before anything is asked
+        opening = self.opening  # the number of the opening is that before anything is asked
 
         def on_verdict(index: int, verdict: Verdict) -> None:
             on_case()
@@ -185,7 +185,7 @@ class Experiment:
         answers: list[Answers] = []
         for name, tried_contender in zip(self.roles, tried_contenders, strict=True):
             answers.append(self._ask_rest(name, tried_contender, on_verdict))
-        look.note_opening(f"{self.kind} {' '.join(self.roles)}")
+        opening.record(f"{self.kind} {' '.join(self.roles)}")
         return answers
 
     def _find_readable(

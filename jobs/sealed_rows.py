@@ -1,4 +1,4 @@
-"""Gold rows that a judge was compiled on, and looks at sealed rows with the number of their opening."""
+"""Openings of sealed rows, each with its number and level, and the gold rows that a judge was compiled on."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -26,11 +26,11 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
-    """A look at sealed rows: the cases, the prompts, and the number of the opening."""
+class Opening:
+    """One use of sealed rows: the cases, the prompts that are tried on them, and the number of the opening."""
 
     cases: tuple[Case, ...]  # the sealed rows among those that are scored
-    opening: int  # which opening of them this is, the highest of all; 0 if none is sealed
+    number: int  # which opening of them this is, the highest of all; 0 if none is sealed
     prompts: frozenset[str]  # what is tried on them
     counted: bool  # whether that opens any of them: a prompt that was tried on all of them before opens none
     ledger: Openings  # where it is counted
@@ -38,18 +38,18 @@ class Look:
     @property
     def level(self) -> float:
         """The one-sided level at which differences are tested."""
-        return level_of(ALPHA, max(1, self.opening))
+        return level_of(ALPHA, max(1, self.number))
 
     @property
     def words(self) -> str:
         """A line about the opening before anything is spent; empty without sealed rows."""
-        if not self.opening:
+        if not self.number:
             return ""
         sealed = f"{len(self.cases)} of these rows are of a sealed test"
         level = f"level {self.level:.3g}"
         if self.counted:
-            return f"{sealed}: this is opening {self.opening} of them ({level})"
-        return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.opening}"
+            return f"{sealed}: this is opening {self.number} of them ({level})"
+        return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.number}"
 
     def limits(self, cases: Sequence[Case], comparison: Scale, tests: int = 1) -> tuple[str, ...]:
         """Lines about what so few units and groups can show, before anything is spent."""
@@ -68,15 +68,15 @@ class Look:
         lines.append(limits(len(groups), level))
         return tuple(filter(None, lines))
 
-    def note_opening(self, what: str) -> None:
+    def record(self, what: str) -> None:
         """Count the opening, before anything is shown."""
         if self.counted:
             self.ledger.note(what, self.cases, self.prompts)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proving(Look):
-    """The look that a proof is, which seals its rows."""
+class ProofOpening(Opening):
+    """The opening of a sealed test by a proof, which seals its rows."""
 
     opened_rows: int  # how many of its rows were opened before
 
@@ -87,13 +87,13 @@ class Proving(Look):
             return ""
         return (
             f"{self.opened_rows} of the {len(self.cases)} sealed rows were opened before: the proof is at opening "
-            f"{self.opening} (level {self.level:.3g}); rows that you label anew are at their first, as --holdout"
+            f"{self.number} (level {self.level:.3g}); rows that you label anew are at their first, as --holdout"
         )
 
     def to_card(self) -> dict[str, Any]:
         """Return the number of the opening and of the rows that were used, for a card."""
         rows = {"sealed": len(self.cases), "opened_before": self.opened_rows, "used": len(self.cases)}
-        return {"test_openings": self.opening, "test_rows": rows}
+        return {"test_openings": self.number, "test_rows": rows}
 
 
 def identify_prompt(judge: Judge, state: PromptState, model: Model, adapter: str, sampling: Sampling) -> str:
@@ -117,32 +117,36 @@ def identify_prompt(judge: Judge, state: PromptState, model: Model, adapter: str
     return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
 
 
-def look_at(cases: Sequence[Case], judges: Sequence[Contender] = (), *, chooses: bool = True) -> Look:
-    """Return the look that scoring some rows is: an opening if a prompt was never tried on a sealed one of them."""
+def foresee_opening(
+    cases: Sequence[Case], judges: Sequence[Contender] = (), *, chooses: bool = True
+) -> Opening:
+    """Return the opening that scoring some rows would be: it counts if a prompt is new to a sealed one of them."""
     ledger = Openings()
     prompts: set[str] = set()
     for judge in judges:
         prompts.add(identify_prompt(judge.judge, judge.state, judge.model, judge.adapter, judge.sampling))
     sealed_cases: list[Case] = []
-    opening = 0
+    number = 0
     opens_a_row = False
     for case, row in zip(cases, ledger.of(cases, prompts), strict=True):
         if row.openings:
             sealed_cases.append(case)
-            opening = max(opening, row.number)
+            number = max(number, row.number)
             opens_a_row = opens_a_row or row.number > row.openings
     compares_artifacts_alone = all(judge.artifact for judge in judges)
-    return Look(
+    return Opening(
         cases=tuple(sealed_cases),
-        opening=opening,
+        number=number,
         prompts=frozenset(prompts),
         counted=opens_a_row and (chooses or not compares_artifacts_alone),
         ledger=ledger,
     )
 
 
-def look_of_proof(split: Split, prompts: Collection[str] = (), earlier_openings: int = 0) -> Proving:
-    """Return the look that a proof on a test is: at the level of that of its rows which was opened most often.
+def foresee_proof_opening(
+    split: Split, prompts: Collection[str] = (), earlier_openings: int = 0
+) -> ProofOpening:
+    """Return the opening that a proof on a test would be, numbered by that of its rows which was opened most often.
 
     Args:
         split: whose test it is.
@@ -150,17 +154,17 @@ def look_of_proof(split: Split, prompts: Collection[str] = (), earlier_openings:
         earlier_openings: openings of the test that the ledger need not know of.
     """
     ledger = Openings()
-    opening = earlier_openings + 1
+    number = earlier_openings + 1
     opens_a_row = False
     opened_rows = 0
     for row in ledger.of(split.test, prompts):
-        opening = max(opening, row.number)
+        number = max(number, row.number)
         opens_a_row = opens_a_row or row.number > row.openings
         if row.openings:
             opened_rows += 1
-    return Proving(
+    return ProofOpening(
         cases=split.test,
-        opening=opening,
+        number=number,
         prompts=frozenset(prompts),
         counted=opens_a_row,
         ledger=ledger,

@@ -38,7 +38,7 @@ from .label_plan import (
     load_unit_gains,
 )
 from .openings import Openings
-from .sealed_rows import ALPHA, Look
+from .sealed_rows import ALPHA, Opening
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
 
 LABELS = 40
@@ -94,8 +94,8 @@ class Unlabelled(Experiment):
         return tuple(cases)
 
     @cached_property
-    def look(self) -> Look:
-        return Look(cases=(), opening=0, prompts=frozenset(), counted=False, ledger=Openings())
+    def opening(self) -> Opening:
+        return Opening(cases=(), number=0, prompts=frozenset(), counted=False, ledger=Openings())
 
     @property
     def rows_hash(self) -> str:

@@ -338,7 +338,7 @@ class Detectors(Experiment):
             table="cognibench-3",
             gold=self.gold.name,
             seed=self.seed,
-            alpha=2.0 * self.look.level,  # two-sided; the level of a look is one-sided
+            alpha=2.0 * self.opening.level,  # two-sided; that of an opening is one-sided
             notes=notes,
         )
 

@@ -28,16 +28,16 @@ SPLIT = Split(train=(), dev=(), test=tuple(CASES), seed=0, shares=(0.5, 0.2, 0.3
 
 
 def proof_of(basic: Asker, chosen: Asker, *, same: bool, split: Split = SPLIT) -> Evidence:
-    plan, look = (
+    plan, opening = (
         SimpleNamespace(split=split, seed=0, people=None, beside=()),
-        SimpleNamespace(opening=1, level=0.025),
+        SimpleNamespace(number=1, level=0.025),
     )
     contest: Any = SimpleNamespace(
         plan=plan,
         basic_asker=basic,
         candidate_asker=chosen,
         asks_basic_prompt=same,
-        look=look,
+        opening=opening,
         gain_is_clear=True,
     )
     return prove_candidate(contest)

@@ -7,7 +7,7 @@ from small import THINGS
 
 from jurist.cases import Case
 from jurist.gold.splits import Split
-from jurist.jobs.sealed_rows import look_of_proof
+from jurist.jobs.sealed_rows import foresee_proof_opening
 from jurist.programs.fect import FECT
 
 
@@ -29,17 +29,17 @@ def split_of(cases: tuple[Case, ...]) -> Split:
 @pytest.mark.parametrize("opened", [0, 10, 60])
 def test_a_proof_is_at_the_level_of_the_row_that_was_opened_most_often(opened: int) -> None:
     if opened:
-        look_of_proof(split_of(rows_of(0, opened)), ["one"]).note_opening("compile")
-    look = look_of_proof(split_of(rows_of(0, 60)), ["two"])
-    opening = 2 if opened else 1
-    assert (len(look.cases), look.opening, look.counted) == (60, opening, True)
-    assert look.level == 0.05 / 2**opening
-    assert look.to_card()["test_rows"] == {"sealed": 60, "opened_before": opened, "used": 60}
-    assert look.words.startswith(f"{opened} of the 60 sealed rows were opened before" if opened else "")
+        foresee_proof_opening(split_of(rows_of(0, opened)), ["one"]).record("compile")
+    opening = foresee_proof_opening(split_of(rows_of(0, 60)), ["two"])
+    number = 2 if opened else 1
+    assert (len(opening.cases), opening.number, opening.counted) == (60, number, True)
+    assert opening.level == 0.05 / 2**number
+    assert opening.to_card()["test_rows"] == {"sealed": 60, "opened_before": opened, "used": 60}
+    assert opening.words.startswith(f"{opened} of the 60 sealed rows were opened before" if opened else "")
     # a card tells of more than the ledger
-    assert look_of_proof(split_of(rows_of(0, 60)), ["two"], earlier_openings=4).opening == 5
+    assert foresee_proof_opening(split_of(rows_of(0, 60)), ["two"], earlier_openings=4).number == 5
 
 
 def test_a_prompt_that_was_proven_opens_nothing_again() -> None:
-    look_of_proof(split_of(rows_of(0, 20)), ["one"]).note_opening("compile")
-    assert not look_of_proof(split_of(rows_of(0, 20)), ["one"]).counted
+    foresee_proof_opening(split_of(rows_of(0, 20)), ["one"]).record("compile")
+    assert not foresee_proof_opening(split_of(rows_of(0, 20)), ["one"]).counted
