@@ -36,7 +36,7 @@ from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Candidate
 from jurist.optimizers.objective import row_of
 from jurist.optimizers.registry import OPTIMIZERS, make
-from jurist.optimizers.thresholds import with_thresholds
+from jurist.optimizers.thresholds import with_fitted_rules
 from jurist.programs.judge import Judge
 
 MODEL = Model(temperature=0.0)
@@ -51,7 +51,7 @@ def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[st
     """Run one optimizer on one split; return its line."""
     context = CallContext(ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal())
     job = _job(judge, split, context, seed)
-    result = with_thresholds(job, optimize(make(name, LONG.get(name, {})), job))
+    result = with_fitted_rules(job, optimize(make(name, LONG.get(name, {})), job))
     board, best = result.board, result.best
     stands = board.standings(best)
     return {

@@ -79,6 +79,7 @@ def compile_command(options: CompileOptions) -> Result:
         "budget": Budget.of(options),
         "sampling": Sampling.of(options),
         "shares": shares_of(options.split),
+        "words": not options.no_words,
         "surface": terminal,
     }
     compiled = compile(**arguments)
@@ -180,6 +181,8 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
         prompt_line += f"; of {sampling.samples} scores their mean"
     spend = spend_line(card.spend or SpendCard())
     end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
+    if card.words is not None:
+        end_parts = [card.words.words, *end_parts]
     if result.ending != "finished":
         end_parts.append(f"warning: the search ended early: {result.reason}")
     unread_count = _unread_proposals(result.board.context.unusable_proposals)

@@ -33,7 +33,7 @@ from ..errors import UsageError
 from .metrics import Metric, Ratio, mean, pair_counts, pair_means, pair_sums, quotient
 from .scale import SHOWN, Annotation, Learned, Scale, name_strata
 from .units import Floats
-from .votes import Sampling, mean_vote, median_vote, number_within
+from .votes import Sampling, mean_vote, median_vote, nearest_score, number_within
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
@@ -252,11 +252,7 @@ class Scores(Scale):
 
     def on_scale(self, number: float) -> float:
         """The nearest score, of a scale without steps to a hundredth of it."""
-        within_ends = min(max(number, self.low), self.high)
-        if self.whole:
-            return min(max(round(within_ends), math.ceil(self.low)), math.floor(self.high))
-        digits = max(0, 2 - math.floor(math.log10(self.high - self.low)))
-        return min(max(round(within_ends, digits), self.low), self.high)
+        return nearest_score(number, self.low, self.high, self.whole)
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         if values[0] is None:

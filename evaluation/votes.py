@@ -9,6 +9,7 @@ Samples are drawn one after the other. Drawing can stop as soon as no further sa
 (``is_decided`` of a scale); the values are those that all ``k`` samples would give.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
@@ -180,6 +181,15 @@ def number_within(low: float, high: float, is_whole: bool, value: object) -> int
     if is_whole:
         return int(number)
     return number
+
+
+def nearest_score(number: float, low: float, high: float, is_whole: bool) -> float:
+    """Return the score of a scale that is nearest to a number, of a scale without steps to a hundredth of it."""
+    within_ends = min(max(number, low), high)
+    if is_whole:
+        return min(max(round(within_ends), math.ceil(low)), math.floor(high))
+    digits = max(0, 2 - math.floor(math.log10(high - low)))
+    return min(max(round(within_ends, digits), low), high)
 
 
 def median_vote(votes: Mapping[float, int], samples: int) -> float | None:

@@ -153,6 +153,7 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         "samples": subject.samples,
         "threshold": subject.thresholds.threshold or more_than_half(subject.samples),
         "weights": subject.thresholds.weights,
+        "words": subject.word_rule and subject.word_rule.to_lines(),
     }
 
 
@@ -280,7 +281,7 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     from ..evaluation import votes
     from ..programs import flows
     from ..programs.answers import portable
-    from ..text import drafts, escaping, plain_replies, ranking, replies, turns
+    from ..text import drafts, escaping, plain_replies, ranking, replies, turns, word_regression, wording
     from . import portable_judge
 
     further = [import_module(f"..{path}", __package__) for path in carried]
@@ -291,10 +292,12 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
         votes.named_vote,
         votes.number_within,
         votes.most_preferred,
+        votes.nearest_score,
+        wording.strings,
     )
     functions += (turns._number_text, turns._text_or_none, turns._texts_of_content, turns._texts_of_calls)
     functions += (turns._turn_text, turns.as_text)
-    reading = (drafts, escaping, ranking, replies, plain_replies)
+    reading = (drafts, escaping, ranking, replies, plain_replies, word_regression)
     return bundle(imports, *reading, *functions, portable, flows, *further, portable_judge)
 
 

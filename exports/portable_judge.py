@@ -12,6 +12,7 @@ from operator import mul
 from statistics import mean
 from typing import Any, TypeAlias, TypedDict
 
+from ..evaluation.votes import nearest_score
 from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, Reply, Spec, gives_number
 from ..programs.flows import FLOWS, Flow, Inputs
 from ..text.drafts import without_drafts
@@ -20,6 +21,16 @@ from ..text.plain_replies import value_stated
 from ..text.ranking import AT_ONCE, Ranking, embeddable, packed, unpacked
 from ..text.replies import fields_of, is_whole, said_once, typed
 from ..text.turns import as_text
+from ..text.word_regression import (
+    CriterionRule,
+    Regression,
+    add_reply,
+    join_texts,
+    label_figures,
+    member_figures,
+    members_named,
+    word_scores,
+)
 
 
 class NearestSpec(TypedDict):
@@ -359,7 +370,10 @@ class PortableJudge:
 
     def walk(self, inputs: Inputs) -> Flow:
         """Yield each step with its values and return the verdict. Fields are sent to it, errors thrown."""
-        samples, errors = [], []
+        samples: list[list[object]] = []
+        errors: list[str] = []
+        if self._words_decide_alone:
+            return self.verdict(samples, errors, len(self.texts(inputs)), inputs)
         orders = []
         for order in self.orders(inputs):
             orders.append(self.values(order))
@@ -369,7 +383,13 @@ class PortableJudge:
                 samples.append(sample)
             except (RecursionError, ValueError) as error:
                 errors.append(str(error))
-        return self.verdict(samples, errors, len(self.texts(inputs)))
+        return self.verdict(samples, errors, len(self.texts(inputs)), inputs)
+
+    @property
+    def _words_decide_alone(self) -> bool:
+        """Whether no reply is asked for, because words decide alone."""
+        rules = self.spec.get("words") or ()
+        return bool(rules) and all(rule["reply"] is None for rule in rules)
 
     def _draw_sample(self, orders: Sequence[Inputs], inputs: Inputs) -> Flow:
         """Ask for one sample, of a pair in both orders; return a value for each unit. Raises if it is unusable."""
@@ -414,17 +434,29 @@ class PortableJudge:
             return value
         return self.spec["parser"]["answer"]["undecided"]
 
-    def verdict(self, samples: Sequence[Sequence[object]], errors: Sequence[str], units: int) -> Verdict:
-        """Return the verdict of all samples: usable ones are a value for each unit, unusable ones are errors."""
+    def verdict(
+        self,
+        samples: Sequence[Sequence[object]],
+        errors: Sequence[str],
+        units: int,
+        inputs: Inputs | None = None,
+    ) -> Verdict:
+        """Return the verdict of all samples: usable ones are a value for each unit, unusable ones are errors.
+
+        ``inputs`` are those of the row, which a judge that words decide needs besides.
+        """
+        rules = self.spec.get("words") or [None] * len(self.answers)
         values: list[object] = []
         scores: list[float] = []
         votes: list[dict[object, int]] = []
-        for answer in self.answers.values():
+        for answer, rule in zip(self.answers.values(), rules, strict=True):
             reader = answer["parser"]["answer"]["reader"]
             is_scored = gives_number(reader, answer.get("positive"))
-            for _ in range(units):
+            for unit in range(units):
                 unit_votes = _count_values_at(len(values), samples)
                 value = COMBINERS[reader](unit_votes, answer, self.spec["samples"], self.spec["threshold"])
+                if rule is not None and inputs is not None:
+                    value = self._value_by_words(rule, answer, unit, inputs, unit_votes, value)
                 votes.append(dict(unit_votes))
                 values.append(value)
                 if is_scored and value is not None:
@@ -442,6 +474,52 @@ class PortableJudge:
             reasons = list(errors) or ["a unit has no usable answer"]
             verdict |= {"status": "abstained", "score": None, "reason": "; ".join(reasons), "errors": reasons}
         return verdict
+
+    def _value_by_words(
+        self,
+        rule: CriterionRule,
+        answer: Spec,
+        unit: int,
+        inputs: Inputs,
+        votes: Mapping[Any, float],
+        voted: Any,
+    ) -> object:
+        """Return the value that words give a unit, alone or with what its samples say; ``None`` without a reply."""
+        regression = rule["regression"]
+        inputs = self._check_inputs(inputs)
+        scores = word_scores(
+            regression,
+            self._judged_texts(regression, inputs)[unit],
+            join_texts(inputs, regression["evidence"]),
+        )
+        names = regression["outputs"]
+        reply = rule["reply"]
+        if reply is not None:
+            if regression["learned"] == "number":
+                figures = [] if voted is None else [float(voted)]
+            elif regression["learned"] == "members":
+                figures = member_figures(names, votes)
+            else:
+                figures = label_figures(names, votes)
+            if not figures:
+                return None
+            scores = add_reply(scores, reply, figures)
+        if regression["learned"] == "number":
+            ends = answer["parser"]["answer"]["score"]
+            return nearest_score(scores[0], ends["low"], ends["high"], ends["whole"])
+        if regression["learned"] == "members":
+            return members_named(names, scores)
+        return names[scores.index(max(scores))]
+
+    def _judged_texts(self, regression: Regression, inputs: Inputs) -> list[list[str]]:
+        """Return the judged texts of each unit: one, or the two that are compared."""
+        names = regression["judged"]
+        if len(names) > 1:
+            return [[join_texts(inputs, [name]) for name in names]]
+        judged: Any = inputs[names[0]]
+        if names[0] in self._lists:
+            return [[text] for text in judged]
+        return [[str(judged)]]
 
     def _joint_value(self, values: list[object]) -> object:
         """Return the values of all units as one: alone, in a list, or by the names of criteria."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..programs.remembering import Remembered
     from ..programs.state import PromptState
     from ..programs.stepwise import Plan
+    from ..programs.word_rule import WordRule
 
 _MOST_ENDINGS = 100
 """The most endings of placeholders that are tried, until the prompt itself holds none of them."""
@@ -36,6 +37,7 @@ class Subject:
     program: dspy.Module  # its program with the prompt
     state: PromptState  # the prompt
     card: Card | None = None  # the artifact's; ``None`` for a prompt that was never proven
+    word_rule: WordRule | None = None  # by which words decide, alone or with the replies
 
     @property
     def ref(self) -> str:

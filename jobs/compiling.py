@@ -33,7 +33,7 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT
-from ..optimizers.thresholds import with_thresholds
+from ..optimizers.thresholds import with_fitted_rules
 from ..programs.asking import embedding_errors
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
@@ -109,6 +109,7 @@ def compile(
     embedder: str | None = None,
     concurrency: int = 8,
     shares: tuple[float, float, float] | None = None,
+    words: bool = True,
     seed: int = 0,
     store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
@@ -145,6 +146,8 @@ def compile(
         concurrency: cases in flight at once.
         shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5)
             below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
+        words: whether a regression on words and overlap may decide, alone or with the model's replies, where it is
+            better. It knows nothing but the surface of a text.
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
@@ -194,6 +197,7 @@ def compile(
             verifier=frozen_model,
         ),
         shares=shares,
+        words=words,
         seed=seed,
         earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
         model=fit.model,
@@ -295,7 +299,7 @@ def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:
     work.meter.keep_back(plan.proof_calls)
     result = optimize(plan.configured_optimizer, job)
     job = replace(job, settings=replace(job.settings, adapter=result.adapter))
-    result = with_thresholds(job, result)
+    result = with_fitted_rules(job, result)
     work.on_stop = partial(_keep_best, work, result)
     if result.ending == "interrupted" and result.stop is not None:
         raise result.stop

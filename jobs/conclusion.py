@@ -29,10 +29,11 @@ from ..keeping.card_parts import (
     SettingCard,
     ThresholdCard,
     TokensCard,
+    WordsCard,
 )
 from ..keeping.paying import PaidJob
 from ..keeping.records import AnswerRecord, ProofRecord
-from ..keeping.sealing import PROOF, SEEN
+from ..keeping.sealing import PROOF, SEEN, WORDS
 from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
@@ -81,10 +82,7 @@ class Contest:
     @property
     def unchanged(self) -> bool:
         """Whether the candidate is the basic prompt under the same rule for votes, so that verdicts cannot differ."""
-        return (
-            self.asks_basic_prompt
-            and self.basic_asker.settings.sampling.rule == self.candidate_asker.settings.sampling.rule
-        )
+        return self.asks_basic_prompt and self.basic_asker.settings.rule == self.candidate_asker.settings.rule
 
     @cached_property
     def opening(self) -> ProofOpening:
@@ -100,6 +98,7 @@ class Contest:
             plan.model,
             self.candidate_asker.adapter,
             self.candidate_asker.settings.sampling,
+            self.candidate.setting.words,
         )
         return foresee_proof_opening(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
 
@@ -197,6 +196,9 @@ def conclude(
     cases = list(plan.split.train) + list(plan.split.dev) + list(added_cases)
     sketches = sketched_rows(plan.split.judge, cases)
     records: dict[str, Iterable[Mapping[str, Any]]] = {SEEN: sketches}
+    word_rule = contest.candidate.setting.words
+    if word_rule is not None:
+        records[WORDS] = word_rule.to_lines()
     proof: Proof | None = None
     is_latest = force
     if contest.unchanged:
@@ -238,6 +240,10 @@ def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
         thresholds=ThresholdCard.of(chosen.settings.sampling),
         spend=SpendCard.model_validate(work.spend()),
     )
+    word_rule = contest.candidate.setting.words
+    if word_rule is not None:
+        words = WordsCard.model_validate(word_rule.summary)
+        content = content.joined(CardContent(words=words))
     if chosen.adapter != "json":
         return content
     structure = json_form_of(model, work.contexts["judge"])
@@ -398,9 +404,7 @@ def _count_facts(judge: Judge, verdicts: _Verdicts) -> dict[str, dict[str, objec
 def _ask_both(contest: Contest, tick: Callable[[], None]) -> _Verdicts:
     """Return the verdicts of both prompts; one prompt under two thresholds is asked once, and voted on twice."""
     test = contest.plan.split.test
-    have_one_rule = (
-        contest.basic_asker.settings.sampling.rule == contest.candidate_asker.settings.sampling.rule
-    )
+    have_one_rule = contest.basic_asker.settings.rule == contest.candidate_asker.settings.rule
     votes_twice = contest.asks_basic_prompt and not have_one_rule
     # Samples that cannot change an outcome are not drawn, except where both thresholds vote on them.
     stopping: Stopping = "all" if votes_twice else "settled"

@@ -239,6 +239,7 @@ def _renew_plan(
 ) -> _RenewedPlan:
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
     artifact.check_is_no_cascade()
+    artifact.check_has_no_words("compile the judge again on all rows")
     card = artifact.about
     origin = card.gold
     judge = artifact.as_compiled(judge_of_artifact(artifact, store))
@@ -332,6 +333,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     artifact = store.load(ref)
     ids = set(rows)
     artifact.check_is_no_cascade()
+    artifact.check_has_no_words("compile the judge again without the row")
     unknown_ids = sorted(ids.difference(artifact.about.gold.seen))
     if unknown_ids:
         hint = "name rows of train or dev by the id that jurist run gives them"

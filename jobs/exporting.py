@@ -13,7 +13,8 @@ from dspy import AdapterParseError
 
 from ..cases import Case
 from ..errors import UsageError, checked
-from ..exports import Subject, exporter
+from ..exports import Exporter, Subject, exporter
+from ..exports.portable_file import PortableFile
 from ..gold.goldset import Gold
 from ..gold.splits import Part, Shares
 from ..gold.writing import write_whole
@@ -65,12 +66,25 @@ def exported(
         hint = f"--output {Path(output).with_suffix('.py')}"
         raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
+    _check_holds_words(chosen, subject)
     return chosen.render(subject), list(chosen.limits) + list(subject.limits)
 
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:
     """Return the text of the file that hands a judge to another system."""
-    return exporter(target).render(subject_of(source, judge))
+    chosen = exporter(target)
+    subject = subject_of(source, judge)
+    _check_holds_words(chosen, subject)
+    return chosen.render(subject)
+
+
+def _check_holds_words(target: Exporter, subject: Subject) -> None:
+    """Refuse a judge that words decide, where the file of the target holds its prompt alone."""
+    if subject.word_rule is not None and not isinstance(target, PortableFile):
+        raise UsageError(
+            f"{subject.ref} is decided by words, alone or with the replies, which {target.name} cannot hold",
+            hint="export it to python, or compile it with --no-words",
+        )
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
@@ -82,6 +96,7 @@ def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
             program=source.program(judge),
             state=source.state,
             card=source.about,
+            word_rule=source.word_rule,
         )
     state = settle_prompt(judge, source)
     return Subject(judge=judge, program=state.apply(judge.basic()), state=state)

@@ -55,6 +55,7 @@ class Plan:
     prompt_model: Model | None = None  # writes prompts; default: the judge's own model
     # how both prompts are asked; a threshold left open is fitted on train and dev
     settings: AskSettings = FOR_SEARCHES
+    words: bool = True  # whether a regression on words may decide, alone or with the model's replies
     seed: int = 0  # of the split and of every random choice
     budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
     # of the cases in train, dev and test; default: the judge's own, else by how many there are
@@ -111,6 +112,7 @@ class Plan:
             "most_groups": list(self.judge.most_groups or ()),
             "frozen": self.judge.frozen,
             "verifier": verifier,
+            **({} if self.words else {"words": False}),
         }
 
     @property
@@ -180,6 +182,7 @@ class Plan:
             judge=self.judge,
             settings=self.settings,
             seed=self.seed,
+            words=self.words,
             train=self.split.train,
             dev=self.split.dev,
             judge_lm=connect(self.model, context, self.judge.role),

@@ -27,7 +27,7 @@ from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 
 if TYPE_CHECKING:
-    from .learners import UnitTexts
+    from ..optimizers.learners import UnitTexts
 
 _Answers: TypeAlias = dict[str, tuple[str, list[Values]]]
 """Name of a reference -> a description of its answer, and its values for each case."""
@@ -253,7 +253,7 @@ class _Learning:
         if judge.answer.criteria:
             return self._answers_by_criterion(judge)
         # scikit-learn takes a second to load, and commands that score nothing do without it.
-        from . import learners
+        from ..optimizers import learners
 
         units = learners.UnitTexts(judge, self._cases_in_joint_groups())
         units_of_cases = units.units_of_case[len(self.training) :]

@@ -19,6 +19,7 @@ from ..gold.splits import Split
 from ..keeping.contenders import Contender
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..programs.word_rule import WordRule
 from .openings import Openings
 
 ALPHA = 0.05
@@ -96,8 +97,15 @@ class ProofOpening(Opening):
         return {"test_openings": self.number, "test_rows": rows}
 
 
-def identify_prompt(judge: Judge, state: PromptState, model: Model, adapter: str, sampling: Sampling) -> str:
-    """Return the identity of a prompt in the ledger: its messages, model, settings and threshold."""
+def identify_prompt(
+    judge: Judge,
+    state: PromptState,
+    model: Model,
+    adapter: str,
+    sampling: Sampling,
+    word_rule: WordRule | None = None,
+) -> str:
+    """Return the identity of a prompt in the ledger: its messages, model, settings, threshold and rule of words."""
     fields: list[tuple[str, str, str, str]] = []
     for predictor in judge.basic().predictors():
         signature = predictor.signature
@@ -114,6 +122,8 @@ def identify_prompt(judge: Judge, state: PromptState, model: Model, adapter: str
         votes = f"{sampling.needed:g} of {sampling.samples}"
     if sampling.takes_mean:
         votes += "mean"
+    if word_rule is not None:
+        votes = word_rule.digest
     return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
 
 
@@ -124,7 +134,11 @@ def foresee_opening(
     ledger = Openings()
     prompts: set[str] = set()
     for judge in judges:
-        prompts.add(identify_prompt(judge.judge, judge.state, judge.model, judge.adapter, judge.sampling))
+        prompts.add(
+            identify_prompt(
+                judge.judge, judge.state, judge.model, judge.adapter, judge.sampling, judge.word_rule
+            )
+        )
     sealed_cases: list[Case] = []
     number = 0
     opens_a_row = False

@@ -263,6 +263,8 @@ def _check_prompts_differ(work: Unlabelled) -> None:
     version = work.version
     if basic.state != version.state or basic.adapter != version.adapter:
         return
+    if version.settings.words is not None:
+        return
     # Of scores both have the rule of the version's compilation, however it was written down.
     version_sampling = version.settings.sampling
     if replace(basic.settings.sampling, combine=version_sampling.combine) != version_sampling:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
-from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, JsonObject, read_artifact_file
+from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, WORDS, JsonObject, read_artifact_file
 
 RESTORE = "restore the folder from a copy, or compile the judge again"
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..programs.answers.base import Answer
     from ..programs.judge import Judge
     from ..programs.state import PromptState
+    from ..programs.word_rule import WordRule
     from .card import Card
     from .records import CandidateRecord, LabelProofRecord, ProofRecord, RobustnessRecord
 
@@ -174,6 +175,20 @@ class Artifact:
         """
         return self._lines_of(SEEN)
 
+    @cached_property
+    def word_rule(self) -> WordRule | None:
+        """The rule by which words decide, alone or with the replies; ``None`` where replies alone decide.
+
+        Raises:
+            ArtifactError: the file was changed since it was saved.
+        """
+        from ..programs.word_rule import WordRule
+
+        lines = self._lines_of(WORDS)
+        if not lines:
+            return None
+        return WordRule.of_lines(lines)
+
     def _lines_of(self, name: str) -> tuple[JsonObject, ...]:
         """Return the JSON values in the lines of a sealed file; none if the card names no such file."""
         sealed = self.about.files.get(name)
@@ -225,6 +240,11 @@ class Artifact:
             raise ArtifactError(
                 f"{self.ref} is a cascade, and has no prompt of its own", hint="name one of its judges"
             )
+
+    def check_has_no_words(self, hint: str) -> None:
+        """Raise ``ArtifactError`` if words decide, for commands that know replies alone."""
+        if self.about.words is not None:
+            raise ArtifactError(f"{self.ref} is decided by words, alone or with the replies", hint=hint)
 
     def program(self, judge: Judge) -> dspy.Module:
         """Return the compiled program: with the prompt and the field descriptions that were proved."""

@@ -32,6 +32,7 @@ from .card_parts import (
     SettingCard,
     ThresholdCard,
     TokensCard,
+    WordsCard,
 )
 from .part import Count, Figure, Part
 from .spend_card import SpendCard
@@ -73,6 +74,7 @@ class CardContent(Part):
     adapter: str | None = None
     structure: str | None = None
     setting: SettingCard = SettingCard()
+    words: WordsCard | None = None
     thresholds: ThresholdCard = ThresholdCard()
     job: JobCard = JobCard()
     cascade: CascadeCard | None = None

@@ -148,6 +148,30 @@ class SettingCard(Part):
     threshold: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     weights: Weights | None = None
     form: str | None = None
+    words: dict[str, str] | None = None  # who decides, and the hash of the rule
+    asks_model: bool | None = None
+
+
+class WordsCard(Part):
+    """The words that decide, alone or together with the model's replies."""
+
+    decide: str = "words"  # ``words`` where they decide alone, ``stack`` where replies count too
+    share: Figure = 1.0  # of words in the decision: of the spread of the log odds, or of the scores
+    heaviest: dict[str, list[str]] = {}  # label or member -> the words and pairs of words that say it most
+    warnings: list[str] = []
+
+    @property
+    def words(self) -> str:
+        """What decides, in one line."""
+        parts = []
+        for label, grams in self.heaviest.items():
+            parts.append(f"{label}: {', '.join(grams)}")
+        heaviest = ""
+        if parts:
+            heaviest = f"; what weighs most: {'; '.join(parts)}"
+        if self.decide == "words":
+            return f"what decides: words alone, no language model is asked{heaviest}"
+        return f"what decides: {1 - self.share:.0%} model, {self.share:.0%} words{heaviest}"
 
 
 class JobCard(Part):

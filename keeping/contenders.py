@@ -11,6 +11,7 @@ from ..engines.models import Model
 from ..evaluation.votes import Sampling
 from ..programs.state import PromptState
 from ..programs.verdicts import VerdictSource
+from ..programs.word_rule import WordRule
 from .artifact_card import Artifact
 
 
@@ -44,6 +45,10 @@ class Contender(VerdictSource, Protocol):
     @property
     def sampling(self) -> Sampling:
         """Samples and threshold."""
+
+    @property
+    def word_rule(self) -> WordRule | None:
+        """The rule by which words decide, alone or with the replies; ``None`` where replies alone decide."""
 
     @property
     def questions(self) -> tuple[int, int]:

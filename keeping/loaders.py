@@ -175,7 +175,13 @@ class CascadeJudge(LoadedJudge):
 
 
 def ask_as_member(judge: LoadedJudge) -> LoadedJudge:
-    """Return a judge that is asked as a member of a cascade is: all samples, and probabilities where tokens tell."""
+    """Return a judge that is asked as a member of a cascade is: all samples, and probabilities where tokens tell.
+
+    Raises:
+        ArtifactError: words decide its answers, which a cascade does not keep.
+    """
+    if judge.artifact is not None:
+        judge.artifact.check_has_no_words("compile its judge with --no-words, and name that version")
     return replace(judge, settings=replace(judge.settings, stopping="all", probabilities="tokens"))
 
 

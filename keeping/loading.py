@@ -20,6 +20,7 @@ from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
+from ..programs.word_rule import WordRule
 from ..text.templates import CHAT
 from .artifact_card import read_proof_rows
 from .contenders import Contender, request_stamp, sampling_stamp
@@ -154,8 +155,15 @@ class LoadedJudge(Prompt):
         return "; ".join(filter(None, (self.standing, self.other_model, self._fit.note)))
 
     @property
+    def word_rule(self) -> WordRule | None:
+        """The rule by which words decide, alone or with the replies; ``None`` where replies alone decide."""
+        return self.settings.words
+
+    @property
     def questions(self) -> tuple[int, int]:
-        """How often it is asked about a row, at least and at most."""
+        """How often its model is asked about a row, at least and at most."""
+        if not self.settings.asks_model:
+            return 0, 0
         draws = self.sampling.samples
         if self.settings.stopping == "settled":
             return self.sampling.fewest, draws
@@ -164,7 +172,7 @@ class LoadedJudge(Prompt):
     @property
     def other_model(self) -> str:
         """A note that the version was proven with another model, in one line; empty if it was not."""
-        if self.artifact is None:
+        if self.artifact is None or not self.settings.asks_model:
             return ""
         model = self.artifact.model
         if not model or same_model(model, self.model.name):

@@ -77,6 +77,7 @@ class Log:
     artifact: None = None
     adapter: str = ADAPTER
     questions: tuple[int, int] = (0, 0)
+    word_rule: None = None
 
     def __post_init__(self) -> None:
         """Refuse a threshold that changes nothing in these verdicts."""

@@ -142,12 +142,16 @@ class Name:
         judge = judge.with_options(option_values)
         is_as_proven = option_values == proven_values
         sampling = self._sampling(judge, card.thresholds.sampling, is_as_proven=is_as_proven)
-        return Prompt(
-            judge=judge,
-            state=artifact.state,
-            artifact=artifact,
-            settings=replace(settings, sampling=sampling, adapter=adapter),
-        )
+        settings = replace(settings, sampling=sampling, adapter=adapter)
+        word_rule = artifact.word_rule
+        if word_rule is not None:
+            if not is_as_proven or (self.samples, self.threshold, self.combine) != (None, None, None):
+                raise UsageError(
+                    f"{artifact.ref} is decided by words too, which were fitted to its own samples and options",
+                    hint="leave out samples, threshold and options, or compile with --no-words",
+                )
+            settings = replace(settings, words=word_rule, asks_model=not word_rule.is_alone)
+        return Prompt(judge=judge, state=artifact.state, artifact=artifact, settings=settings)
 
     def _sampling(self, judge: Judge, proven: Sampling, *, is_as_proven: bool) -> Sampling:
         """Return samples and threshold: those of the proof, as far as the name and the options leave them."""

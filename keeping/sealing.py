@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from ..text.files import read_regular_file
 
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
-PROOF, SEEN = "proof.jsonl", "seen.jsonl"
+PROOF, SEEN, WORDS = "proof.jsonl", "seen.jsonl", "words.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
 """Files that every artifact has."""
-OPTIONAL_FILES = (PROOF, SEEN)
+OPTIONAL_FILES = (PROOF, SEEN, WORDS)
 """Files that an artifact may have. One that the card names is sealed like :data:`FILES`; another is foreign."""
 ROBUSTNESS, DISAGREEMENTS = "robustness.json", "disagreements.json"
 ADDED_FILES = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}

@@ -68,6 +68,7 @@ class Job:
         frozen_lm: the model that answers the program's frozen steps; ``None`` where it has none.
         settings: how the judge is asked.
         seed: of every random choice.
+        words: whether a rule of words may decide, alone or with the replies.
         finds_adapter: whether the job first finds out in which adapter replies can be read.
         sink: receives events.
     """
@@ -81,6 +82,7 @@ class Job:
     frozen_lm: dspy.LM | None = None
     settings: AskSettings = FOR_SEARCHES
     seed: int = 0
+    words: bool = True
     finds_adapter: bool = False
     sink: Sink = lambda event: None
 
@@ -112,6 +114,8 @@ class Job:
                 self.settings,
                 sampling=self.sampling_under(setting),
                 adapter=setting.form or self.basic_adapter,
+                words=setting.words,
+                asks_model=setting.asks_model,
             ),
             hidden_rows=self._groups,
         )

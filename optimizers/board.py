@@ -195,8 +195,8 @@ class Board:
 
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``."""
-        # Where the basic prompt under another threshold is better, all others must be better than that: it changes
-        # least, and is not the best of many. A threshold is fitted across folds, so train speaks for it as dev does.
+        # Where the basic prompt under another threshold, or a rule of words, is better, all others must be better than
+        # that: it is not the best of many. It is fitted across folds, so train speaks for it as dev does.
         # Those ``without`` may not be chosen; what is known of them counts for the others.
         met: list[Candidate] = []
         unchanged: list[Candidate] = []
@@ -204,7 +204,7 @@ class Board:
             if candidate.id in without or not self.met(candidate, dev):
                 continue
             met.append(candidate)
-            if candidate.asked_id == self.basic.asked_id:
+            if candidate.asked_id == self.basic.asked_id or not candidate.setting.asks_model:
                 unchanged.append(candidate)
         simple = self._best_over(self.basic, unchanged, ()) or self.basic
         return self._best_over(simple, met, dev)

@@ -5,33 +5,38 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ..engines.ledger import Spend
 from ..programs.state import PromptState
+from ..programs.word_rule import WordRule
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A candidate's own adapter, threshold and weights; ``None`` stands for the job's.
+    """A candidate's own adapter, threshold, weights and rule of words; ``None`` stands for the job's.
 
     Attributes:
         threshold: votes for a positive verdict, 1..samples; below 1 the probability of one. It changes no request:
             verdicts under another threshold follow from the votes and probabilities that are stored.
         weights: label -> the factor of its probability, in place of a threshold; it changes no request either.
         form: the adapter, ``chat``, ``json`` or ``plain``; unlike the others it changes the request.
+        words: the rule by which words decide, alone or with the reply; it changes no request.
+        asks_model: whether a model is asked at all: not where words decide alone.
     """
 
     threshold: float | None = None
     weights: Mapping[str, float] | None = field(default=None, hash=False)
     form: str | None = None
+    words: WordRule | None = None
+    asks_model: bool = True
 
     @property
     def of_request(self) -> Setting:
-        """The setting with the adapter alone, which is all that changes a request."""
-        return Setting(form=self.form)
+        """The setting with what changes a request alone: the adapter, and whether there is a request."""
+        return Setting(form=self.form, asks_model=self.asks_model)
 
     def id_of(self, prompt: str) -> str:
         """Return the id of a candidate with this setting from its prompt's id, the same id for the job's setting."""
@@ -43,7 +48,18 @@ class Setting:
 
     def to_json(self) -> dict[str, Any]:
         """Return name -> value of all that differs from the job's setting; empty if nothing differs."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        data: dict[str, Any] = {}
+        if self.threshold is not None:
+            data["threshold"] = self.threshold
+        if self.weights is not None:
+            data["weights"] = dict(self.weights)
+        if self.form is not None:
+            data["form"] = self.form
+        if self.words is not None:
+            data["words"] = {"decide": self.words.name, "digest": self.words.digest}
+        if not self.asks_model:
+            data["asks_model"] = False
+        return data
 
 
 DEFAULT_SETTING = Setting()
@@ -63,7 +79,7 @@ class Candidate:
     demo_ids: tuple[str, ...] = ()  # the ids of the cases that are its demonstrations
     # the choices that made it, for the record: JSON values by name
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    # case id -> the threshold or weights that were fitted without this case, by which the case is scored
+    # case id -> the threshold, weights or rule of words that were fitted without this case, by which it is scored
     cross_fitted: Mapping[str, Setting] = field(default_factory=dict, hash=False)
 
     @cached_property

@@ -22,10 +22,12 @@ from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, Ints, encode
 from ..programs.asking import Asker
 from ..programs.verdicts import Verdict
+from ..text.word_regression import LEAST_SHARE
 from .base import Job, Result
 from .board import Board, Candidate
 from .candidate import Setting
 from .objective import Objective, Outcome
+from .offsets import fit_offsets
 
 Crossed: TypeAlias = tuple[Setting, Mapping[str, Setting]]
 """The best setting on all cases, and case id -> the best setting on the cases of the other folds."""
@@ -51,8 +53,6 @@ _PARTS = 20
 """A unit is divided into so many parts, because metrics count whole numbers."""
 _POWERS = (0.0, 0.5, 1.0)
 """The powers that are tried by which rare labels weigh more."""
-_LEAST_SHARE = 1e-4
-"""The share of a label that a reply does not show."""
 _LEAST = 1e-12
 """The smallest probability whose logarithm is taken."""
 _FARTHEST = 7.0
@@ -72,11 +72,29 @@ def can_fit_threshold(job: Job) -> bool:
     return scale.has_probabilities and (metric.divisible or bool(scale.weighted))
 
 
-def with_thresholds(job: Job, result: Result) -> Result:
-    """Return a result with further candidates: the best few prompts, and the basic one, under a fitted threshold."""
+def with_fitted_rules(job: Job, result: Result) -> Result:
+    """Return a result with further candidates: the best few prompts, and the basic one, under fitted rules.
+
+    A rule is a threshold, weights of labels, or a regression on words, alone or together with the replies. None of
+    them takes a further call.
+    """
     board = result.board
-    if not can_fit_threshold(job) or not board.met(board.basic, job.dev):
+    if not board.met(board.basic, job.dev):
         return result
+    prompts = _best_prompts(job, result)
+    if can_fit_threshold(job):
+        for prompt in prompts:
+            _add_thresholds(job, board, prompt)
+    # scikit-learn takes a second to load, and commands that fit nothing do without it.
+    from .words import add_word_candidates
+
+    add_word_candidates(job, board, prompts)
+    return replace(result, best=board.best(job.dev) or result.best)
+
+
+def _best_prompts(job: Job, result: Result) -> list[Candidate]:
+    """Return the basic prompt, and the best few of those that have met all of dev."""
+    board = result.board
     standings = board.standings(result.best)
     estimated: list[Candidate] = []
     for candidate in board.candidates.values():
@@ -84,20 +102,23 @@ def with_thresholds(job: Job, result: Result) -> Result:
             estimated.append(candidate)
     best_first = sorted(estimated, key=lambda candidate: -round(standings[candidate.id].mean, 9))
     prompts = {candidate.id: candidate for candidate in [board.basic] + best_first[:_PROMPTS]}
-    for prompt in prompts.values():
-        met = _met_cases(job, board, prompt)
-        for name, (setting, cross_fitted) in fitted(job, board, prompt).items():
-            source = name
-            threshold = setting.threshold
-            if threshold is not None and threshold >= 1:
-                source = f"{name}, {threshold:g} votes"
-            elif threshold is not None:
-                source = f"{name}, probability {threshold:.3g}"
-            candidate = board.add(
-                prompt.state, parent=prompt, source=source, setting=setting, cross_fitted=cross_fitted
-            )
-            board.score(candidate, met)
-    return replace(result, best=board.best(job.dev) or result.best)
+    return list(prompts.values())
+
+
+def _add_thresholds(job: Job, board: Board, prompt: Candidate) -> None:
+    """Enter a prompt under a fitted threshold, and under fitted weights."""
+    met = _met_cases(job, board, prompt)
+    for name, (setting, cross_fitted) in fitted(job, board, prompt).items():
+        source = name
+        threshold = setting.threshold
+        if threshold is not None and threshold >= 1:
+            source = f"{name}, {threshold:g} votes"
+        elif threshold is not None:
+            source = f"{name}, probability {threshold:.3g}"
+        candidate = board.add(
+            prompt.state, parent=prompt, source=source, setting=setting, cross_fitted=cross_fitted
+        )
+        board.score(candidate, met)
 
 
 def _met_cases(job: Job, board: Board, candidate: Candidate) -> list[Case]:
@@ -371,28 +392,6 @@ def _label_tables(stored: _StoredSamples) -> list[_LabelTable]:
 
 
 def _offsets(shares: Floats, gold: Ints, power: float) -> Floats:
-    """Return the offset of each label's log probability, from a logistic model of offsets and one common scale.
-
-    A label with n units weighs as much as n to the power of 1 - ``power``.
-    """
-    log_shares = np.log(np.maximum(shares, _LEAST_SHARE))
-    label_count = shares.shape[1]
-    units = np.arange(len(gold))
-    unit_weights = np.bincount(gold, minlength=label_count)[gold] ** -power
-    unit_weights *= len(gold) / max(unit_weights.sum(), _END)
-
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        """Return the penalised loss and its gradient by the parameters: the log of the scale, then the offsets."""
-        scale = np.exp(parameters[0])
-        offsets = parameters[1:]
-        predicted = scipy.special.softmax(scale * log_shares + offsets, axis=1)
-        slope = predicted * unit_weights[:, None]
-        slope[units, gold] -= unit_weights
-        value = -(unit_weights * np.log(np.maximum(predicted[units, gold], _LEAST))).sum()
-        scale_gradient = float((slope * log_shares).sum() * scale)
-        gradient = np.concatenate([[scale_gradient], slope.sum(axis=0)])
-        penalty = float(parameters @ parameters) / 2
-        return value + penalty, gradient + parameters
-
-    best = scipy.optimize.minimize(loss, np.zeros(label_count + 1), jac=True, method="L-BFGS-B").x
-    return np.asarray(best[1:] / np.exp(best[0]))
+    """Return the offset of each label's log probability, for the scale on which these probabilities are."""
+    scale, offsets = fit_offsets(np.log(np.maximum(shares, LEAST_SHARE)), gold, power)
+    return offsets / scale

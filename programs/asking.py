@@ -15,7 +15,7 @@ from typing import Any
 import dspy
 from dspy import AdapterParseError, LMError
 
-from ..cases import Case
+from ..cases import Case, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import Draw, answers_cut_off, current_draw
@@ -33,7 +33,7 @@ from .remembering import Remembered, Remembering
 from .settings import AskSettings
 from .stepwise import called
 from .together import Gathered, asking_of, run_to_end, together
-from .verdicts import CUT_OFF, FILTERED, REFUSED_ROW, TOO_LONG, UNREADABLE, OnVerdict, Verdict
+from .verdicts import CUT_OFF, FILTERED, NOT_ASKED, REFUSED_ROW, TOO_LONG, UNREADABLE, OnVerdict, Verdict
 
 _BUGS = (
     ArithmeticError,
@@ -140,13 +140,15 @@ class Asker:
     async def judged(self, case: Case, usage: Spend | None = None) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
         usage = usage or Spend()
+        if not self.settings.asks_model:
+            return self._decide_without_model(case)
         hidden_rows = {case.id}.union(self.hidden_rows.get(case.id, ()))
         units = len(self.judge.answer.units(case.inputs))
         readings: list[Reading] = []
         redraws = self.redraws
         gathered = Gathered()
         for number in range(self.first_draw, self.first_draw + self.settings.sampling.samples):
-            if readings and self.settings.stopping == "settled" and self._may_end(readings, units, gathered):
+            if readings and self._may_stop and self._may_end(readings, units, gathered):
                 break
             draw = Draw(
                 sample=case.draw + number,
@@ -163,7 +165,33 @@ class Asker:
             if reading.ends_case:
                 break
         gathered.end()
-        return verdict_of(self.judge.answer, self.settings.sampling, case, readings, usage)
+        verdict = verdict_of(self.judge.answer, self.settings.sampling, case, readings, usage)
+        return self._decide_by_words(case, verdict)
+
+    @property
+    def _may_stop(self) -> bool:
+        """Whether drawing may end before all samples are drawn; words are weighed against all of them."""
+        return self.settings.stopping == "settled" and self.settings.words is None
+
+    def _decide_without_model(self, case: Case) -> Verdict:
+        """Return the verdict on a case for which no model is asked: by words, or none."""
+        units = len(self.judge.answer.units(case.inputs))
+        nothing: Values = (None,) * units
+        verdict = Verdict(
+            id=case.id,
+            status="abstained",
+            values=nothing,
+            agreement=nothing,
+            error_kind=NOT_ASKED,
+            error="no model is asked",
+        )
+        return self._decide_by_words(case, verdict)
+
+    def _decide_by_words(self, case: Case, verdict: Verdict) -> Verdict:
+        """Return the verdict as words decide it, alone or with the replies; the same one without a rule of words."""
+        if self.settings.words is None:
+            return verdict
+        return self.settings.words.decide(self.judge.answer, case, verdict)
 
     async def _draw_readable(self, case: Case, draw: Draw, redraws: int, gathered: Gathered) -> Reading:
         """Draw one sample, and once more where its reply cannot be read and the case may still be drawn again."""
@@ -289,7 +317,12 @@ class Asker:
     @property
     def _labels(self) -> tuple[str, ...]:
         """The output fields of whose labels the probabilities are wanted."""
-        if self.settings.probabilities == "tokens" or self.settings.sampling.by_probability:
+        settings = self.settings
+        if (
+            settings.probabilities == "tokens"
+            or settings.sampling.by_probability
+            or settings.words is not None
+        ):
             return self.judge.answer.label_fields
         return ()
 
@@ -321,7 +354,9 @@ class Asker:
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
         """Return the verdict of stored samples under this asker's threshold, without a call."""
-        return revote(self.judge.answer, self.settings.sampling, verdict)
+        if self.settings.asks_model:
+            verdict = revote(self.judge.answer, self.settings.sampling, verdict)
+        return self._decide_by_words(case, verdict)
 
     @property
     def _context(self) -> CallContext | None:

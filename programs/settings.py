@@ -6,6 +6,7 @@ from ..engines.models import Model
 from ..errors import UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping
 from .judge import Judge
+from .word_rule import WordRule
 
 DEFAULT_REDRAWS = 1
 """How often a case is drawn once more, at most, where a reply cannot be read: in a run, a search and a proof alike."""
@@ -27,6 +28,8 @@ class AskSettings:
         probabilities: whether the probabilities of labels are asked for with each reply.
         verifier: the model that answers the program's frozen steps; ``None`` for the judge's model at temperature 0.
         embedder: the model by whose vectors a search chooses the rows that a prompt shows; ``None`` for words alone.
+        words: the rule by which words decide, alone or with the model's replies; ``None`` where replies alone decide.
+        asks_model: whether the model is asked; not where words decide alone.
     """
 
     sampling: Sampling = field(default_factory=Sampling)
@@ -37,11 +40,20 @@ class AskSettings:
     probabilities: Probabilities = "votes"
     verifier: Model | None = None
     embedder: str | None = None
+    words: WordRule | None = None
+    asks_model: bool = True
 
     def __post_init__(self) -> None:
         """Refuse a concurrency that would wait for ever."""
         if self.concurrency < 1:
             raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
+
+    @property
+    def rule(self) -> str:
+        """The rule that makes a verdict of replies, in words that no other rule has."""
+        if self.words is None:
+            return self.sampling.rule
+        return f"{self.words.description} ({self.words.digest})"
 
     def adapter_of(self, judge: Judge) -> str:
         """Return the name of the adapter in which a judge is asked."""

@@ -27,6 +27,7 @@ UNREADABLE: Final = "unreadable reply"
 CUT_OFF: Final = "reply cut off"
 UNDECIDED: Final = "samples disagree"
 UNSURE: Final = "left to people"
+NOT_ASKED: Final = "no model is asked"
 """Why a case abstains; a case that failed has a :class:`~jurist.engines.failures.FailureKind` as its reason."""
 REFUSED_ROW: Final = {
     FILTERED: "the endpoint's filter refused this row",

@@ -259,6 +259,8 @@ class ArtifactReport:
         learned = [change_words(basic, self.artifact.state, card.forms)]
         if sampling.by_probability:
             learned.append(f"its answer: {sampling.rule}")
+        if card.words is not None:
+            learned.append(card.words.words)
         commands = []
         for purpose, command in self._commands(metric):
             commands.append((purpose, command + self.store_option))

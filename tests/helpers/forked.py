@@ -18,7 +18,7 @@ import json, os, signal, sys
 from jurist.cli import main
 from jurist.console import batch, compile, generate, run, scoring
 from jurist.engines import direct
-from jurist.jobs import learners
+from jurist.optimizers import learners
 from jurist.runs import listening, serving
 
 def begin(told):

@@ -85,7 +85,16 @@ def test_vectors_find_what_no_word_tells_and_are_counted(project: Path) -> None:
     first = iter(["", "503"])  # which is asked again
     faults = lambda number, body: next(first, None) if "input" in body else None  # noqa: E731
     with Loopback(most_like, vector=topics, faults=faults) as server:
-        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest", "--json")
+        command = (
+            "compile",
+            "route.py:judge",
+            "--gold",
+            "gold.jsonl",
+            "--optimizer",
+            "nearest",
+            "--json",
+            "--no-words",
+        )
         done = ok(*command, *chat(server.url), "--max-calls", "700", "--embedder", "openai/stems")
         assert done.json["decision"]["verdict"] == "better"
         assert done.json["spend"]["calls"] == server.count

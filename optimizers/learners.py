@@ -1,0 +1,411 @@
+"""Predictions without a language model: by a linear model on words and overlap, or by the nearest labelled units."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeAlias, TypeVar
+
+import bm25s
+import numpy as np
+import numpy.typing as npt
+import scipy
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from threadpoolctl import threadpool_limits
+
+from ..cases import Case, Value, text_hash
+from ..evaluation.units import Floats
+from ..programs.judge import Judge
+from ..text.ranking import words as _words
+from ..text.word_regression import (
+    EvidenceWords,
+    GramWeights,
+    Regression,
+    grams_of,
+    join_texts,
+    measure_overlap,
+)
+
+_NEIGHBOURS: Final = 5
+_VOCABULARY: Final = 5000  # words and pairs of words that are learned: the most frequent ones
+_CERTAIN: Final = 30.0  # log odds of a class where gold has no other
+_LEAST_SPREAD: Final = 1e-9  # standard deviation below which a figure is the same for all units
+_MEMBERS: Final = 50  # members of sets that are learned: the most frequent ones
+
+_Item = TypeVar("_Item")
+Positions: TypeAlias = Sequence[int]
+"""Positions of units, from 0."""
+Matrix: TypeAlias = Any
+"""A sparse matrix of SciPy, which says nothing of its types."""
+
+
+class UnitTexts:
+    """The units of some cases: their labels, their judged texts, and the evidence beside these."""
+
+    def __init__(self, judge: Judge, cases: Sequence[Case]) -> None:
+        self.judge = judge
+        self.cases = cases
+        self.units_of_case: list[range] = []  # the positions of each case's units
+        self.case_of_unit: list[int] = []  # the position of each unit's case
+        self.gold: list[Value | None] = []  # each unit's label
+        unit_texts: list[str] = []
+        for case_position, case in enumerate(cases):
+            texts = judge.answer.units(case.inputs)
+            start = len(self.case_of_unit)
+            self.units_of_case.append(range(start, start + len(texts)))
+            self.case_of_unit.extend([case_position] * len(texts))
+            unit_texts.extend(texts)
+            if case.gold is None:
+                self.gold.extend([None] * len(texts))
+            else:
+                self.gold.extend(case.gold)
+
+        self.judged: list[list[str]] = [unit_texts]
+        """Judged texts by unit: one list, or two where a unit compares two texts."""
+        unit_fields = judge.answer.unit_fields
+        if len(unit_fields) > 1:
+            self.judged = []
+            for name in unit_fields:
+                self.judged.append(_join_texts(cases, [name]))
+        evidence_fields: list[str] = []
+        for name in judge.input_fields:
+            if name not in unit_fields:
+                evidence_fields.append(name)
+        self.evidence = _join_texts(cases, evidence_fields)
+        """The evidence of each case, as one text."""
+        self.tokens: list[list[str]] = []
+        """The words of each unit's judged texts."""
+        for texts_of_unit in zip(*self.judged, strict=True):
+            self.tokens.append(_words("\n".join(texts_of_unit)))
+
+    @cached_property
+    def grams(self) -> list[list[list[list[str]]]]:
+        """The grams (words and pairs of words) of judged texts, and of evidence where each case is one unit.
+
+        The four levels of lists are: a kind of text; its texts, two where a unit compares two and else one; the units;
+        the grams of a unit.
+        """
+        grams_of_judged: list[list[list[str]]] = []
+        for texts in self.judged:
+            grams_of_judged.append(list(map(grams_of, texts)))
+        each_case_is_one_unit = len(self.case_of_unit) == len(self.cases)
+        if len(self.judged) == 1 and each_case_is_one_unit and any(self.evidence):
+            return [grams_of_judged, [list(map(grams_of, self.evidence))]]
+        return [grams_of_judged]
+
+    @cached_property
+    def overlap(self) -> npt.NDArray[np.float64]:
+        """Array (units, 4): the shares of a unit's words and pairs that its evidence has, and both log lengths.
+
+        Where a unit compares two texts, the array is that of the first text less that of the second.
+        """
+        evidence = list(map(EvidenceWords, self.evidence))
+        overlap = self._overlap_of(self.judged[0], evidence)
+        if len(self.judged) > 1:
+            return overlap - self._overlap_of(self.judged[1], evidence)
+        return overlap
+
+    def _overlap_of(self, texts: Sequence[str], evidence: Sequence[EvidenceWords]) -> npt.NDArray[np.float64]:
+        """Return the array (units, 4) of shares and log lengths for one text of each unit."""
+        rows: list[list[float]] = []
+        for text, case_position in zip(texts, self.case_of_unit, strict=True):
+            rows.append(measure_overlap(text, evidence[case_position]))
+        return np.array(rows)
+
+    def groups(self, positions: Positions) -> list[str]:
+        """Return the groups of the units at these positions."""
+        groups: list[str] = []
+        for case_position in _select(self.case_of_unit, positions):
+            groups.append(self.cases[case_position].group)
+        return groups
+
+
+def _join_texts(cases: Sequence[Case], fields: Sequence[str]) -> list[str]:
+    """Return for each case one text: all texts in some of its input fields, joined by line breaks."""
+    return [join_texts(case.inputs, fields) for case in cases]
+
+
+def _select(items: Sequence[_Item], positions: Positions) -> list[_Item]:
+    """Return the items at these positions."""
+    return [items[position] for position in positions]
+
+
+def make_folds(groups: Sequence[str], count: int, seed: int) -> list[list[int]]:
+    """Return the positions of rows in folds of about the same size, each group in one fold.
+
+    There are ``count`` folds, or fewer where there are fewer groups.
+    """
+    members: dict[str, list[int]] = {}
+    for position, group in enumerate(groups):
+        members.setdefault(group, []).append(position)
+    parts: list[list[int]] = [[] for _ in range(min(count, len(members)))]
+    for group in sorted(members, key=lambda name: text_hash(f"{seed}|{name}")):
+        smallest = min(parts, key=len)
+        smallest.extend(members[group])
+    return parts
+
+
+def predict_by_words(units: UnitTexts, labelled: Positions, unlabelled: Positions) -> list[Value]:
+    """Return the values of unlabelled units by a linear model on words and overlap, fitted on labelled units."""
+    return fit_words(units, labelled).predict(units, unlabelled)
+
+
+def predict_by_neighbours(units: UnitTexts, labelled: Positions, unlabelled: Positions) -> list[Value]:
+    """Return the values of unlabelled units by their nearest labelled units (BM25).
+
+    A value is the one on which the neighbours agree by majority, else that of the nearest; the usual value of the scale
+    where no neighbour has a word in common.
+    """
+    quiet = {"show_progress": False, "leave_progress": False}  # options of bm25s
+    index = bm25s.BM25()
+    index.index(_select_words(units, labelled, ""), **quiet)
+    # The index refuses an empty query. No text holds the word " ".
+    queries = _select_words(units, unlabelled, " ")
+    neighbour_count = min(_NEIGHBOURS, len(labelled))
+    nearest, scores = index.retrieve(queries, k=neighbour_count, backend_selection="numpy", **quiet)
+
+    comparison = units.judge.comparison
+    gold = _select(units.gold, labelled)
+    usual_value = units.judge.answer.scale.usual(gold)[0]
+    answers: list[Value] = []
+    for neighbours, similarities in zip(nearest.tolist(), scores.tolist(), strict=True):
+        values: list[Value] = []
+        for neighbour, similarity in zip(neighbours, similarities, strict=True):
+            if similarity > 0:
+                values.append(gold[neighbour])
+        answer = usual_value
+        if values:
+            answer = comparison.consensus(values)
+            if answer is None:
+                answer = values[0]
+        answers.append(answer)
+    return answers
+
+
+def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> list[list[str]]:
+    """Return the words of the units at these positions; the placeholder alone for a unit without words."""
+    words_of_units: list[list[str]] = []
+    for words in _select(units.tokens, positions):
+        words_of_units.append(words or [placeholder])
+    return words_of_units
+
+
+class WordFeatures:
+    """The features that labelled units give: TF-IDF of their grams, and their overlap, scaled."""
+
+    def __init__(self, units: UnitTexts, labelled: Positions) -> None:
+        self.kinds: list[str] = []
+        """The kind of text of each block of grams: ``judged`` or ``evidence``."""
+        self.tfidf: list[TfidfVectorizer] = []
+        """The TF-IDF of each block."""
+        for kind, gram_lists in zip(("judged", "evidence"), units.grams, strict=False):
+            training_texts: list[list[str]] = []
+            for grams in gram_lists:
+                training_texts.extend(_select(grams, labelled))
+            vocabulary = _frequent_words(training_texts, _VOCABULARY)
+            if not vocabulary:
+                continue
+            tfidf = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=vocabulary)
+            self.kinds.append(kind)
+            self.tfidf.append(tfidf.fit(training_texts))
+        overlap = units.overlap[labelled]
+        self.centers = overlap.mean(axis=0)
+        if len(units.judged) > 1:  # the difference of two texts is centred at 0 by design
+            self.centers = np.zeros(overlap.shape[1])
+        spread = overlap.std(axis=0)
+        self.scales = np.where(spread > _LEAST_SPREAD, spread, 1.0)
+
+    def transform(self, units: UnitTexts, positions: Positions) -> Matrix:
+        """Return the matrix of units x features: the blocks of grams, then the overlap."""
+        blocks: list[Matrix] = []
+        gram_lists_of_kind = dict(zip(("judged", "evidence"), units.grams, strict=False))
+        for kind, tfidf in zip(self.kinds, self.tfidf, strict=True):
+            blocks.append(_tfidf_block(tfidf, gram_lists_of_kind[kind], positions))
+        blocks.append(scipy.sparse.csr_array((units.overlap[positions] - self.centers) / self.scales))
+        return scipy.sparse.hstack(blocks, format="csr")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedWords:
+    """A regression on words and overlap that was fitted to labelled units."""
+
+    judge: Judge
+    features: WordFeatures
+    outputs: Sequence[Value]  # the label or the member of each output; of two labels there is one output
+    intercepts: Floats  # of each output
+    weights: Floats  # array (outputs, features)
+
+    def scores(self, units: UnitTexts, positions: Positions) -> Floats:
+        """Return the array (units, outputs) of what the regression says; of two labels both have a score."""
+        matrix = self.features.transform(units, positions)
+        scores: Floats = matrix @ self.weights.T + self.intercepts
+        if self._is_of_two_labels:
+            return np.column_stack([np.zeros(len(scores)), scores])
+        return scores
+
+    @property
+    def _is_of_two_labels(self) -> bool:
+        return self.judge.answer.scale.learned == "label" and len(self.outputs) == 2
+
+    def predict(self, units: UnitTexts, positions: Positions) -> list[Value]:
+        """Return the values of the units at some positions."""
+        if not positions:
+            return []
+        scores = self.scores(units, positions)
+        scale = self.judge.answer.scale
+        if scale.learned == "number":
+            return [scale.on_scale(float(score)) for score in scores[:, 0]]
+        if scale.learned == "label":
+            return _select(self.outputs, scores.argmax(axis=1).tolist())
+        values: list[Value] = []
+        for unit_scores in scores:
+            members: list[Value] = []
+            for member, score in zip(self.outputs, unit_scores, strict=True):
+                if score > 0:
+                    members.append(member)
+            values.append(tuple(members))
+        return values
+
+    @cached_property
+    def regression(self) -> Regression:
+        """The regression as data, with figures of seven digits."""
+        scale = self.judge.answer.scale
+        outputs: list[object] = []
+        for output in self.outputs:
+            outputs.append(scale.to_json(output) if scale.learned == "label" else output)
+        grams: list[GramWeights] = []
+        first_column = 0
+        for kind, tfidf in zip(self.features.kinds, self.features.tfidf, strict=True):
+            weights_of_gram: dict[str, list[float]] = {}
+            for gram, column in sorted(tfidf.vocabulary_.items()):
+                of_outputs = self.weights[:, first_column + column]
+                weights_of_gram[gram] = _rounded([tfidf.idf_[column], *of_outputs])
+            grams.append({"kind": kind, "grams": weights_of_gram})
+            first_column += len(tfidf.vocabulary_)
+        answer = self.judge.answer
+        return {
+            "learned": scale.learned,
+            "outputs": outputs,
+            "judged": list(answer.unit_fields),
+            "evidence": [name for name in self.judge.input_fields if name not in answer.unit_fields],
+            "intercepts": _rounded(self.intercepts),
+            "grams": grams,
+            "overlap": {
+                "centers": _rounded(self.features.centers),
+                "scales": _rounded(self.features.scales),
+                "weights": [_rounded(row) for row in self.weights[:, first_column:]],
+            },
+        }
+
+
+def _rounded(numbers: Iterable[float]) -> list[float]:
+    """Return numbers with seven significant digits."""
+    return [float(f"{number:.7g}") for number in numbers]
+
+
+def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
+    """Return the linear model on words and overlap that is fitted to the labelled units at some positions."""
+    # Problems of this size run up to ten times slower on several threads. With few rows, some fits along the way
+    # divide by zero and are not chosen.
+    with threadpool_limits(1), np.errstate(invalid="ignore"):
+        fit = _FITS[units.judge.answer.scale.learned]
+        features = WordFeatures(units, labelled)
+        gold = _select(units.gold, labelled)
+        return fit(units.judge, gold, features, features.transform(units, labelled))
+
+
+def _frequent_words(texts: Sequence[Sequence[str]], limit: int) -> list[str]:
+    """Return the ``limit`` words that the most texts hold, without words of a single text."""
+    text_counts = Counter[str]()
+    for words in texts:
+        text_counts.update(dict.fromkeys(words).keys())  # in order: a set's order differs between processes
+    return _select_repeated(text_counts, limit)
+
+
+def _select_repeated(counts: Counter[str], limit: int) -> list[str]:
+    """Return the ``limit`` most common names, without those that were counted once."""
+    names: list[str] = []
+    for name, count in counts.most_common(limit):
+        if count > 1:
+            names.append(name)
+    return names
+
+
+def _tfidf_block(
+    tfidf: TfidfVectorizer, gram_lists: Sequence[Sequence[list[str]]], positions: Positions
+) -> Matrix:
+    """Return the TF-IDF rows of units; where a unit compares two texts, those of the first less the second."""
+    block = tfidf.transform(_select(gram_lists[0], positions))
+    if len(gram_lists) > 1:
+        return block - tfidf.transform(_select(gram_lists[1], positions))
+    return block
+
+
+def _fit_labels(judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix) -> FittedWords:
+    """Return a logistic regression for closed labels."""
+    labels = sorted(set(gold), key=str)
+    if len(labels) == 1:
+        return FittedWords(
+            judge=judge,
+            features=features,
+            outputs=labels,
+            intercepts=np.zeros(1),
+            weights=np.zeros((1, matrix.shape[1])),
+        )
+    intercepts, weights = _fit_classes(judge, list(map(labels.index, gold)), matrix)
+    return FittedWords(judge=judge, features=features, outputs=labels, intercepts=intercepts, weights=weights)
+
+
+def _fit_members(judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix) -> FittedWords:
+    """Return a logistic regression for each frequent member of sets."""
+    set_counts = Counter[str]()
+    for members in gold:
+        set_counts.update(dict.fromkeys(members).keys())
+    names = sorted(_select_repeated(set_counts, _MEMBERS))
+    intercepts: list[Floats] = [np.zeros(0)]
+    weights: list[Floats] = [np.zeros((0, matrix.shape[1]))]
+    for name in names:
+        intercept, weight = _fit_classes(judge, [int(name in members) for members in gold], matrix)
+        intercepts.append(intercept)
+        weights.append(weight)
+    return FittedWords(
+        judge=judge,
+        features=features,
+        outputs=names,
+        intercepts=np.concatenate(intercepts),
+        weights=np.concatenate(weights),
+    )
+
+
+def _fit_numbers(judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix) -> FittedWords:
+    """Return a ridge regression for scores."""
+    model = RidgeCV(alphas=(1.0, 10.0, 100.0)).fit(matrix, np.array(gold, dtype=float))
+    return FittedWords(
+        judge=judge,
+        features=features,
+        outputs=[],
+        intercepts=np.array([model.intercept_]),
+        weights=model.coef_[None, :],
+    )
+
+
+def _fit_classes(judge: Judge, codes: Sequence[int], matrix: Matrix) -> tuple[Floats, Floats]:
+    """Return the intercepts and the weights of the classes with these codes, 0 and up; of two classes those of class 1.
+
+    Rare classes weigh as much as others unless accuracy is the metric.
+    """
+    if len(set(codes)) < 2:
+        return np.array([_CERTAIN if codes[0] else -_CERTAIN]), np.zeros((1, matrix.shape[1]))
+    class_weight = None if judge.metric == "accuracy" else "balanced"
+    model = LogisticRegression(class_weight=class_weight, max_iter=1000).fit(matrix, codes)
+    return model.intercept_, model.coef_
+
+
+_Fit: TypeAlias = Callable[[Judge, Sequence[Value], WordFeatures, Matrix], FittedWords]
+_FITS: Final[Mapping[str, _Fit]] = {
+    "label": _fit_labels,
+    "members": _fit_members,
+    "number": _fit_numbers,
+}
+"""Kind of values (``learned`` of a scale) -> the function that fits a regression to labels and features."""

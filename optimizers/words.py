@@ -1,0 +1,330 @@
+"""Candidates that words decide: a regression on words and overlap, alone or with the replies of a prompt.
+
+Both cost no further call. They are fitted on all labelled cases of train and dev. For the choice each case is judged
+by a rule that was fitted without the cases of its fold, as with thresholds; groups stay in one fold.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from ..cases import Case
+from ..evaluation.criteria import CriteriaScale
+from ..evaluation.units import Floats, Ints
+from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
+from ..programs.word_rule import NO_CRITERION, WordRule, reply_figures
+from ..text.word_regression import CriterionRule, ReplyPart
+from .base import Job
+from .board import Board, Candidate
+from .candidate import Setting
+from .learners import FittedWords, UnitTexts, fit_words, make_folds
+from .offsets import fit_offsets
+from .weighing import weigh_words
+
+LEAST_LABELS: Final = 40
+"""The fewest labelled units on which words are fitted."""
+LEAST_A_SIDE: Final = 10
+"""The fewest units of the second most frequent label."""
+_FOLDS: Final = 5
+_RIDGE: Final = 10.0
+"""The penalty of the regression of scores on words and reply, in units."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Criterion:
+    """The labelled units of one criterion, or all units of a judge without several; and the regressions on them."""
+
+    name: str
+    place: int | None  # of the criterion among the units of a case; ``None`` where all units count
+    judge: Judge  # with the answer of this criterion alone
+    units: UnitTexts
+    fold_of_unit: Sequence[int]
+
+    @cached_property
+    def labelled(self) -> list[int]:
+        """The positions of the labelled units."""
+        return [unit for unit, label in enumerate(self.units.gold) if label is not None]
+
+    def outside(self, fold: int | None) -> list[int]:
+        """Return the positions of the labelled units outside a fold; of all for ``None``."""
+        return [unit for unit in self.labelled if self.fold_of_unit[unit] != fold]
+
+    @property
+    def has_enough_labels(self) -> bool:
+        """Whether words can be fitted to its labels."""
+        if len(self.labelled) < LEAST_LABELS:
+            return False
+        if self.judge.answer.scale.learned != "label":
+            return True
+        counts = Counter(self.units.gold[unit] for unit in self.labelled)
+        return len(counts) > 1 and counts.most_common(2)[1][1] >= LEAST_A_SIDE
+
+    @cached_property
+    def fits(self) -> dict[int | None, FittedWords]:
+        """Fold -> the regression on the units outside it; ``None`` -> the regression on all."""
+        fits: dict[int | None, FittedWords] = {}
+        for fold in [None, *sorted(set(self.fold_of_unit))]:
+            fits[fold] = fit_words(self.units, self.outside(fold))
+        return fits
+
+
+class WordFits:
+    """The regressions on words of one job: on all labelled cases of train and dev, and across folds."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.cases = [case for case in job.train + job.dev if case.known]
+        folds = make_folds([case.group for case in self.cases], _FOLDS, job.seed)
+        self.fold_of_case: dict[str, int] = {}
+        for number, fold in enumerate(folds):
+            for position in fold:
+                self.fold_of_case[self.cases[position].id] = number
+        self.folds = range(len(folds))
+        self.criteria = [self._criterion(name) for name in job.judge.answer.criteria or (NO_CRITERION,)]
+
+    def _criterion(self, name: str) -> _Criterion:
+        judge = self.job.judge
+        cases: Sequence[Case] = self.cases
+        place = None
+        if name:
+            scale = judge.answer.scale
+            assert isinstance(scale, CriteriaScale)
+            cases = scale.cases(name, cases)
+            judge = judge.of_criterion(name)
+            place = list(self.job.judge.answer.criteria).index(name)
+        units = UnitTexts(judge, cases)
+        fold_of_unit = [self.fold_of_case[cases[position].id] for position in units.case_of_unit]
+        return _Criterion(name=name, place=place, judge=judge, units=units, fold_of_unit=fold_of_unit)
+
+    @property
+    def can_fit(self) -> bool:
+        """Whether each criterion has labels enough."""
+        if len(self.folds) < _FOLDS:
+            return False
+        return all(criterion.has_enough_labels for criterion in self.criteria)
+
+    def rule_of_words(self, fold: int | None) -> WordRule:
+        """Return the rule of words alone that was fitted outside a fold; of all cases for ``None``."""
+        rules: list[CriterionRule] = []
+        for criterion in self.criteria:
+            regression = criterion.fits[fold].regression
+            rules.append({"criterion": criterion.name, "regression": regression, "reply": None})
+        return WordRule(criteria=tuple(rules))
+
+    @cached_property
+    def summary(self) -> dict[str, object]:
+        """The grams that weigh most, by label or member, and warnings, as a card has them."""
+        heaviest: dict[str, list[str]] = {}
+        warnings: list[str] = []
+        for criterion in self.criteria:
+            weighing = weigh_words(criterion.fits[None], criterion.units, criterion.labelled)
+            prefix = f"{criterion.name}, " if criterion.name else ""
+            for name, grams in weighing.heaviest.items():
+                heaviest[f"{prefix}{name}"] = grams
+            for warning in weighing.warnings:
+                warnings.append(f"{criterion.name}: {warning}" if criterion.name else warning)
+        return {"heaviest": heaviest, "warnings": warnings}
+
+    def cross_fitted(self, rules: Mapping[int | None, WordRule], setting: Setting) -> dict[str, Setting]:
+        """Return case id -> the setting with the rule that was fitted without the case's fold."""
+        settings = {fold: replace(setting, words=rules[fold]) for fold in self.folds}
+        return {case_id: settings[fold] for case_id, fold in self.fold_of_case.items()}
+
+
+class ReplyFits:
+    """What the replies of one prompt add to words: calibrated on the labelled cases that the prompt has met."""
+
+    def __init__(self, fits: WordFits, verdicts: Mapping[str, Verdict]) -> None:
+        self._fits = fits
+        self._verdicts = verdicts
+
+    def rule(self, fold: int | None) -> WordRule | None:
+        """Return the rule of words and replies that was fitted outside a fold; ``None`` with too few replies."""
+        rules: list[CriterionRule] = []
+        for criterion in self._fits.criteria:
+            figures, units = self._figures(criterion, fold)
+            if len(units) < LEAST_LABELS // 2:
+                return None
+            regression = criterion.fits[fold].regression
+            reply = self._reply_part(criterion, figures, units)
+            rules.append({"criterion": criterion.name, "regression": regression, "reply": reply})
+        return WordRule(criteria=tuple(rules))
+
+    @cached_property
+    def share_of_words(self) -> float:
+        """The share of words in the decision: of the spreads of what words and replies add, 0 to 1, to two digits."""
+        spread_of_words = spread_of_replies = 0.0
+        for criterion in self._fits.criteria:
+            figures, units = self._figures(criterion, None)
+            reply = self._reply_part(criterion, figures, units)
+            scores = criterion.fits[None].scores(criterion.units, units)
+            spread_of_words += reply["words_weight"] * float(_deviations(scores).std())
+            spread_of_replies += reply["slope"] * float(_deviations(figures).std())
+        total = spread_of_words + abs(spread_of_replies)
+        if not total:
+            return 0.0
+        return round(spread_of_words / total, 2)
+
+    def _figures(self, criterion: _Criterion, fold: int | None) -> tuple[Floats, list[int]]:
+        """Return the figures of the replies to labelled units outside a fold, and the positions of these units."""
+        answer = self._fits.job.judge.answer
+        regression = criterion.fits[fold].regression
+        figures: list[list[float]] = []
+        units: list[int] = []
+        for unit in criterion.outside(fold):
+            case = criterion.units.cases[criterion.units.case_of_unit[unit]]
+            verdict = self._verdicts.get(case.id)
+            if verdict is None or verdict.status == "failed" or verdict.refused:
+                continue
+            place = criterion.place
+            if place is None:
+                place = unit - criterion.units.units_of_case[criterion.units.case_of_unit[unit]].start
+            of_unit = reply_figures(regression, criterion.name, answer, verdict, place)
+            if of_unit:
+                figures.append(of_unit)
+                units.append(unit)
+        return np.array(figures), units
+
+    def _reply_part(self, criterion: _Criterion, figures: Floats, units: Sequence[int]) -> ReplyPart:
+        """Return how the replies count beside words."""
+        gold = [criterion.units.gold[unit] for unit in units]
+        learned = criterion.judge.answer.scale.learned
+        if learned == "number":
+            words = self._crossed_scores(criterion, units)
+            return _fit_scores(words, figures[:, 0], np.array(gold, dtype=float))
+        power = 0.0 if criterion.judge.metric == "accuracy" else 1.0
+        outputs = criterion.fits[None].outputs
+        if learned == "label":
+            codes = np.array(list(map(outputs.index, gold)))
+            return _fit_labels(figures, codes, power)
+        named = np.zeros(figures.shape)
+        for row, members in enumerate(gold):
+            for column, name in enumerate(outputs):
+                named[row, column] = float(name in (members or ()))
+        return _fit_members(figures, named)
+
+    def _crossed_scores(self, criterion: _Criterion, units: Sequence[int]) -> Floats:
+        """Return the score that words give each of some units, by a fit without the unit's fold."""
+        score_of_unit: dict[int, float] = {}
+        for fold in self._fits.folds:
+            in_fold = [unit for unit in units if criterion.fold_of_unit[unit] == fold]
+            if in_fold:
+                scores = criterion.fits[fold].scores(criterion.units, in_fold)
+                score_of_unit.update(zip(in_fold, scores[:, 0].tolist(), strict=True))
+        return np.array([score_of_unit[unit] for unit in units])
+
+
+def _deviations(scores: Floats) -> Floats:
+    """Return scores of several outputs less the mean of each unit; those of one output as they are."""
+    if scores.shape[1] == 1:
+        return scores
+    deviations: Floats = scores - scores.mean(axis=1, keepdims=True)
+    return deviations
+
+
+def _fit_labels(figures: Floats, gold: Ints, power: float) -> ReplyPart:
+    """Return how replies count beside words for closed labels."""
+    slope, offsets = fit_offsets(figures, gold, power)
+    return {
+        "slope": _figure(slope),
+        "offsets": [_figure(offset) for offset in offsets],
+        "words_weight": 1.0,
+    }
+
+
+def _fit_members(figures: Floats, named: Floats) -> ReplyPart:
+    """Return how replies count beside words for sets: one logistic model of all members."""
+    column = figures.reshape(-1, 1)
+    truth = named.reshape(-1)
+    slope, offset = 0.0, 0.0
+    if len(set(truth.tolist())) > 1:
+        model = LogisticRegression(class_weight="balanced").fit(column, truth)
+        slope, offset = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return {
+        "slope": _figure(slope),
+        "offsets": [_figure(offset)] * figures.shape[1],
+        "words_weight": 1.0,
+    }
+
+
+def _fit_scores(words: Floats, replies: Floats, gold: Floats) -> ReplyPart:
+    """Return how replies count beside words for scores: a ridge regression on both, on their own scale."""
+    columns = np.column_stack([words, replies])
+    means = columns.mean(axis=0)
+    spreads = columns.std(axis=0)
+    spreads = np.where(spreads > 0, spreads, 1.0)
+    standardised = (columns - means) / spreads
+    matrix = standardised.T @ standardised + _RIDGE * np.eye(2)
+    weights = np.linalg.solve(matrix, standardised.T @ (gold - gold.mean())) / spreads
+    offset = gold.mean() - float(weights @ means)
+    return {
+        "slope": _figure(weights[1]),
+        "offsets": [_figure(offset)],
+        "words_weight": _figure(weights[0]),
+    }
+
+
+def _figure(number: float) -> float:
+    """Return a number with seven significant digits."""
+    return float(f"{number:.7g}")
+
+
+def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) -> list[Candidate]:
+    """Enter words alone, and words with the replies of each prompt, judged across folds; return the candidates."""
+    if not job.words or not job.judge.answer.constants(()):
+        return []
+    fits = WordFits(job)
+    if not fits.can_fit:
+        return []
+    candidates = [_enter_words(board, fits)]
+    for prompt in prompts:
+        candidate = _enter_stack(job, board, fits, prompt)
+        if candidate is not None:
+            candidates.append(candidate)
+    return candidates
+
+
+def _enter_words(board: Board, fits: WordFits) -> Candidate:
+    """Enter the candidate that words decide alone."""
+    rules = {fold: fits.rule_of_words(fold) for fold in [None, *fits.folds]}
+    summary = {"decide": "words", "share": 1.0, **fits.summary}
+    setting = Setting(words=replace(rules[None], summary=summary), asks_model=False)
+    candidate = board.add(
+        board.basic.state,
+        parent=board.basic,
+        source="words",
+        setting=setting,
+        cross_fitted=fits.cross_fitted(rules, setting),
+    )
+    board.score(candidate, fits.cases)
+    return candidate
+
+
+def _enter_stack(job: Job, board: Board, fits: WordFits, prompt: Candidate) -> Candidate | None:
+    """Enter the candidate that words and the replies of a prompt decide together; ``None`` with too few replies."""
+    met = [case for case in fits.cases if board.outcome(prompt, case) and case.id not in prompt.demo_ids]
+    verdicts = dict(zip([case.id for case in met], board.verdicts(prompt, met), strict=True))
+    replies = ReplyFits(fits, verdicts)
+    rules: dict[int | None, WordRule] = {}
+    for fold in [None, *fits.folds]:
+        rule = replies.rule(fold)
+        if rule is None:
+            return None
+        rules[fold] = rule
+    summary = {"decide": "stack", "share": replies.share_of_words, **fits.summary}
+    setting = Setting(form=prompt.setting.form, words=replace(rules[None], summary=summary))
+    candidate = board.add(
+        prompt.state,
+        parent=prompt,
+        source="stack, words and replies",
+        setting=setting,
+        cross_fitted=fits.cross_fitted(rules, setting),
+    )
+    board.score(candidate, met)
+    return candidate

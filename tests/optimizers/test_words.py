@@ -1,0 +1,308 @@
+"""Words that decide, alone or with the replies of a model: fitted, chosen, proven, kept, run and exported alike."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import own_kinds
+import pytest
+from loopback import Loopback
+from small import cli, ok, write_jsonl
+from tickets import chat, settled_in
+
+import jurist
+from jurist.engines.channel import CallContext
+from jurist.engines.models import Model
+from jurist.gold.goldset import Gold
+from jurist.jobs.plan import Plan
+from jurist.optimizers.board import Board
+from jurist.optimizers.learners import predict_by_words
+from jurist.optimizers.words import WordFits, add_word_candidates
+from jurist.programs.judge import Judge
+from jurist.programs.verdicts import Verdict
+from jurist.programs.word_rule import WordRule
+
+SOURCE = '''
+from typing import Literal
+
+import dspy
+
+import jurist
+
+
+class Desk(dspy.Signature):
+    """Say which desk a ticket goes to."""
+
+    ticket: str = dspy.InputField()
+    label: Literal["billing", "delivery"] = dspy.OutputField()
+
+
+class Grade(dspy.Signature):
+    """Judge an answer by several criteria."""
+
+    question: str = dspy.InputField()
+    answer: str = dspy.InputField()
+    polite: Literal["yes", "no"] = dspy.OutputField()
+    length: int = dspy.OutputField(ge=1, le=5)
+
+
+judge = jurist.Judge(name="desk", signature=Desk, positive="delivery")
+criteria = jurist.Judge(name="grade", signature=Grade, unit="answer", positive={"polite": "no"})
+'''
+_BILLING = ["invoice", "charged", "refund", "price", "card", "payment"]
+_DELIVERY = ["parcel", "courier", "late", "address", "tracking", "box"]
+_FILLER = [
+    "please",
+    "today",
+    "again",
+    "hello",
+    "thanks",
+    "order",
+    "number",
+    "still",
+    "waiting",
+    "could",
+    "someone",
+    "look",
+    "into",
+    "this",
+]
+
+
+def tickets(count: int, seed: int = 0, *, random_labels: bool = False) -> list[dict[str, Any]]:
+    """Return labelled tickets whose words tell the label in most cases, or that are labelled at random."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(count):
+        label = draw.choice(["billing", "delivery"])
+        topic = _BILLING if label == "billing" else _DELIVERY
+        words = draw.sample(topic, 2) + draw.sample(_FILLER, 6) + [f"n{seed}x{number}"]
+        draw.shuffle(words)
+        if random_labels:
+            label = draw.choice(["billing", "delivery"])
+        rows.append({"ticket": " ".join(words), "label": label, "group": f"g{number}"})
+    return rows
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    settled_in(tmp_path, monkeypatch)
+    Path("desk.py").write_text(SOURCE, encoding="utf-8")
+    write_jsonl(Path("gold.jsonl"), tickets(240))
+    return tmp_path
+
+
+def judge_of(kind: str, folder: Path) -> tuple[Judge, list[dict[str, Any]]]:
+    """Return a judge of a kind of answer, with labelled rows."""
+    if kind in own_kinds.KINDS:
+        file = folder / "own.py"
+        file.write_text(own_kinds.SOURCE, encoding="utf-8")
+        return jurist.judge(f"{file}:{kind}"), own_kinds.rows(kind, groups=40)
+    file = folder / "desk.py"
+    file.write_text(SOURCE, encoding="utf-8")
+    if kind == "labels":
+        return jurist.judge(f"{file}:judge"), tickets(120)
+    draw = random.Random(3)
+    rows: list[dict[str, Any]] = []
+    for number in range(120):
+        polite = draw.choice(["yes", "no"])
+        length = draw.randrange(1, 6)
+        answer = " ".join(["thanks" if polite == "yes" else "whatever"] + draw.choices(_FILLER, k=6 * length))
+        rows.append(
+            {
+                "question": f"q {number}",
+                "answer": answer,
+                "polite": polite,
+                "length": length,
+                "group": str(number),
+            }
+        )
+    return jurist.judge(f"{file}:criteria"), rows
+
+
+KINDS = ("labels", "criteria", *own_kinds.KINDS)
+
+
+def job_of(judge: Judge, rows: list[dict[str, Any]]) -> Any:
+    """Return the job of a compilation, with the offline engine."""
+    plan = Plan(judge=judge, gold=Gold.of(rows, judge, "gold"), model=Model(temperature=0.0))
+    return plan.job(CallContext.fresh())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_rule_that_is_written_and_read_says_what_the_regression_says(kind: str, tmp_path: Path) -> None:
+    judge, rows = judge_of(kind, tmp_path)
+    job = job_of(judge, rows)
+    fits = WordFits(job)
+    assert fits.can_fit
+    lines = json.loads(json.dumps(fits.rule_of_words(None).to_lines()))
+    rule = WordRule.of_lines(lines)
+    asker = job.asker(judge.basic())
+    words = replace(asker, settings=replace(asker.settings, words=rule, asks_model=False))
+    decided = {verdict.id: verdict.values for verdict in words.ask_all(fits.cases)}
+    for criterion in fits.criteria:
+        predicted = predict_by_words(criterion.units, criterion.labelled, range(len(criterion.units.gold)))
+        for unit, value in enumerate(predicted):
+            case = criterion.units.cases[criterion.units.case_of_unit[unit]]
+            values = decided[case.id]
+            if criterion.place is not None:
+                assert values[criterion.place].value == value
+            else:
+                assert (
+                    values[unit - criterion.units.units_of_case[criterion.units.case_of_unit[unit]].start]
+                    == value
+                )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_and_replies_decide_together_for_every_kind(kind: str, tmp_path: Path) -> None:
+    judge, rows = judge_of(kind, tmp_path)
+    job = job_of(judge, rows)
+    board = Board(job.judge, job.asker, job.context)
+    board.score(board.basic, job.train + job.dev)
+    calls = job.context.meter.calls
+    words, stack = add_word_candidates(job, board, [board.basic])
+    assert job.context.meter.calls == calls
+    assert board.spent(words, job.dev).tokens == 0
+    assert stack.asked_id == board.basic.asked_id
+    assert not words.setting.asks_model
+    summary = stack.setting.words.summary
+    assert 0 <= summary["share"] <= 1
+    for verdict in [outcome.verdict for outcome in board.outcomes(stack).values()]:
+        assert verdict.status == "verdict"
+
+
+def test_a_reply_that_cannot_be_read_is_no_answer_of_the_stack_and_none_is_needed_for_words(
+    tmp_path: Path,
+) -> None:
+    judge, rows = judge_of("labels", tmp_path)
+    job = job_of(judge, rows)
+    board = Board(job.judge, job.asker, job.context)
+    board.score(board.basic, job.train + job.dev)
+    words, stack = add_word_candidates(job, board, [board.basic])
+    case = job.dev[0]
+    unread = Verdict(
+        id=case.id,
+        status="abstained",
+        values=(None,),
+        votes=({},),
+        agreement=(None,),
+        error_kind="unreadable reply",
+    )
+    assert stack.setting.words.decide(judge.answer, case, unread).status == "abstained"
+    assert words.setting.words.decide(judge.answer, case, unread).status == "verdict"
+
+
+def refused_line(*argv: object) -> str:
+    """Return the line with which a command refuses its work."""
+    done = cli(*argv)
+    assert done.code != 0
+    return done.err
+
+
+def _fits(judge: Judge, rows: list[dict[str, Any]]) -> WordFits:
+    return WordFits(job_of(judge, rows))
+
+
+@pytest.mark.parametrize(
+    ("labels", "minority", "can_fit"),
+    [(200, 100, True), (200, 60, True), (200, 8, False), (40, 20, False)],
+)
+def test_words_are_fitted_to_labels_enough_of_both_sides(
+    labels: int, minority: int, can_fit: bool, tmp_path: Path
+) -> None:
+    judge, _ = judge_of("labels", tmp_path)
+    rows = tickets(labels)
+    for number, row in enumerate(rows):
+        row["label"] = "billing" if number < minority else "delivery"
+    assert _fits(judge, rows).can_fit is can_fit
+
+
+def test_no_case_is_judged_by_a_rule_that_was_fitted_on_its_group(tmp_path: Path) -> None:
+    judge, rows = judge_of("labels", tmp_path)
+    for number, row in enumerate(rows):
+        row["group"] = f"g{number // 4}"
+    fits = _fits(judge, rows)
+    folds_of_group: dict[str, set[int]] = {}
+    for case in fits.cases:
+        folds_of_group.setdefault(case.group, set()).add(fits.fold_of_case[case.id])
+    assert {len(folds) for folds in folds_of_group.values()} == {1}
+    (criterion,) = fits.criteria
+    for fold in fits.folds:
+        groups_inside = {case.group for case in fits.cases if fits.fold_of_case[case.id] == fold}
+        fitted_on = {criterion.units.cases[unit].group for unit in criterion.outside(fold)}
+        assert not groups_inside & fitted_on
+
+
+def test_words_of_length_alone_are_warned_of(tmp_path: Path) -> None:
+    judge, _ = judge_of("labels", tmp_path)
+    draw = random.Random(1)
+    rows = []
+    for number in range(160):
+        label = draw.choice(["billing", "delivery"])
+        count = draw.randrange(2, 8) if label == "billing" else draw.randrange(30, 60)
+        rows.append(
+            {"ticket": " ".join(draw.choices(_FILLER, k=count)), "label": label, "group": str(number)}
+        )
+    summary = _fits(judge, rows).summary
+    assert any("length" in warning for warning in summary["warnings"])
+    assert _fits(judge, tickets(160)).summary["warnings"] == []
+
+
+def _always(label: str) -> Any:
+    def reply(body: dict[str, Any]) -> str:
+        return f"[[ ## label ## ]]\n{label}\n\n[[ ## completed ## ]]"
+
+    return reply
+
+
+def test_words_that_win_are_proven_kept_run_without_a_model_and_exported(project: Path) -> None:
+    with Loopback(_always("billing")) as server:
+        command = ("compile", "desk.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
+        done = ok(*command, *chat(server.url), "--json", "--max-calls", "900").json
+        assert done["decision"]["verdict"] == "better"
+        assert done["setting"]["asks_model"] is False
+        assert done["words"]["decide"] == "words"
+        assert done["tokens_per_row"]["compiled"] == {"input": 0.0, "output": 0.0}
+        assert "words.jsonl" in done["files"]
+        new = [{"ticket": row["ticket"]} for row in tickets(40, seed=7)]
+        write_jsonl(Path("new.jsonl"), new)
+        before = server.count
+        ok("run", "desk", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
+        assert server.count == before
+        lines = [json.loads(line) for line in Path("out.jsonl").read_text(encoding="utf-8").splitlines()]
+        labels = [line["label"] for line in lines]
+        right = sum(label == row["label"] for label, row in zip(labels, tickets(40, seed=7), strict=True))
+        assert right >= 36
+        ok("export", "desk@1", "--to", "python", "--output", "desk_export.py")
+        exported: dict[str, Any] = {}
+        exec(Path("desk_export.py").read_text(encoding="utf-8"), exported)  # noqa: S102
+        verdicts = [exported["_JUDGE"].ask(lambda messages, settings: ("", None), row) for row in new]
+        assert [verdict["value"] for verdict in verdicts] == labels
+        assert server.count == before
+    assert "--no-words" in refused_line("export", "desk@1", "--to", "markdown")
+    assert "words" in refused_line(
+        "run", "desk@1", "--input", "new.jsonl", "--output", "o.jsonl", "--samples", "3"
+    )
+    ok("report", "desk@1")
+    assert "what decides: words alone" in Path("desk-1.html").read_text(encoding="utf-8")
+    path = Path(done["artifact"]) / "words.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("invoice", "invoices"), encoding="utf-8")
+    assert "words.jsonl" in refused_line("artifacts", "verify").out + refused_line("artifacts", "verify")
+
+
+def test_words_are_left_out_where_they_must_not_decide(project: Path) -> None:
+    with Loopback(_always("billing")) as server:
+        command = ("compile", "desk.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest", "--no-words")
+        done = ok(*command, *chat(server.url), "--json", "--max-calls", "900").json
+    assert done["setting"].get("asks_model") is None
+    assert "words" not in done
+
+
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_labels_at_random_promote_no_words(seed: int, project: Path) -> None:
+    rows = tickets(160, seed=seed, random_labels=True)
+    compiled = jurist.compile("desk.py:judge", rows, optimizer="threshold", seed=seed)
+    assert compiled.verdict != "better"
