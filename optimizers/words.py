@@ -152,7 +152,7 @@ class ReplyFits:
             if len(units) < LEAST_LABELS // 2:
                 return None
             regression = criterion.fits[fold].regression
-            reply = self._reply_part(criterion, figures, units)
+            reply = self._reply_part(criterion, fold, figures, units)
             rules.append({"criterion": criterion.name, "regression": regression, "reply": reply})
         return WordRule(criteria=tuple(rules))
 
@@ -162,7 +162,7 @@ class ReplyFits:
         spread_of_words = spread_of_replies = 0.0
         for criterion in self._fits.criteria:
             figures, units = self._figures(criterion, None)
-            reply = self._reply_part(criterion, figures, units)
+            reply = self._reply_part(criterion, None, figures, units)
             scores = criterion.fits[None].scores(criterion.units, units)
             spread_of_words += reply["words_weight"] * float(_deviations(scores).std())
             spread_of_replies += reply["slope"] * float(_deviations(figures).std())
@@ -191,15 +191,17 @@ class ReplyFits:
                 units.append(unit)
         return np.array(figures), units
 
-    def _reply_part(self, criterion: _Criterion, figures: Floats, units: Sequence[int]) -> ReplyPart:
-        """Return how the replies count beside words."""
+    def _reply_part(
+        self, criterion: _Criterion, fold: int | None, figures: Floats, units: Sequence[int]
+    ) -> ReplyPart:
+        """Return how the replies count beside the words that were fitted outside a fold."""
         gold = [criterion.units.gold[unit] for unit in units]
         learned = criterion.judge.answer.scale.learned
         if learned == "number":
             words = self._crossed_scores(criterion, units)
             return _fit_scores(words, figures[:, 0], np.array(gold, dtype=float))
         power = 0.0 if criterion.judge.metric == "accuracy" else 1.0
-        outputs = criterion.fits[None].outputs
+        outputs = criterion.fits[fold].outputs
         if learned == "label":
             codes = np.array(list(map(outputs.index, gold)))
             return _fit_labels(figures, codes, power)

@@ -42,7 +42,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("optimizer", ["nearest", "race"])
 def test_nearest_rows_are_chosen_and_proven_and_shown_alike_everywhere(project: Path, optimizer: str) -> None:
     with Loopback(most_like) as server:
-        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", optimizer)
+        command = (
+            "compile",
+            "route.py:judge",
+            "--gold",
+            "gold.jsonl",
+            "--optimizer",
+            optimizer,
+            "--no-words",
+        )
         done = ok(*command, *chat(server.url), "--json", "--max-calls", "700")
         assert done.json["decision"]["verdict"] == "better"
         history = (jurist.Store().load("route").path / "history.jsonl").read_text()
@@ -167,7 +175,15 @@ def test_while_compiling_no_row_of_the_group_is_shown(project: Path) -> None:
     talks = [{**row, "group": row["group"].partition("-")[0]} for row in rows()]  # a topic is a group
     write_jsonl(Path("gold.jsonl"), talks)
     with Loopback(most_like) as server:
-        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
+        command = (
+            "compile",
+            "route.py:judge",
+            "--gold",
+            "gold.jsonl",
+            "--optimizer",
+            "nearest",
+            "--no-words",
+        )
         ok(*command, *chat(server.url), "--max-calls", "700")
         many = [hit.body["messages"] for hit in server.hits if len(hit.body["messages"]) > 2]
     assert many
@@ -199,7 +215,15 @@ def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path, opt
 def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: Path) -> None:
     later = [{"ticket": f"quxor {letter * 6} {letter * 5} quxor", "desk": "blue"} for letter in "klmnop"]
     with Loopback(most_like) as server:
-        command = ("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
+        command = (
+            "compile",
+            "route.py:judge",
+            "--gold",
+            "gold.jsonl",
+            "--optimizer",
+            "nearest",
+            "--no-words",
+        )
         ok(*command, *chat(server.url), "--max-calls", "700")
         first = jurist.Store().load("route@1")
         gold = {jurist.Case(inputs={"ticket": row["ticket"]}).id: row for row in rows()}
