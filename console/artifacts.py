@@ -12,10 +12,11 @@ from ..arguments.artifacts import (
     TagOptions,
     VerifyOptions,
 )
-from ..errors import GoldError, plural
+from ..errors import GoldError, JuristError, plural
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
 from ..jobs.exporting import export_text
+from ..jobs.label_plan import find_proven
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
@@ -42,6 +43,7 @@ from ..report.scores import (
     robustness_table,
 )
 from ..report.table import table
+from ..report.verdict import foresee_labels_of, prove_words
 from ..report.views import cascade_parts
 from ..runs.outputs import lines_in
 from .inputs import check_apart, gold_source, store_of, store_option
@@ -162,9 +164,21 @@ def forget_rows(options: ForgetOptions) -> Result:
     )
     return Result(
         data={"artifact": version.ref, "parent": options.artifact, "path": str(version.path)},
-        body=[without, f"next: jurist prove {version.ref} --rows new.jsonl{store_option(options)}"],
+        body=[without, f"next: {_command_after_forgetting(version, store, store_option(options))}"],
         notes=notes,
     )
+
+
+def _command_after_forgetting(version: Artifact, store: Store, store_words: str) -> str:
+    """Return the command that says how good a version is: by labels where it differs from basic, if they can tell."""
+    try:
+        proven = find_proven(store, version)
+        labels = foresee_labels_of(proven, judge_of_artifact(proven, store))
+    except JuristError:  # the version is made, and a judge whose file is gone only leaves this question open
+        labels = None
+    if labels:
+        return prove_words(version.ref, labels, store_words)
+    return f"jurist evaluate {version.ref} --gold labels.csv{store_words}"
 
 
 def verify_artifacts(options: VerifyOptions) -> Result:

@@ -53,8 +53,9 @@ from ..report.verdict import (
     VerdictCard,
     criteria_words,
     engine_words,
-    labels_can_show,
+    labels_that_show,
     proof_table,
+    prove_words,
     tone_of,
 )
 from .bars import SearchBar
@@ -194,10 +195,13 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     end_parts.append(_artifact_line(artifact, latest=compiled.latest, is_basic=is_basic))
     report = f"jurist report {artifact.ref} -o report.html{store}"
     end_parts.append(f"next: {report} (every score, every changed word, every case)")
-    if not is_basic and labels_can_show(card.decision):
+    labels = None
+    if not is_basic:
+        labels = labels_that_show(artifact, plan.judge)
+    if labels:
         end_parts.append(
-            f"or: jurist prove {artifact.ref} --rows new.jsonl{store} (labels where the two prompts "
-            "differ, on rows that nobody labelled, show a gain with a fraction of the labels of a test)"
+            f"or: {prove_words(artifact.ref, labels, store)} ({labels} labels on rows that nobody labelled, only where "
+            "the two prompts differ, will mostly show a gain like that of the sealed test)"
         )
     end_parts.append(_default_search_line(plan))
     if plan.model.offline:

@@ -313,6 +313,64 @@ def win_share_shown(labels: int, level: float) -> float | None:
     return float(scipy.special.betaincinv(wins, labels - wins + 1, POWER))
 
 
+NUMBERS_OF_LABELS = (40, 60, 80, 100, 150, 200)
+"""Numbers of labels of which one is proposed: few looks end a plan early where fewer are enough, and for a gain that
+takes more, more gold is of more use."""
+
+
+def foresee_labels(
+    first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale, level: float
+) -> int | None:
+    """Return with how many labels where two prompts differ the gain of the second is mostly shown (a power of .8).
+
+    Args:
+        first, second: the answers of both to the same labelled rows, such as those of a sealed test. The gain, and how
+            many labels speak for either prompt, are supposed to be as they are there.
+        metric: by which labels count.
+        comparison: the scale of the answers.
+        level: of the one-sided test.
+
+    Returns:
+        One of :data:`NUMBERS_OF_LABELS`; ``None`` where none of them is enough.
+    """
+    units = _differing_units(first, second, comparison)
+    if not units:
+        return None
+    gains = UnitGains.of(first, second, metric, comparison)
+    for labels in NUMBERS_OF_LABELS:
+        needed = win_share_shown(labels, level)
+        if needed is None:
+            continue
+        estimates = gains.estimates(units * math.ceil(labels / len(units)), level)
+        if min(_as_win_share(estimates.estimate, labels), _as_win_share(estimates.low, labels)) >= needed:
+            return labels
+    return None
+
+
+def _differing_units(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> list[LabelledUnit]:
+    """Return the labelled units on which two prompts differ."""
+    units: list[LabelledUnit] = []
+    for first_row, second_row in zip(first, second, strict=True):
+        if first_row.failed or second_row.failed:
+            continue
+        values = zip(first_row.gold, first_row.predicted, second_row.predicted, strict=True)
+        for gold, first_value, second_value in values:
+            if gold is not None and label_could_decide(comparison, first_value, second_value):
+                units.append(LabelledUnit(gold=gold, first=first_value, second=second_value))
+    return units
+
+
+def _as_win_share(gains: LabelGains, labels: int) -> float:
+    """Return the share of wins, where units count alike, of the same mean for its spread as some gains have."""
+    mean_gain = float(gains.by_unit.mean())
+    variance = float((gains.by_unit**2).mean())
+    if mean_gain <= 0.0:
+        return 0.0
+    # Two units of the largest weight are flipped along; where units count alike, the test of wins has them already.
+    variance += 2.0 * max(0.0, gains.largest**2 - variance) / labels
+    return 0.5 + 0.5 * mean_gain / math.sqrt(variance)
+
+
 def credit(comparison: Scale, gold: Value, value: Value | None) -> float:
     """Return the credit of an answer, 0 to 1: 0 or 1 where answers are right or wrong, 0 without one."""
     if value is None:

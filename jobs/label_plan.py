@@ -303,16 +303,21 @@ def _labels_of_case(case: Case, row: Row) -> dict[Key, Value | None]:
     return labels
 
 
+def find_proven(store: Store, artifact: Artifact) -> Artifact:
+    """Return a version or its nearest ancestor that kept answers of a sealed test; its first one where none did."""
+    proven = artifact
+    while not proven.proof_records() and proven.about.parent:
+        proven = store.load(f"{artifact.judge}@{proven.about.parent}")
+    return proven
+
+
 def load_unit_gains(store: Store, artifact: Artifact, judge: Judge) -> UnitGains:
     """Return the gains of units in the judge's metric, from the sealed test of a version or of its nearest ancestor.
 
     Raises:
         JuristError: neither the version nor an ancestor kept answers of a sealed test.
     """
-    proven = artifact
-    while not proven.proof_records() and proven.about.parent:
-        proven = store.load(f"{artifact.judge}@{proven.about.parent}")
-    proof = proven.proof_records()
+    proof = find_proven(store, artifact).proof_records()
     if not proof:
         raise JuristError(
             f"{artifact.ref} kept no answers of a sealed test, by which labels are weighed in {judge.metric}",

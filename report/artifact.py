@@ -46,7 +46,15 @@ from .scores import (
     taken_words,
 )
 from .table import Table, table
-from .verdict import better_references, criteria_words, engine_words, labels_can_show, proof_table
+from .verdict import (
+    better_references,
+    criteria_words,
+    engine_words,
+    foresee_labels_of,
+    labels_that_show,
+    proof_table,
+    prove_words,
+)
 
 _HEADLINES = {
     "better": "Better than the prompt you started with",
@@ -305,16 +313,26 @@ class ArtifactReport:
             limit = self._gate_limit(metric)
             if limit:
                 yield "check it in CI", f"jurist gate {ref} --gold labels.csv {limit}"
-            yield "prove it on new rows", f"jurist prove {ref} --rows new.jsonl"
+            labels = foresee_labels_of(self.artifact, self.judge)
+            if labels and not self.artifact.label_proofs:
+                yield f"prove it on new rows, by {labels} labels", prove_words(ref, labels)
             return
         yield "see what was tried", f"jurist artifacts show {ref} --history"
-        if labels_can_show(decision):
-            yield "show a gain with few labels", f"jurist prove {ref} --rows new.jsonl"
+        if self._labels_that_show:
+            yield (
+                f"show the gain with {self._labels_that_show} labels",
+                prove_words(ref, self._labels_that_show),
+            )
         if self._generates:
             yield "search with more documents", f"jurist compile {judge} --gold more.jsonl"
         else:
             yield "label more rows", f"jurist review {judge} --gold labels.csv"
             yield "compile with more labels", f"jurist compile {judge} --gold labels.csv"
+
+    @cached_property
+    def _labels_that_show(self) -> int | None:
+        """How many labels where the two prompts differ will mostly show the gain; ``None`` where none can."""
+        return labels_that_show(self.artifact, self.judge)
 
     @property
     def _generates(self) -> bool:
@@ -407,8 +425,11 @@ class ArtifactReport:
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
                 "to tell."
             )
-            if labels_can_show(card.decision):
-                yield "Few labels can tell, on new rows where the two differ (jurist prove)."
+            if self._labels_that_show:
+                yield (
+                    f"{self._labels_that_show} labels on new rows, only where the two differ, will mostly tell, if the "
+                    "gain is what it was on the sealed test (jurist prove)."
+                )
         for proof in self.artifact.label_proofs:
             for line in disagreement_words(proof):
                 yield f"{_capitalised(line)}."

@@ -3,9 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..evaluation.disagreements import foresee_labels
+from ..evaluation.proof import level_of
+from ..evaluation.scale import resolve
+from ..gold.rows import label_keys
+from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.card import CardContent
 from ..keeping.card_parts import CountsCard, DecisionCard
 from ..keeping.spend_card import PurposeSpend
+from ..programs.judge import Judge
 from .document import Tone
 from .scores import (
     OFFLINE,
@@ -26,6 +32,7 @@ from .table import Table, table
 
 LEARNED_REFERENCES = ("words", "neighbours")
 """References that learned from the same labels."""
+_ALPHA = 0.05  # the level of all openings together, where the card of an earlier jurist does not say it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,21 +153,37 @@ def criteria_words(decision: DecisionCard) -> str:
     return f"by criterion: {', '.join(words)}"
 
 
-def labels_can_show(decision: DecisionCard) -> bool:
-    """Whether labels where the two prompts differ may still show a gain that makes the version the latest."""
-    # New labels count the units that compiled wins and loses against basic. They cannot help where the sealed test
-    # has decided already, where compiled scored no better, where it lost as many units (b) as it won (c), or where it
-    # is not shown to be better than a constant answer.
-    if decision.verdict == "worse" or decision.p < decision.tested:
-        return False
-    gain = decision.difference or 0.0
-    if decision.higher_is_better is False:
-        gain = -gain
-    if gain <= 0:
-        return False
-    if decision.b is not None and decision.c is not None and decision.c <= decision.b:
-        return False
-    return decision.constant is None or decision.constant.better
+def labels_that_show(artifact: Artifact, judge: Judge) -> int | None:
+    """Return with how many labels where the two prompts differ a version is mostly shown better, and made the latest.
+
+    It is ``None`` where new labels cannot help: the sealed test or labels have decided already, the version is not
+    shown to be better than a constant answer, or its gain on the sealed test is none or too small.
+    """
+    decision = artifact.about.decision
+    if decision.verdict == "worse" or decision.p < decision.tested or artifact.label_proofs:
+        return None
+    if decision.constant is not None and not decision.constant.better:
+        return None
+    return foresee_labels_of(artifact, judge)
+
+
+def prove_words(ref: str, labels: int, store_option: str = "") -> str:
+    """Return the command that plans so many labels for a version."""
+    return f"jurist prove {ref} --rows new.jsonl --labels {labels}{store_option}"
+
+
+def foresee_labels_of(artifact: Artifact, judge: Judge) -> int | None:
+    """Return with how many labels the gain of a version on its sealed test is mostly shown on new rows; or ``None``."""
+    records = artifact.proof_records()
+    if not records or not label_keys(judge) or artifact.about.cascade:
+        return None
+    return foresee_labels(
+        read_proof_rows(judge.answer, records, "basic"),
+        read_proof_rows(judge.answer, records, "compiled"),
+        resolve(judge.metric, judge.comparison),
+        judge.comparison,
+        level_of(artifact.about.decision.alpha or _ALPHA, 1),
+    )
 
 
 def spent_price(spend: PurposeSpend, rows: int) -> Price:

@@ -16,6 +16,7 @@ from jurist.evaluation.disagreements import (
     alike_test,
     credit,
     fewest_labels,
+    foresee_labels,
     label_could_decide,
     weigh,
     weigh_estimates,
@@ -271,3 +272,47 @@ def test_answers_are_apart_where_a_label_can_tell_them_apart(
 
 def test_a_nearer_score_has_more_credit() -> None:
     assert credit(SCORES, 5, 4) > credit(SCORES, 5, 2) > credit(SCORES, 5, None) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "metric", "level", "expected"),
+    [
+        (30, 10, "accuracy", 0.025, 40),
+        (30, 10, "accuracy", 0.0125, 40),
+        (13, 7, "accuracy", 0.025, 100),
+        (13, 7, "accuracy", 0.0125, 150),
+        (12, 8, "accuracy", 0.025, None),  # a share of .6 takes more than 200
+        (10, 10, "accuracy", 0.025, None),
+        (0, 0, "accuracy", 0.025, None),
+        (10, 30, "accuracy", 0.025, None),
+    ],
+)
+def test_labels_that_will_mostly_show_the_gain_of_a_sealed_test_are_foreseen(
+    won: int, lost: int, metric: str, level: float, expected: int | None
+) -> None:
+    agreed = 100 - won - lost
+    gold = ["a", "b"] * 50
+    first = rows_of(_answers(gold, [*[False] * won, *[True] * lost, *[True] * agreed]), group_size=1)
+    second = rows_of(_answers(gold, [*[True] * won, *[False] * lost, *[True] * agreed]), group_size=1)
+    assert foresee_labels(first, second, CLOSED.metrics[metric], CLOSED, level) == expected
+
+
+@pytest.mark.parametrize(("metric", "is_foreseen"), [("accuracy", True), ("balanced_accuracy", False)])
+def test_labels_are_foreseen_by_the_metric_and_not_by_correct_units(metric: str, is_foreseen: bool) -> None:
+    """Twenty usual units are won and five rare ones lost: more correct units, and a lower balanced accuracy."""
+    gold = ["a"] * 10 + ["b"] * 90
+    losing = [False] * 5 + [True] * 95
+    winning = [True] * 10 + [False] * 20 + [True] * 70
+    first = rows_of(_answers(gold, winning), group_size=1)
+    second = rows_of(_answers(gold, losing), group_size=1)
+    foreseen = foresee_labels(first, second, CLOSED.metrics[metric], CLOSED, 0.025)
+    assert (foreseen is not None) == is_foreseen
+
+
+def _answers(gold: list[str], right: list[bool]) -> list[tuple[str, str]]:
+    """Return pairs of a label and an answer, which is the other label where it is not right."""
+    pairs = []
+    for label, is_right in zip(gold, right, strict=True):
+        other = "b" if label == "a" else "a"
+        pairs.append((label, label if is_right else other))
+    return pairs

@@ -117,7 +117,11 @@ SITUATIONS: dict[str, Situation] = {
         compiled="++++",
         headline="Not shown to be better than the prompt you started with (openai/gpt-4.1-mini)",
         store_option=" --store kept",
-        said=("jurist prove fect@1 --rows new.jsonl --store kept", "Few labels can tell"),
+        said=(
+            "jurist prove fect@1 --rows new.jsonl --labels 40 --store kept",
+            "show the gain with 40 labels",
+            "40 labels on new rows, only where the two differ, will mostly tell",
+        ),
         never=USE,
     ),
     "not shown, and more broken than corrected": Situation(
@@ -125,10 +129,29 @@ SITUATIONS: dict[str, Situation] = {
         compiled="++++|+++x|++++|+++x|++++|++++|++++",
         headline="Not shown to be better than the prompt you started with (openai/gpt-4.1-mini)",
         said=("jurist compile fect --gold labels.csv",),
-        never=(*USE, "jurist prove", "Few labels can tell"),
+        never=(*USE, "jurist prove", "will mostly tell"),
     ),
 }
+SITUATIONS["not shown, and a gain for which 200 labels are too few"] = Situation(
+    basic="++x+|++x+|++++|+++x|++++|++++|x+++|++++|+x++|++++",
+    compiled="++++|++++|+x++|++++|++x+|+++x|++++|x+++|++++|++++",
+    headline="Not shown to be better than the prompt you started with (openai/gpt-4.1-mini)",
+    said=("jurist compile fect --gold labels.csv",),
+    never=(*USE, "jurist prove", "will mostly tell"),
+)
 NEVER = ("ship", "No language model is needed", "do not need this judge", "people said", "human ceiling")
+
+
+def proof_lines(basic: list[Row], compiled: list[Row]) -> list[dict[str, Any]]:
+    """Return the lines that keep the answers of both prompts on the sealed test."""
+    lines = []
+    for basic_row, compiled_row in zip(basic, compiled, strict=True):
+        line: dict[str, Any] = {"case": basic_row.id, "group": basic_row.group, "gold": list(basic_row.gold)}
+        for name, row in (("basic", basic_row), ("compiled", compiled_row)):
+            votes = [{str(value): 1} for value in row.predicted]
+            line[name] = {"status": "verdict", "values": list(row.predicted), "votes": votes}
+        lines.append(line)
+    return lines
 
 
 def reported(situation: Situation) -> Document:
@@ -162,7 +185,8 @@ def reported(situation: Situation) -> Document:
         "spend": {"calls": 10, "tokens": 100, "cost": 0.0},
     }
     state = PromptState.of(FECT.basic())
-    artifact = Store("compiled").save(FECT, state, card, [], make_latest=False)
+    records = {"proof.jsonl": proof_lines(basic, compiled)}
+    artifact = Store("compiled").save(FECT, state, card, [], make_latest=False, records=records)
     return ArtifactReport(
         artifact=artifact,
         judge=FECT,
