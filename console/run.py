@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
 from ..engines.ledger import Spend
@@ -17,7 +17,6 @@ from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, is_free
 from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
-from ..jobs.sharing import LabelShare, label_shares
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
@@ -31,6 +30,9 @@ from .bars import Bar
 from .inputs import gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, print_notes, result_stream
 from .questions import agree, approve, approve_keys
+
+if TYPE_CHECKING:
+    from ..jobs.sharing import LabelShare
 
 
 def run_command(options: RunOptions) -> Result:
@@ -340,6 +342,8 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     output = Path(options.output)
     shares: Sequence[LabelShare] = ()
     if output.is_file() and not summary.stopped:
+        from ..jobs.sharing import label_shares
+
         shares = label_shares(output, loaded)
 
     resumed_words = f"{counts['resumed']} done before"

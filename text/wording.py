@@ -14,18 +14,19 @@ from .ranking import CJK
 
 _REPEATED = 256
 """Texts whose normal form is remembered: rows repeat the text of their source, mostly one after the other."""
-_CHARACTER = re.compile(f"[{CJK}]")
-_WORD = re.compile(rf"[{CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{CJK}]+(?:['’\-][^\W\d_{CJK}]+)*")
+# The module re compiles these at their first use, which takes milliseconds that most commands do not need.
+_CHARACTER = f"[{CJK}]"
+_WORD = rf"[{CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{CJK}]+(?:['’\-][^\W\d_{CJK}]+)*"
 
 
 def count_words(text: str) -> int:
     """Return the number of words of a text; each Chinese or Japanese character is one."""
-    return sum(1 for _ in _WORD.finditer(text))
+    return sum(1 for _ in re.finditer(_WORD, text))
 
 
 def chinese_share(text: str) -> float:
     """Return the share of the words of a text that are Chinese or Japanese characters, 0 to 1."""
-    return len(_CHARACTER.findall(text)) / max(1, count_words(text))
+    return len(re.findall(_CHARACTER, text)) / max(1, count_words(text))
 
 
 def is_chinese(text: str) -> bool:

@@ -8,7 +8,6 @@ from ...text.terms import neutralise, shorten
 from .decisions import Decision, Task, decide_labels, explain, write_free_text
 from .filler import fill_outputs
 from .objects import decide_objects, write_objects
-from .proposals import propose_instruction
 from .request import ParsedRequest
 from .roles import assign_roles, has_unit_per_line
 from .sampler import Sampler
@@ -82,6 +81,8 @@ def _field_value(task: Task, field: Field, decisions: Decisions) -> object:
     shape = field.shape
     match shape.kind:
         case "text" if "instruction" in field.name.lower() and not decisions:
+            from .proposals import propose_instruction
+
             return neutralise(propose_instruction(task.request.inputs, task.sampler))
         case "text":
             return write_free_text(field.name, decisions)
