@@ -46,9 +46,10 @@ from ..report.table import table
 from ..report.verdict import foresee_labels_of, prove_words
 from ..report.views import cascade_parts
 from ..runs.outputs import lines_in
-from .inputs import check_apart, gold_source, store_of, store_option
+from .inputs import gold_source, store_option
 from .listing import open_named_store
 from .printing import Part, Result, Verbatim, write_text
+from .rows import check_apart, store_of
 
 
 def show_artifact(options: ShowOptions) -> Result:

@@ -26,8 +26,8 @@ from ..keeping.loaders import load_judge
 from ..programs.catalogue import find
 from ..programs.judge import Judge, check_judge_name
 from .bars import progress
-from .inputs import check_apart, shares_of, store_of
 from .printing import Part, Result, Verbatim, print_notes, write_text
+from .rows import check_apart, shares_of, store_of
 
 
 def export_command(options: ExportOptions) -> Result:

@@ -59,8 +59,9 @@ from ..report.verdict import (
     tone_of,
 )
 from .bars import SearchBar
-from .inputs import gold_of, settings_of, shares_of, store_of, store_option, verifier_model
+from .inputs import settings_of, store_option, verifier_model
 from .printing import Part, Result, print_notes
+from .rows import gold_of, shares_of, store_of
 from .terminal import Terminal
 
 

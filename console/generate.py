@@ -40,8 +40,9 @@ from ..programs.generator import generator_of
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, joint_spend_line
-from .inputs import labelling, labelling_model, store_of, target_of, verifier_model
+from .inputs import labelling, labelling_model, target_of, verifier_model
 from .printing import Part, Result, print_notes, write_json
+from .rows import store_of
 from .terminal import Terminal
 
 _Description: TypeAlias = tuple[dict[str, Any], list[Part]]

@@ -15,12 +15,13 @@ from ..gold.rows import row_keys
 from ..gold.splits import PARTS
 from ..gold.writing import write_whole
 from ..jobs.incoming import add_names
-from ..keeping.naming import find_judge
+from ..keeping.artifacts import Store
+from ..programs.catalogue import CATALOGUE
 from ..programs.judge import Judge
 from ..report.scores import agreement_tables, ceiling_card, ceiling_table, rules_table, strata_line
 from ..report.table import Table, table
-from .inputs import check_apart, gold_of, mapping_of, rejects_of, shares_of, store_of
 from .printing import Part, Result
+from .rows import check_apart, gold_of, mapping_of, rejects_of, shares_of, store_of
 
 
 def gold_name(options: JudgedGold) -> str:
@@ -31,9 +32,18 @@ def gold_name(options: JudgedGold) -> str:
     return name
 
 
+def _judge_named(name: str, store: Store) -> Judge:
+    """Return a built-in judge, one from a file, or one of an artifact."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    from ..keeping.naming import find_judge
+
+    return find_judge(name, store)
+
+
 def check_gold(options: CheckOptions) -> Result:
     """Validate all rows, describe the gold of usable rows, and try the split."""
-    judge = find_judge(options.judge, store_of(options))
+    judge = _judge_named(options.judge, store_of(options))
     rejects = Rejects(options.rejects)
     try:
         gold = Gold.load(gold_name(options), judge, mapping=mapping_of(options), rejects=rejects)
@@ -142,7 +152,7 @@ def _problem_table(rejects: Rejects) -> Table:
 def import_command(options: ImportOptions) -> Result:
     """Write the usable rows of gold files to one JSONL file in the judge's own columns; return how many there are."""
     check_apart(options.output, *options.gold)
-    judge = find_judge(options.judge, store_of(options))
+    judge = _judge_named(options.judge, store_of(options))
     rejects = rejects_of(options)
     gold = import_gold(
         options.gold,
@@ -204,7 +214,7 @@ def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
 
 def write_parts(options: SplitGoldOptions) -> Result:
     """Write train, dev and test as files."""
-    gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options)
+    gold = gold_of(gold_name(options), _judge_named(options.judge, store_of(options)), options)
     parts = gold.split(options.seed, shares_of(options.split))
     write_split(gold, parts, Path(options.output))
     data: dict[str, object] = {"output": options.output}
@@ -220,7 +230,7 @@ def write_parts(options: SplitGoldOptions) -> Result:
 
 def measure_agreement(options: AgreementOptions) -> Result:
     """Compare the raters of a gold set, with what each merging rule leaves ambiguous."""
-    judge = find_judge(options.judge, store_of(options))
+    judge = _judge_named(options.judge, store_of(options))
     # Rows that raters labelled and nobody merged yet have no gold label.
     gold = gold_of(gold_name(options), judge, options, labelled=False)
     ratings, groups = rating_columns(gold.cases)

@@ -1,6 +1,5 @@
-"""From options to what they name: a store, models, judges, gold, samples and shares."""
+"""From options to what they name: models, judges, samples and the gold of a card."""
 
-import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,36 +11,25 @@ from ..arguments.groups import (
     Checkpoints,
     JudgingOptions,
     ModelsOptions,
-    NameOptions,
     Resume,
-    RowOptions,
     ScoringOptions,
     StoreOptions,
     VerifierOptions,
 )
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
-from ..gold.goldset import Gold, GoldOrigin
-from ..gold.mapping import RowMapping
-from ..gold.rejects import Rejects
+from ..gold.goldset import GoldOrigin
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, default_temperature
 from ..keeping.paying import Start
-from ..keeping.trust import Trust
-from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
-from .printing import print_notes
+from .rows import check_apart, store_of
 
 if TYPE_CHECKING:
     from ..arguments.generate import AssessOptions
     from ..arguments.scoring import DetectorOptions
-
-
-def store_of(options: StoreOptions) -> Store:
-    """Return the store that ``--store`` names."""
-    return Store(options.store, trust=Trust(trusts_all=options.trust, say=print_notes))
 
 
 def store_option(options: StoreOptions) -> str:
@@ -58,17 +46,6 @@ def start_of(options: Resume, store: Store) -> Start:
     if isinstance(options, ScoringOptions):
         check_apart(options.output, options.gold)
     return Start(root=store.checkpoints, resume=options.resume, fresh=options.fresh)
-
-
-def check_apart(output: str | None, *inputs: str) -> None:
-    """Refuse to write over what is read: of labels there is mostly no other copy."""
-    for source in inputs:
-        if output is None or not Path(output).exists():
-            continue
-        if os.path.realpath(output) == os.path.realpath(source):
-            raise UsageError(
-                f"{output} is an input, and would be lost", hint="name another file with --output"
-            )
 
 
 def models_of(options: ModelsOptions) -> list[Model]:
@@ -89,30 +66,6 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
             raise UsageError("--judge-api-base is the address of no model", hint="add --judge-model")
         return None
     return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
-
-
-def mapping_of(options: NameOptions) -> RowMapping:
-    """Return the names of columns and labels in the user's files."""
-    return RowMapping(columns=dict(options.columns), labels=dict(options.labels))
-
-
-def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True) -> Gold:
-    """Return gold, read as the options say; rows that they set aside are said."""
-    rejects = rejects_of(options)
-    gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=rejects)
-    print_notes(*gold.notes)
-    if rejects and rejects.count:
-        print_notes(
-            f"{rejects.count} rows of {gold.source} cannot be used and are in {rejects.path}, with the reasons"
-        )
-    return gold
-
-
-def rejects_of(options: RowOptions) -> Rejects | None:
-    """Return the rows that go to the file of ``--rejects``; ``None`` if no file is named."""
-    if options.rejects is None:
-        return None
-    return Rejects(options.rejects)
 
 
 def gold_source(origin: GoldOrigin, store: Store) -> str:
@@ -189,17 +142,3 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--set {pair!r} is not a setting", hint="write it as --set NAME=VALUE")
         settings[name] = value
     return settings
-
-
-def shares_of(text: str | None) -> tuple[float, float, float] | None:
-    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for."""
-    if text is None:
-        return None
-    try:
-        train, dev, test = map(float, text.split("/"))
-    except ValueError:
-        raise UsageError(f"--split {text!r} is not three numbers", hint="write it as 50/20/30") from None
-    total = train + dev + test
-    if not (min(train, dev, test) > 0 and total < float("inf")):
-        raise UsageError(f"--split {text!r} leaves a part empty", hint="give three numbers above 0")
-    return train / total, dev / total, test / total

@@ -38,8 +38,9 @@ from ..report.reviewing import Review, review_application
 from ..report.scores import spend_in, spend_line
 from ..runs.serving import Serving, application
 from .gold import gold_name
-from .inputs import gold_of, gold_source, loaded_of, store_of
+from .inputs import gold_source, loaded_of
 from .printing import Part, Result, print_notes
+from .rows import gold_of, store_of
 
 _LINK_HINT = "--rater ann,bob gives each of them a link of their own"
 

@@ -27,9 +27,10 @@ from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary
 from .bars import Bar
-from .inputs import gold_source, loaded_of, mapping_of, store_of
+from .inputs import gold_source, loaded_of
 from .printing import Result, print_notes, result_stream
 from .questions import agree, approve, approve_keys
+from .rows import mapping_of, store_of
 
 if TYPE_CHECKING:
     from ..jobs.sharing import LabelShare

@@ -52,8 +52,9 @@ from ..report.scores import (
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
-from .inputs import gold_of, judge_of, models_of, store_of, store_option, verifier_model
+from .inputs import judge_of, models_of, store_option, verifier_model
 from .printing import Part, Result, print_notes, write_json
+from .rows import gold_of, store_of
 from .terminal import Terminal
 
 

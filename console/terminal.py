@@ -14,9 +14,10 @@ from ..jobs.estimate import Estimate
 from ..jobs.surface import Asked, GoldLike, Surface
 from ..programs.judge import Judge
 from .bars import progress
-from .inputs import gold_of, mapping_of, start_of, store_of
+from .inputs import start_of
 from .printing import print_notes
 from .questions import agree
+from .rows import gold_of, mapping_of, store_of
 
 
 class Terminal(Surface):

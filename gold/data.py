@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ class GoldData:
         """The judge, with the inputs that rows share by design named as common."""
         if self.judge.common is not None:
             return self.judge
-        return replace(self.judge, common=tuple(self.shared))
+        return self.judge.with_common(tuple(self.shared))
 
     @property
     def labelled_by_model(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -349,7 +349,7 @@ class _Builder:
         shared = shared_inputs(self.judge, _cases_of_pairs(joined_cases))
         judge = self.judge
         if judge.common is None:
-            judge = replace(judge, common=tuple(shared))
+            judge = judge.with_common(tuple(shared))
         cases: list[Case] = []
         ambiguous: list[Case] = []
         rows: dict[str, Row] = {}

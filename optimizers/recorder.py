@@ -18,7 +18,8 @@ import dspy
 from ..cases import Case
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
-from ..programs.state import Demo, PromptState, jsonable
+from ..programs.plain_json import jsonable
+from ..programs.state import Demo, PromptState
 from ..programs.verdicts import Verdict
 from ..text.escaping import defuse
 from .base import Job

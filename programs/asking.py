@@ -26,6 +26,7 @@ from ..errors import JudgeError
 from ..evaluation.votes import Sampling
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
+from . import offline_writers as offline_writers
 from .answers.base import Reading
 from .deciding import check_sampling, revote, verdict_of, votes_of
 from .judge import Judge

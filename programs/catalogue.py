@@ -8,12 +8,10 @@ one too.
 import difflib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
-from ..engines.offline.filler import Writer, register_writers
 from ..errors import UnknownJudgeError, suggest_name
 from .judge import Judge
 from .plugins import Allow, PluginKind, split_file_name
@@ -83,19 +81,6 @@ GENERATORS: "Final[Catalogue[Generator]]" = Catalogue(
     }
 )
 """Every built-in generator by name."""
-
-
-@cache
-def _offline_writers() -> tuple[Writer, ...]:
-    """Return what the offline engine writes for the generators, in the order in which it asks who writes."""
-    from .dialogue_offline import DIALOGUE_WRITERS
-    from .faithqa.offline import FAITHQA_WRITERS
-    from .haluagent.offline import HALUAGENT_WRITERS
-
-    return DIALOGUE_WRITERS + HALUAGENT_WRITERS + FAITHQA_WRITERS
-
-
-register_writers(_offline_writers)
 
 
 def _accepts_judge(value: object) -> TypeGuard[Judge]:

@@ -6,10 +6,9 @@ from typing import Any, Final, Literal, TypeAlias
 import pydantic
 
 from ..cases import Case, text_hash
-from ..signatures.fect import Fect3D, Fect3DReasoning, FectBasic, FectBasicReasoning
 from ..text.turns import Text
 from .answers.labels import POLICIES, OneLabel, Verified
-from .judge import Judge
+from .judge import Judge, own_signature
 
 Factual: TypeAlias = bool | Literal["factual", "non_factual"] | None
 """A label as files write it."""
@@ -49,6 +48,11 @@ def _case_of_claim(row: FectRow) -> Case:
     )
 
 
+def _signature(name: str) -> Any:
+    """Return a signature of :mod:`jurist.signatures.fect` by its name, for the declaration of a judge."""
+    return own_signature("fect", name, "conversation", "claim")
+
+
 _ANSWER: Final[dict[str, Any]] = {
     "field": "factual",
     "unit": "claim",
@@ -60,7 +64,7 @@ FECT = Judge(
     name="fect",
     variant="basic",
     description="FECT: is an interpretive claim factual for a conversation",
-    signature=FectBasic,
+    signature=_signature("FectBasic"),
     answer=OneLabel(**_ANSWER),
     metric="f1",
     rows=FectRow,
@@ -72,13 +76,18 @@ FECT = Judge(
 _CHECKED: Final = Verified(**_ANSWER, parts="units", holds="factual", fails="non_factual")
 FECT_REASONING, FECT_3D, FECT_3D_REASONING = (
     replace(
-        FECT, name=f"fect-{name}", variant=variant, description=description, signature=signature, answer=answer
+        FECT,
+        name=f"fect-{name}",
+        variant=variant,
+        description=description,
+        signature=_signature(signature),
+        answer=answer,
     )
     for name, variant, description, signature, answer in (
-        ("reasoning", "basic-reasoning", "FECT, with reasoning before the label", FectBasicReasoning, FECT.answer),
-        ("3d", "3d", "FECT, 3D: decompose, decouple, detach", Fect3D, FECT.answer),
+        ("reasoning", "basic-reasoning", "FECT, with reasoning before the label", "FectBasicReasoning", FECT.answer),
+        ("3d", "3d", "FECT, 3D: decompose, decouple, detach", "Fect3D", FECT.answer),
         ("3d-reasoning", "3d-reasoning",
-         "FECT, 3D, with every unit's reasoning and verdict, checked against the label", Fect3DReasoning, _CHECKED),
+         "FECT, 3D, with every unit's reasoning and verdict, checked against the label", "Fect3DReasoning", _CHECKED),
     )
 )  # fmt: skip
 
@@ -87,5 +96,6 @@ FECT_3D_LABEL: Final = replace(
     FECT_3D_REASONING,  # of another name, so that versions proven under different policies are not taken for each other
     name=f"{FECT_3D_REASONING.name}-label",
     description=f"{FECT_3D_REASONING.description}; where units contradict it, {POLICIES['label']}",
+    signature=_signature("Fect3DReasoning"),
     answer=replace(_CHECKED, policy="label"),
 )

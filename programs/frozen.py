@@ -14,7 +14,7 @@ from dspy import AdapterParseError
 from ..engines.draws import current_draw
 from ..engines.dspy_internals import keep_from_optimizers
 from ..text.escaping import defuse
-from .state import jsonable
+from .plain_json import jsonable
 from .stepwise import Steps, Stepwise
 
 _UNUSABLE = dspy.Prediction(verdict=None, reason="the verifier's reply could not be read")

@@ -13,15 +13,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias, get_args
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
 
-import dspy
 import pydantic
-from dspy import make_signature
 from pydantic_core import ErrorDetails
 
 from ..cases import Case, Label, Values
-from ..engines.adapters import adapter
 from ..engines.ledger import Purpose
 from ..errors import EmptyInputError, GoldError, JudgeError, UsageError, check_types
 from ..evaluation.scale import Scale
@@ -33,9 +31,12 @@ from .answers.base import Answer, Inputs, Places, Reading, Tokens
 from .answers.criteria import Criteria
 from .answers.infer import Positive, answer_for
 from .answers.labels import ClosedLabel
-from .frozen import all_predictors, frozen_id
 from .options import JudgeOption, check_options, option_values, with_option_values
-from .state import Demo
+
+if TYPE_CHECKING:
+    import dspy
+
+    from .state import Demo
 
 MISSING = "the field is missing"
 """What is wrong with a row that does not have one of the judge's inputs."""
@@ -52,12 +53,32 @@ def check_judge_name(name: str) -> None:
         raise JudgeError(f"the judge's name {name!r} is not usable", hint=hint)
 
 
-_MEDIA = (dspy.Image, dspy.Audio, dspy.File)
+class OwnSignature(NamedTuple):
+    """The place of a signature of jurist's own, which is imported when it is asked for: DSPy takes half a second."""
+
+    module: str  # of ``jurist.signatures``
+    name: str
+    inputs: tuple[str, ...]  # its input fields, in order
+
+    def load(self) -> "type[dspy.Signature]":
+        """Return the signature."""
+        package = __package__.rpartition(".")[0]
+        signature: type[dspy.Signature] = getattr(
+            import_module(f"{package}.signatures.{self.module}"), self.name
+        )
+        return signature
+
+
+def own_signature(module: str, name: str, *inputs: str) -> Any:
+    """Return what stands for a signature of jurist's own in the declaration of a judge, whose answer is complete."""
+    return OwnSignature(module, name, inputs)
 
 
 def media_types(annotation: object) -> list[str]:
     """Return the names of DSPy's types of media within a type, such as ``Image`` in ``list[dspy.Image]``."""
-    if isinstance(annotation, type) and issubclass(annotation, _MEDIA):
+    import dspy
+
+    if isinstance(annotation, type) and issubclass(annotation, (dspy.Image, dspy.Audio, dspy.File)):
         return [annotation.__name__]
     names: list[str] = []
     for part in get_args(annotation):
@@ -118,10 +139,10 @@ class Judge:
     """
 
     name: str
-    signature: type[dspy.Signature]
+    signature: "type[dspy.Signature]"
     answer: Answer = None  # type: ignore[assignment]  # filled in below; a name chooses an output field
     metric: Metric = ""
-    program: Callable[[], dspy.Module] | dspy.Module | None = None
+    program: "Callable[[], dspy.Module] | dspy.Module | None" = None
     variant: str = "basic"
     description: str = ""
     rows: type[pydantic.BaseModel] | None = None
@@ -130,7 +151,7 @@ class Judge:
     document: str = ""
     most_calls: int = 0
     expand: Callable[[Row], Sequence[Row]] | None = field(default=None, repr=False)
-    demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
+    demonstrations: "Callable[[Case], Mapping[str, Demo]] | None" = field(default=None, repr=False)
     shares: tuple[float, float, float] | None = None
     most_groups: tuple[int, int] | None = None
     common: tuple[str, ...] | None = None
@@ -148,16 +169,18 @@ class Judge:
         self, positive: Positive | Mapping[str, Positive], labels: Sequence[Label], unit: str
     ) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
-        check_types(Judge, {"name": self.name})
+        check_types(check_judge_name, {"name": self.name})
         check_judge_name(self.name)
-        if not hasattr(self.signature, "input_fields"):
-            hint = 'give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")'
-            raise JudgeError(f"judge {self.name}: {self.signature!r:.80} is no signature", hint=hint)
-        self._check_field_names()
-        self._check_field_types()
-        answer = answer_for(
-            self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
-        )
+        answer = self.answer
+        signature: object = self.signature
+        if isinstance(signature, OwnSignature):  # a test makes the judge with the signature itself
+            object.__setattr__(self, "_own_signature", signature)
+            object.__delattr__(self, "signature")
+        else:
+            self._check_signature()
+            answer = answer_for(
+                self.name, self.signature, answer, labels=labels, positive=positive, unit=unit
+            )
         answer.check_metric(self.name, self.metric)
         check_options(self.name, answer, self.options)
         object.__setattr__(self, "answer", answer)
@@ -166,8 +189,29 @@ class Judge:
         if self.prompt:
             self._take_prompt()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Import a signature of jurist's own when it is first asked for."""
+            place = vars(self).get("_own_signature")
+            if name != "signature" or place is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            signature = place.load()
+            object.__setattr__(self, "signature", signature)
+            return signature
+
+    def _check_signature(self) -> None:
+        """Refuse what is no signature, and one with fields that jurist cannot use."""
+        if not hasattr(self.signature, "input_fields"):
+            hint = 'give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")'
+            raise JudgeError(f"judge {self.name}: {self.signature!r:.80} is no signature", hint=hint)
+        self._check_field_names()
+        self._check_field_types()
+
     def _take_prompt(self) -> None:
         """Let the signature say what the prompt says, or refuse a prompt that does not go with it."""
+        from dspy import make_signature
+
         template, signature = self.template, self.signature
         assert template is not None
         unmatched = sorted(set(template.variables) ^ set(signature.input_fields))
@@ -205,7 +249,11 @@ class Judge:
     def _check_program(self) -> None:
         """Refuse what makes a program and needs arguments."""
         make: Any = self.program
-        if make is None or isinstance(make, dspy.Module):
+        if make is None:
+            return
+        import dspy
+
+        if isinstance(make, dspy.Module):
             return
         if isinstance(make, type):  # the metaclass of modules hides what a class takes
             make = partial(make.__init__, None)  # type: ignore[misc]
@@ -227,6 +275,9 @@ class Judge:
     @cached_property
     def input_fields(self) -> tuple[str, ...]:
         """The signature's input fields, in order."""
+        place: OwnSignature | None = vars(self).get("_own_signature")
+        if place is not None:
+            return place.inputs
         return tuple(self.signature.input_fields)
 
     @cached_property
@@ -245,13 +296,15 @@ class Judge:
         """The adapter of its basic prompt where nobody names one: ``plain``, if it has a prompt as it stands."""
         return PLAIN if self.prompt else CHAT
 
-    def adapter(self, name: str) -> dspy.Adapter:
+    def adapter(self, name: str) -> "dspy.Adapter":
         """Return the adapter ``chat``, ``json`` or ``plain``, which writes its prompts and reads the replies."""
         if name == PLAIN and self.template is None:
             what = f"judge {self.name} has no prompt of a user that could be sent as it stands"
             raise UsageError(
                 what, hint="leave out --adapter plain, or begin with: jurist new NAME --from prompt.md"
             )
+        from ..engines.adapters import adapter
+
         return adapter(name, self.template, self.answer.other_words(self.values))
 
     @property
@@ -291,8 +344,10 @@ class Judge:
             criterion = replace(criterion, positive=frozenset(criterion.labels[:1]))
         return replace(self, answer=criterion, metric=criterion.scale.default)
 
-    def basic(self) -> dspy.Module:
+    def basic(self) -> "dspy.Module":
         """Return a fresh basic program."""
+        import dspy
+
         if isinstance(self.program, dspy.Module):
             return self.program.deepcopy()
         if self.program is not None:
@@ -314,8 +369,14 @@ class Judge:
         if metric is not None and metric in self.comparison.metrics and not callable(self.metric):
             compiled = replace(compiled, metric=metric)
         if self.common is None and common is not None:
-            compiled = replace(compiled, common=tuple(common))
+            compiled = compiled.with_common(common)
         return compiled
+
+    def with_common(self, common: Sequence[str]) -> "Judge":
+        """Return a copy of the judge that names the inputs which many rows share by design."""
+        judge = object.__new__(type(self))
+        vars(judge).update(vars(self), common=tuple(common))
+        return judge
 
     def prompt_values(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
         """Return the program's inputs: rendered, and defused of headers of prompt formats."""
@@ -324,7 +385,7 @@ class Judge:
 
     def read(
         self,
-        prediction: dspy.Prediction,
+        prediction: "dspy.Prediction",
         inputs: Inputs,
         tokens: Tokens | None = None,
         places: Places = None,
@@ -342,14 +403,14 @@ class Judge:
         """Return output field -> what a reply says in it that gives these values to a row."""
         return self.answer.examples(values, defuse(dict(inputs)))
 
-    def demo(self, case: Case) -> Demo:
+    def demo(self, case: Case) -> "Demo":
         """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives."""
         # Other output fields (reasoning, units) are not in gold and left out; DSPy shows them as not supplied.
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
         return {**self.prompt_values(case.inputs), **self.as_reply(case.gold, case.inputs)}
 
-    def demos(self, case: Case) -> Mapping[str, Demo]:
+    def demos(self, case: Case) -> "Mapping[str, Demo]":
         """Return a labelled case as a few-shot demonstration of each predictor, by its path."""
         # By default every predictor that has the answer's field gets :meth:`demo`. A predictor that gold says nothing
         # about (a second step that this case does not come to) is absent.
@@ -369,6 +430,8 @@ class Judge:
     @cached_property
     def calls(self) -> int:
         """The most calls that one sample takes, at least 1: each predictor, frozen ones too, for each presentation."""
+        from .frozen import all_predictors
+
         calls = self.most_calls or max(1, len(all_predictors(self.basic())))
         return calls * self.answer.presentations
 
@@ -380,6 +443,8 @@ class Judge:
     @cached_property
     def frozen(self) -> str:
         """A hash of the prompts of its frozen predictors; empty without any."""
+        from .frozen import frozen_id
+
         return frozen_id(self.basic())
 
     def expanded(self, row: Row, *, path: str = "", line: int | None = None) -> Sequence[Row]:

@@ -19,6 +19,7 @@ from typing import Any
 import dspy
 
 from ..text.templates import normalise_instruction
+from .plain_json import jsonable
 from .remembering import Remembered, Remembering
 
 Demo = Mapping[str, object]
@@ -162,17 +163,6 @@ def _plain_demo(demo: Demo) -> Demo:
         if not name.startswith("dspy_"):
             fields[name] = jsonable(value)
     return fields
-
-
-def jsonable(value: Any) -> Any:
-    """Return a value of a demonstration, or of an answer, as plain JSON types; models become their fields."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return {key: jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [jsonable(item) for item in value]
-    return value
 
 
 def candidate_names(candidates: Iterable[tuple[str, str]]) -> dict[str, str]:

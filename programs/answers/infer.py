@@ -3,10 +3,9 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args, get_origin
 
 import annotated_types
-import dspy
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -18,6 +17,9 @@ from .criteria import FIELD, Criteria
 from .labels import ClosedLabel, OneLabel, Preference
 from .sentences import PerSentence
 from .whole import LabelSet, ObjectSet, Score
+
+if TYPE_CHECKING:
+    import dspy
 
 SUPPORTED = (
     'bool or Literal["a", "b"] (a label), Literal[1, 2, 3], or an int or float with ge= and le= or '
@@ -41,7 +43,7 @@ Positive: TypeAlias = Label | Collection[Label]
 
 def answer_for(
     judge: str,
-    signature: type[dspy.Signature],
+    signature: "type[dspy.Signature]",
     answer_given: Answer | str | None,
     *,
     labels: Sequence[Label] = (),
@@ -125,7 +127,7 @@ def as_closed_labels(answer: Answer) -> ClosedLabel:
 
 
 def _complete_answer(
-    judge: str, signature: type[dspy.Signature], partial: Answer | str | None, unit: str
+    judge: str, signature: "type[dspy.Signature]", partial: Answer | str | None, unit: str
 ) -> Answer:
     """Return an answer that was given, ``partial``, with its missing parts read from the signature."""
     if partial is None:
@@ -152,7 +154,7 @@ def _complete_answer(
     )
 
 
-def _answer_of_signature(judge: str, signature: type[dspy.Signature], unit: str, field: str = "") -> Answer:
+def _answer_of_signature(judge: str, signature: "type[dspy.Signature]", unit: str, field: str = "") -> Answer:
     """Return the answer of the one output field that holds one; several labels, label sets and scores are criteria.
 
     ``field`` leaves only the output field of this name.
@@ -196,7 +198,7 @@ def _name_type(annotation: object) -> str:
     return getattr(annotation, "__name__", None) or str(annotation)
 
 
-def _as_preference(answer: Answer, signature: type[dspy.Signature]) -> Answer:
+def _as_preference(answer: Answer, signature: "type[dspy.Signature]") -> Answer:
     """Return a preference for an answer whose labels are inputs called first and second; any other unchanged."""
     pair = {FIRST, SECOND}
     if not isinstance(answer, OneLabel) or not pair <= set(signature.input_fields):

@@ -15,7 +15,7 @@ from ...evaluation.checked_items import CheckedItem, CheckedItems, items_of
 from ...evaluation.scores import Scores
 from ...evaluation.sets import LabelSets, ObjectSets
 from ...text.wording import normalised
-from ..state import jsonable
+from ..plain_json import jsonable
 from .base import Answer, Inputs, Places, Reading, Reply
 
 

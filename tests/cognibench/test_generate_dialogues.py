@@ -13,7 +13,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.documents import Document
 from jurist.papers.cognibench.dialogues import plans
-from jurist.programs import catalogue  # noqa: F401 - registers what the engine writes
+from jurist.programs import offline_writers  # noqa: F401 - registers what the engine writes
 from jurist.programs.asking import Asker
 from jurist.programs.dialogue import CHECKS, DIALOGUE, Range
 from jurist.programs.settings import AskSettings

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jurist.gold.sources import read
-from jurist.programs import catalogue  # noqa: F401 - registers what the engine writes
+from jurist.programs import offline_writers  # noqa: F401 - registers what the engine writes
 from jurist.programs.faithqa.offline import conditions, instruction_of, missing_parts
 from jurist.programs.haluagent.offline import gaps, kind_of_figure, wrong_figures
 from jurist.programs.haluagent.writing import find_problems

@@ -12,7 +12,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.goldset import Gold
 from jurist.gold.sources import read
-from jurist.programs import catalogue  # noqa: F401 - it registers what the offline engine writes for generators
+from jurist.programs import offline_writers  # noqa: F401 - it registers what the offline engine writes for generators
 from jurist.programs.frozen import all_predictors
 from jurist.programs.haluagent.writing import ANSWERS, CHECKS, HALUAGENT, HaluAgent
 from jurist.programs.together import asking_of

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 from pydantic import TypeAdapter
 
@@ -18,6 +19,16 @@ def test_descriptions_are_those_of_the_judges() -> None:
 def test_judges_and_generators_stand_under_their_names() -> None:
     for catalogue in (CATALOGUE, GENERATORS):
         assert [judge.name for judge in catalogue.values()] == list(catalogue)
+
+
+def test_judges_declared_without_their_signatures_are_those_with_them() -> None:
+    declared = [judge for judge in CATALOGUE.values() if "_own_signature" in vars(judge)]
+    assert declared
+    for judge in declared:
+        assert tuple(judge.signature.input_fields) == judge.input_fields
+        assert (
+            replace(judge) == judge
+        )  # made again, of the signature itself: it is checked, and the answer is read
 
 
 def test_lists_import_nothing_that_computes_or_asks() -> None:

@@ -1,0 +1,69 @@
+"""From options to stores and gold. Nothing here asks a model, so that DSPy is not imported to read rows."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..arguments.groups import NameOptions, RowOptions, StoreOptions
+from ..errors import UsageError
+from ..gold.goldset import Gold
+from ..gold.mapping import RowMapping
+from ..gold.rejects import Rejects
+from ..keeping.artifacts import Store
+from ..keeping.trust import Trust
+from ..programs.judge import Judge
+from .printing import print_notes
+
+
+def store_of(options: StoreOptions) -> Store:
+    """Return the store that ``--store`` names."""
+    return Store(options.store, trust=Trust(trusts_all=options.trust, say=print_notes))
+
+
+def check_apart(output: str | None, *inputs: str) -> None:
+    """Refuse to write over what is read: of labels there is mostly no other copy."""
+    for source in inputs:
+        if output is None or not Path(output).exists():
+            continue
+        if os.path.realpath(output) == os.path.realpath(source):
+            raise UsageError(
+                f"{output} is an input, and would be lost", hint="name another file with --output"
+            )
+
+
+def mapping_of(options: NameOptions) -> RowMapping:
+    """Return the names of columns and labels in the user's files."""
+    return RowMapping(columns=dict(options.columns), labels=dict(options.labels))
+
+
+def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True) -> Gold:
+    """Return gold, read as the options say; rows that they set aside are said."""
+    rejects = rejects_of(options)
+    gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=rejects)
+    print_notes(*gold.notes)
+    if rejects and rejects.count:
+        print_notes(
+            f"{rejects.count} rows of {gold.source} cannot be used and are in {rejects.path}, with the reasons"
+        )
+    return gold
+
+
+def rejects_of(options: RowOptions) -> Rejects | None:
+    """Return the rows that go to the file of ``--rejects``; ``None`` if no file is named."""
+    if options.rejects is None:
+        return None
+    return Rejects(options.rejects)
+
+
+def shares_of(text: str | None) -> tuple[float, float, float] | None:
+    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for."""
+    if text is None:
+        return None
+    try:
+        train, dev, test = map(float, text.split("/"))
+    except ValueError:
+        raise UsageError(f"--split {text!r} is not three numbers", hint="write it as 50/20/30") from None
+    total = train + dev + test
+    if not (min(train, dev, test) > 0 and total < float("inf")):
+        raise UsageError(f"--split {text!r} leaves a part empty", hint="give three numbers above 0")
+    return train / total, dev / total, test / total

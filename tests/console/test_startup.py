@@ -1,0 +1,81 @@
+"""A command imports what it works with, and nothing that takes long beside it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small import claims, write_jsonl
+
+ASKING = {"dspy", "litellm", "openai", "requests", "jurist.engines.models", "jurist.programs.asking"}
+"""What asks a model."""
+LEARNING = {"sklearn", "optuna", "scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.special"}
+"""What learns and tests."""
+CARDS = {"jurist.keeping.card", "jurist.keeping.card_parts", "jurist.keeping.records"}
+"""The types of a card, of which pydantic makes some fifty models."""
+OTHERS = {"jurist.signatures.cognibench", "jurist.signatures.faithqa", "jurist.programs.statements"}
+"""Other judges than the one that is named."""
+IMPORTED = """
+import json, sys
+from jurist.cli import main
+try:
+    code = main({argv})
+except SystemExit as ended:
+    code = ended.code
+assert not code, code
+print()
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def imported_by(*argv: str) -> set[str]:
+    code = IMPORTED.format(argv=list(argv))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("argv", "unneeded"),
+    [
+        (("judges",), ASKING | LEARNING | CARDS | {"numpy"}),
+        (("artifacts", "list"), ASKING | LEARNING | CARDS | {"numpy"}),
+        (("gold", "check", "fect", "gold.jsonl"), ASKING | LEARNING | CARDS | OTHERS),
+        (
+            ("run", "fect:basic", "--input", "rows.jsonl", "--output", "verdicts.jsonl"),
+            LEARNING | CARDS | OTHERS | {"jurist.evaluation.paired", "jurist.jobs.compiling"},
+        ),
+        (("run", "--help"), {"jurist.arguments.scoring", "jurist.arguments.compile", "jurist.console.run"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_command_imports_nothing_that_it_does_not_need(
+    argv: tuple[str, ...], unneeded: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = claims(60)
+    write_jsonl(Path("gold.jsonl"), rows)
+    write_jsonl(Path("rows.jsonl"), [{"conversation": rows[0]["conversation"], "claim": rows[0]["claim"]}])
+    assert imported_by(*argv) & unneeded == set()
+
+
+SEARCHED = """
+import gc
+from jurist.cli import main
+assert main({argv}, owns_process={owns_process}) == 0
+assert bool(gc.get_freeze_count()) is {owns_process}
+"""
+
+
+@pytest.mark.parametrize("owns_process", [True, False])
+def test_modules_are_searched_for_garbage_again_unless_the_process_ends(
+    owns_process: bool, tmp_path: Path
+) -> None:
+    write_jsonl(tmp_path / "rows.jsonl", [{"conversation": "A: hello", "claim": "A greets."}])
+    argv = ["run", "fect:basic", "--input", "rows.jsonl", "--output", "verdicts.jsonl"]
+    code = SEARCHED.format(argv=argv, owns_process=owns_process)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
