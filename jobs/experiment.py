@@ -1,7 +1,7 @@
 """An experiment: several judges on the same gold rows that none was compiled on, and every paid answer kept."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -133,9 +133,14 @@ class Experiment:
         return tuple(notes)
 
     @property
+    def contenders_to_ask(self) -> Mapping[str, Contender]:
+        """Role -> the contender whose model is asked; the others' answers follow from those of these."""
+        return dict(zip(self.roles, self.contenders, strict=True))
+
+    @property
     def size(self) -> str:
         """The size of the experiment, in words."""
-        contenders = plural(len(self.contenders), "contender")
+        contenders = plural(len(self.contenders_to_ask), "contender")
         cases = plural(len(self.cases), "case")
         return f"{contenders} x {cases} x {plural(self.repeats, 'repeat')}"
 
@@ -146,13 +151,13 @@ class Experiment:
     @property
     def rows(self) -> int:
         """How many rows are asked about, over all repeats and contenders."""
-        return len(self.cases) * self.repeats * len(self.contenders)
+        return len(self.cases) * self.repeats * len(self.contenders_to_ask)
 
     def foresee(self) -> Estimate:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
         asks: list[Ask] = []
         redraws = 0
-        for name, contender in zip(self.roles, self.contenders, strict=True):
+        for name, contender in self.contenders_to_ask.items():
             questions = self.questions(contender)
             if isinstance(contender, LoadedJudge):
                 asker = contender.asker()
@@ -164,14 +169,14 @@ class Experiment:
         return Estimate(what=self.size, asks=tuple(asks), budget=self.budget, redraws=redraws)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
-        """Ask every contender about every row, as often as there are repeats."""
+        """Ask every contender in ``contenders_to_ask`` about every row, as often as there are repeats."""
         opening = self.opening  # the number of the opening is that before anything is asked
 
         def on_verdict(index: int, verdict: Verdict) -> None:
             on_case()
 
         contenders: list[Contender] = []
-        for name, contender in zip(self.roles, self.contenders, strict=True):
+        for name, contender in self.contenders_to_ask.items():
             contender.check()
             contenders.append(contender.paid_by(job.contexts[name]))
         # What cannot be asked at all, or not read, is said before all the rows of another contender are paid.
@@ -183,7 +188,7 @@ class Experiment:
         for contender, verdicts in zip(contenders, first_verdicts, strict=True):
             tried_contenders.append(self._find_readable(contender, verdicts, on_verdict))
         answers: list[Answers] = []
-        for name, tried_contender in zip(self.roles, tried_contenders, strict=True):
+        for name, tried_contender in zip(self.contenders_to_ask, tried_contenders, strict=True):
             answers.append(self._ask_rest(name, tried_contender, on_verdict))
         opening.record(f"{self.kind} {' '.join(self.roles)}")
         return answers

@@ -1,7 +1,7 @@
 """A proof by labels where two prompts differ: ask both about rows that nobody labelled, and plan what is labelled."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..cases import Case, Value
+from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, checked, plural
@@ -23,9 +24,13 @@ from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import ModelCard
+from ..keeping.contenders import Contender
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, find_changed_conditions
-from ..keeping.paying import Start
+from ..keeping.paying import PaidJob, Start
+from ..optimizers.objective import row_of
+from ..programs.deciding import revote
+from ..programs.verdicts import Verdict
 from .experiment import Answers, Experiment
 from .judges import load_reference
 from .label_plan import (
@@ -82,6 +87,48 @@ class Unlabelled(Experiment):
         """The version's artifact."""
         assert self.version.artifact is not None
         return self.version.artifact
+
+    @cached_property
+    def replies_are_shared(self) -> bool:
+        """Whether both prompts get the same replies, so that they differ by a threshold or by weights alone."""
+        basic = self.basic
+        version = self.version
+        if basic.state != version.state or basic.adapter != version.adapter:
+            return False
+        if basic.model != version.model or basic.frozen_model != version.frozen_model:
+            return False
+        if basic.sampling.samples != version.sampling.samples:
+            return False
+        # A threshold on probabilities takes the probabilities that the model gives with its replies.
+        return (
+            not basic.sampling.by_probability
+            or basic.settings.probabilities == version.settings.probabilities
+        )
+
+    @property
+    def contenders_to_ask(self) -> Mapping[str, Contender]:
+        if not self.replies_are_shared:
+            return super().contenders_to_ask
+        # A vote under another threshold may need all samples.
+        version = replace(self.version, settings=replace(self.version.settings, stopping="all"))
+        return {self.roles[1]: version}
+
+    def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
+        answers = super().ask(job, on_case)
+        if not self.replies_are_shared:
+            return answers
+        (of_version,) = answers
+        verdicts: list[Verdict] = []
+        for verdict in of_version.verdicts:
+            verdicts.append(revote(self.basic.judge.answer, self.basic.sampling, verdict))
+        of_basic = Answers(
+            name=self.roles[0],
+            judge=self.basic,
+            repeats=(tuple(map(row_of, self.cases, verdicts)),),
+            verdicts=tuple(verdicts),
+            spend=Spend(),
+        )
+        return [of_basic, of_version]
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
