@@ -290,7 +290,7 @@ def test_words_that_win_are_proven_kept_run_without_a_model_and_exported(project
     assert "what decides: words alone" in Path("desk-1.html").read_text(encoding="utf-8")
     path = Path(done["artifact"]) / "words.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("invoice", "invoices"), encoding="utf-8")
-    assert "words.jsonl" in cli("artifacts", "verify").out
+    assert "words.jsonl" in cli("artifacts", "verify").err
 
 
 def test_words_are_left_out_where_they_must_not_decide(project: Path) -> None:
