@@ -68,6 +68,8 @@ def show_artifact(options: ShowOptions) -> Result:
         body.append(f"{artifact.ref}: {cascade.words}")
         body.extend(cascade_parts(cascade))
     elif not options.json:
+        if artifact.about.words is not None:
+            body.append(artifact.about.words.words)
         body.append(Verbatim(export_text(artifact, judge_of_artifact(artifact, store), "markdown")))
         for proof in artifact.label_proofs:
             body.extend(disagreement_words(proof))

@@ -136,6 +136,11 @@ def _judge_of_lines(output: Path) -> object:
 def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
     """Return the run whose rows are asked in batches."""
     loaded, source, settings = rows_of(options)
+    if not loaded.models:
+        raise UsageError(
+            f"{loaded.name} asks no model: words decide, and nothing can be sent in batches",
+            hint=f"jurist run {options.judge} --input {options.input} --output {options.output}",
+        )
     return BatchRun(
         store=store,
         service=_service(store, options),

@@ -288,7 +288,7 @@ def _proof_parts(concluded: Concluded, end_parts: Sequence[str], *, is_full: boo
     sentences = "; ".join(decision.sentences[:2])
     verdict = VerdictCard(
         tone=tone_of(decision.verdict),
-        decision=f"decision: {sentences} ({engine_words(concluded.artifact.model)})",
+        decision=f"decision: {sentences} ({_who_answered(concluded.artifact.about)})",
         parts=_evidence_parts(card, decision) + list(end_parts),
     )
     if not is_full:
@@ -298,6 +298,13 @@ def _proof_parts(concluded: Concluded, end_parts: Sequence[str], *, is_full: boo
     full_parts += reference_tables(card.references, decision.metric, " on the same cases")
     full_parts += [f"decision: {decision.words}", card.price_words, verdict]
     return full_parts
+
+
+def _who_answered(card: Card) -> str:
+    """Return who gives the compiled judge's answers, for a headline."""
+    if card.words is not None and card.words.decide == "words":
+        return "no language model is asked: words decide"
+    return engine_words(card.model.name or None)
 
 
 def _evidence_parts(card: Card, decision: Decision) -> list[Table | str]:

@@ -47,6 +47,11 @@ class Subject:
         return f"{self.judge.name}@{self.card.version}"
 
     @property
+    def asks_model(self) -> bool:
+        """Whether a model is asked: not where words decide alone."""
+        return self.word_rule is None or not self.word_rule.is_alone
+
+    @property
     def form(self) -> str:
         """The adapter of its prompt: ``chat``, ``json`` or ``plain``."""
         if self.card is None:
@@ -106,7 +111,7 @@ class Subject:
     def limits(self) -> tuple[str, ...]:
         """The parts of this judge that no target holds, a sentence each."""
         limits = []
-        if self.model_of_proof:
+        if self.model_of_proof and self.asks_model:
             limits.append(
                 f"{self.ref} was proven with {self.model_of_proof}: its scores do not hold for other models"
             )

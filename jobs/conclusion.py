@@ -347,6 +347,8 @@ def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
     )
     # The proof itself tests the constant answer.
     names = references.by_name.keys() - {"constant"}
+    if not contest.candidate.setting.asks_model:
+        names -= {"words"}  # which is what the candidate itself is
     return references.against(
         split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.opening.level
     )

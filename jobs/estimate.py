@@ -160,7 +160,7 @@ class Ask:
             high = longest.with_reasoning(_MOST_REASONING * model.expected_reasoning)
             low_prices.append(low.price(model) or 0.0)
             high_prices.append(high.price(model) or 0.0)
-        return Span(min(low_prices), max(high_prices))
+        return Span(min(low_prices, default=0.0), max(high_prices, default=0.0))
 
     @property
     def is_measured(self) -> bool:

@@ -72,10 +72,7 @@ def exported(
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:
     """Return the text of the file that hands a judge to another system."""
-    chosen = exporter(target)
-    subject = subject_of(source, judge)
-    _check_holds_words(chosen, subject)
-    return chosen.render(subject)
+    return exporter(target).render(subject_of(source, judge))
 
 
 def _check_holds_words(target: Exporter, subject: Subject) -> None:

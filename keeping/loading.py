@@ -28,6 +28,8 @@ from .naming import ADAPTER, BASIC, Name, Prompt, adapter_error
 
 _WARM = 0.7
 """The temperature at which several samples differ."""
+NO_MODEL = Model(name="jurist/words", temperature=0.0)
+"""Stands for a model where words decide alone; nothing is asked of it."""
 
 
 class ResolvedSampling(NamedTuple):
@@ -252,7 +254,8 @@ class LoadedJudge(Prompt):
     def asker(self, repeat: int = 0) -> Asker:
         """Return the asker of this judge, whose draws differ from those of other repeats."""
         role = self.judge.role
-        lm = connect(self.model, self.contexts.get(role, self.context), role, self.reach)
+        model = self.model if self.settings.asks_model else Model()
+        lm = connect(model, self.contexts.get(role, self.context), role, self.reach)
         frozen_lm = None
         if self.frozen_model:
             frozen_lm = connect(self.frozen_model, self.contexts.get("judge", self.context), reach=self.reach)
@@ -285,7 +288,9 @@ class LoadedJudge(Prompt):
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """All models that are asked: who answers, and who answers the frozen steps."""
+        """All models that are asked: who answers, and who answers the frozen steps; none where words decide alone."""
+        if not self.settings.asks_model:
+            return ()
         if self.frozen_model is None:
             return (self.model,)
         return (self.model, self.frozen_model)
@@ -302,7 +307,12 @@ class LoadedJudge(Prompt):
         return judge.for_model(model, judge.settings.sampling.samples * max(1, draws))
 
     def for_model(self, model: Model, draws: int) -> "LoadedJudge":
-        """Return a copy of this very prompt for a model, at the temperature that suits so many draws."""
+        """Return a copy of this very prompt for a model, at the temperature that suits so many draws.
+
+        Where words decide alone, the model is :data:`NO_MODEL`.
+        """
+        if not self.settings.asks_model:
+            return replace(self, model=NO_MODEL)
         model = default_temperature(model, draws, self.judge.temperature)
         if self.artifact and model.reasoning_effort is None and same_model(self.artifact.model, model.name):
             model = replace(model, reasoning_effort=self.artifact.about.model.reasoning_effort)
@@ -423,6 +433,8 @@ def read_proven_rows(judge: LoadedJudge) -> list[Row]:
 def find_changed_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:
     """Return in which ways a judge is, or was, asked otherwise than in its proof, in words by name."""
     assert judge.artifact is not None
+    if not judge.settings.asks_model:
+        return {}
     card = judge.artifact.about
     proven = {
         "model": card.model.name or None,
