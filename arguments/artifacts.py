@@ -41,8 +41,9 @@ class TagOptions(Printed, command="artifacts tag", does="artifacts.tag_version")
 
 
 class ForgetOptions(Printed, command="artifacts forget", does="artifacts.forget_rows"):
-    """Withdraw labelled rows from a version: a new one without their demonstrations, remembered rows and rules.
-    Nothing is proven of it until jurist prove is run, and it is not made the latest.
+    """Withdraw labelled rows from a version: a new one without their demonstrations, remembered rows and rules. Words
+    that decide alone are fitted again without them. Nothing is proven of it until jurist prove is run, and it is not
+    made the latest.
 
     examples:
       jurist artifacts forget fect@2 9c1f0c93ab77de01

@@ -23,9 +23,9 @@ from ..gold.splits import Split
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card, CardContent
-from ..keeping.card_parts import GoldCard, Guideline, ModelCard, OptimizerCard
+from ..keeping.card_parts import GoldCard, Guideline, ModelCard, OptimizerCard, SettingCard, WordsCard
 from ..keeping.naming import judge_of_artifact
-from ..keeping.sealing import SEEN
+from ..keeping.sealing import SEEN, WORDS
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
 from ..optimizers.demonstrations import add_remembered_rows, demonstrate_cases
@@ -39,6 +39,7 @@ from .conclusion import Concluded, Contest, conclude
 from .estimate import Ask, Estimate
 from .measuring import make_ask, make_embedding_asks
 from .plan import Plan, check_showable
+from .refitting import check_words_can_be_refitted, refit_words
 from .surface import Surface
 
 _INHERITED = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
@@ -126,11 +127,12 @@ def remember(
     if not added_cases:
         hint = "name a file with labels of other rows"
         raise GoldError(f"{labels} has no labelled row that is not in the sealed test of {ref}", hint=hint)
-    candidate = replace(
-        plan.candidate,
-        state=_remember_cases(plan, added_cases),
-        source=f"{ref} and {len(added_cases)} more rows",
-    )
+    candidate = replace(plan.candidate, source=f"{ref} and {len(added_cases)} more rows")
+    if artifact.word_rule is None:
+        candidate = replace(candidate, state=_remember_cases(plan, added_cases))
+    else:
+        fitted_cases = list(split.train) + list(split.dev) + added_cases
+        candidate = replace(candidate, setting=refit_words(plan, fitted_cases))
     plan = replace(plan, candidate=candidate)
     history = list(artifact.history)
     history.append(_history_line(candidate.state, candidate.source, candidate.setting))
@@ -239,7 +241,7 @@ def _renew_plan(
 ) -> _RenewedPlan:
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
     artifact.check_is_no_cascade()
-    artifact.check_has_no_words("compile the judge again on all rows")
+    check_words_can_be_refitted(artifact, "compile the judge again on all rows")
     card = artifact.about
     origin = card.gold
     judge = artifact.as_compiled(judge_of_artifact(artifact, store))
@@ -280,10 +282,14 @@ def _renew_plan(
 
 def _candidate_of(artifact: Artifact) -> Candidate:
     """Return the prompt of a version with its setting, as a candidate."""
-    setting = artifact.about.setting
+    card = artifact.about.setting
+    setting = Setting(threshold=card.threshold, weights=card.weights, form=card.form)
+    word_rule = artifact.word_rule
+    if word_rule is not None:
+        setting = replace(setting, words=word_rule, asks_model=not word_rule.is_alone)
     return Candidate(
         state=artifact.state,
-        setting=Setting(threshold=setting.threshold, weights=setting.weights, form=setting.form),
+        setting=setting,
         parent=None,
         source=artifact.ref,
         step=0,
@@ -333,7 +339,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     artifact = store.load(ref)
     ids = set(rows)
     artifact.check_is_no_cascade()
-    artifact.check_has_no_words("compile the judge again without the row")
+    check_words_can_be_refitted(artifact, "compile the judge again without the row")
     unknown_ids = sorted(ids.difference(artifact.about.gold.seen))
     if unknown_ids:
         hint = "name rows of train or dev by the id that jurist run gives them"
@@ -344,8 +350,9 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
             rules.append(rule)
     forgotten = _demonstrations_of(artifact, ids)
     state = _prompt_without(artifact, ids, forgotten, rules)
-    content = _forgetting_content(artifact, state, ids, rules)
-    line = _history_line(state, "forget", Setting())
+    setting = _setting_without(artifact, store, ids)
+    content = _forgetting_content(artifact, state, setting, ids, rules)
+    line = _history_line(state, "forget", setting)
     hidden_ids = _demonstrated_ids(artifact) & ids - forgotten.keys()
     holds_text = _holds_text_of(state, forgotten.values())
     if hidden_ids or holds_text or _holds_an_id([content.to_json(), line], ids):
@@ -361,7 +368,22 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
         if row["case"] not in ids:
             remaining_rows.append(row)
     judge = judge_of_artifact(artifact, store)
-    return store.save(judge, state, content, [line], make_latest=False, records={SEEN: remaining_rows})
+    records: dict[str, Iterable[Mapping[str, Any]]] = {SEEN: remaining_rows}
+    if setting.words is not None:
+        records[WORDS] = setting.words.to_lines()
+    return store.save(judge, state, content, [line], make_latest=False, records=records)
+
+
+def _setting_without(artifact: Artifact, store: Store, ids: Set[str]) -> Setting:
+    """Return the setting of a version without rows: of words, fitted again without them."""
+    if artifact.word_rule is None:
+        return Setting()
+    plan = _renew_plan(artifact, store, Budget(), None, ModelCard.model, concurrency=1)
+    cases: list[Case] = []
+    for case in plan.split.train + plan.split.dev:
+        if case.id not in ids:
+            cases.append(case)
+    return refit_words(plan, cases)
 
 
 def _same_version(store: Store, artifact: Artifact, content: CardContent) -> Artifact | None:
@@ -411,7 +433,7 @@ def _prompt_without(
 
 
 def _forgetting_content(
-    artifact: Artifact, state: PromptState, ids: Set[str], rules: Sequence[Guideline]
+    artifact: Artifact, state: PromptState, setting: Setting, ids: Set[str], rules: Sequence[Guideline]
 ) -> CardContent:
     """Return the content of the card of a version that forgets rows."""
     card = artifact.about
@@ -420,7 +442,7 @@ def _forgetting_content(
         seed=card.optimizer.seed,
         settings=card.optimizer.settings,
         reason=f"{plural(len(ids), 'row')} forgotten",
-        candidate=state.id,
+        candidate=setting.id_of(state.id),
         chosen_from=artifact.ref,
     )
     remaining_ids: list[str] = []
@@ -433,7 +455,15 @@ def _forgetting_content(
         gold=GoldCard.model_validate({**card.gold.to_json(), "seen": remaining_ids}),
         guidelines=list(rules),
     )
-    return card.only(*_INHERITED, *_ASKED).joined(content)
+    content = card.only(*_INHERITED, *_ASKED).joined(content)
+    if setting.words is None:
+        return content
+    return content.joined(
+        CardContent(
+            setting=SettingCard.model_validate(setting.to_json()),
+            words=WordsCard.model_validate(setting.words.summary),
+        )
+    )
 
 
 def _demonstrated_ids(artifact: Artifact) -> Set[str]:

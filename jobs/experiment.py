@@ -102,7 +102,7 @@ class Experiment:
         name_counts = Counter[str]()
         for contender in self.contenders:
             name = contender.name
-            if len(models) > 1 and not contender.own_name:
+            if len(models) > 1 and not contender.own_name and contender.models:
                 name = f"{contender.name} / {contender.model.name}"
             name_counts[name] += 1
             number = name_counts[name]

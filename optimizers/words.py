@@ -117,6 +117,11 @@ class WordFits:
             rules.append({"criterion": criterion.name, "regression": regression, "reply": None})
         return WordRule(criteria=tuple(rules))
 
+    def setting_of_words(self) -> Setting:
+        """Return the setting in which words decide alone, fitted on all cases."""
+        summary = {"decide": "words", "share": 1.0, **self.summary}
+        return Setting(words=replace(self.rule_of_words(None), summary=summary), asks_model=False)
+
     @cached_property
     def summary(self) -> dict[str, object]:
         """The grams that weigh most, by label or member, and warnings, as a card has them."""
@@ -131,7 +136,7 @@ class WordFits:
                 warnings.append(f"{criterion.name}: {warning}" if criterion.name else warning)
         return {"heaviest": heaviest, "warnings": warnings}
 
-    def cross_fitted(self, rules: Mapping[int | None, WordRule], setting: Setting) -> dict[str, Setting]:
+    def cross_fitted(self, rules: Mapping[int, WordRule], setting: Setting) -> dict[str, Setting]:
         """Return case id -> the setting with the rule that was fitted without the case's fold."""
         settings = {fold: replace(setting, words=rules[fold]) for fold in self.folds}
         return {case_id: settings[fold] for case_id, fold in self.fold_of_case.items()}
@@ -294,9 +299,8 @@ def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) ->
 
 def _enter_words(board: Board, fits: WordFits) -> Candidate:
     """Enter the candidate that words decide alone."""
-    rules = {fold: fits.rule_of_words(fold) for fold in [None, *fits.folds]}
-    summary = {"decide": "words", "share": 1.0, **fits.summary}
-    setting = Setting(words=replace(rules[None], summary=summary), asks_model=False)
+    rules = {fold: fits.rule_of_words(fold) for fold in fits.folds}
+    setting = fits.setting_of_words()
     candidate = board.add(
         board.basic.state,
         parent=board.basic,
@@ -313,14 +317,16 @@ def _enter_stack(job: Job, board: Board, fits: WordFits, prompt: Candidate) -> C
     met = [case for case in fits.cases if board.outcome(prompt, case) and case.id not in prompt.demo_ids]
     verdicts = dict(zip([case.id for case in met], board.verdicts(prompt, met), strict=True))
     replies = ReplyFits(fits, verdicts)
-    rules: dict[int | None, WordRule] = {}
-    for fold in [None, *fits.folds]:
+    rule_of_all = replies.rule(None)
+    rules: dict[int, WordRule] = {}
+    for fold in fits.folds:
         rule = replies.rule(fold)
-        if rule is None:
-            return None
-        rules[fold] = rule
+        if rule is not None:
+            rules[fold] = rule
+    if rule_of_all is None or len(rules) < len(fits.folds):
+        return None
     summary = {"decide": "stack", "share": replies.share_of_words, **fits.summary}
-    setting = Setting(form=prompt.setting.form, words=replace(rules[None], summary=summary))
+    setting = Setting(form=prompt.setting.form, words=replace(rule_of_all, summary=summary))
     candidate = board.add(
         prompt.state,
         parent=prompt,

@@ -306,3 +306,29 @@ def test_labels_at_random_promote_no_words(seed: int, project: Path) -> None:
     rows = tickets(160, seed=seed, random_labels=True)
     compiled = jurist.compile("desk.py:judge", rows, optimizer="threshold", seed=seed)
     assert compiled.verdict != "better"
+
+
+def test_words_take_in_later_rows_and_forget_rows(project: Path) -> None:
+    ok("compile", "desk.py:judge", "--gold", "gold.jsonl", "--optimizer", "threshold")
+    card = json.loads(Path("compiled/desk/1/card.json").read_text(encoding="utf-8"))
+    write_jsonl(Path("more.jsonl"), tickets(60, seed=8))
+    remembered = ok("artifacts", "remember", "desk@1", "more.jsonl", "--json").json
+    assert remembered["setting"]["words"]["digest"] != card["setting"]["words"]["digest"]
+    assert len(remembered["gold"]["seen"]) > len(card["gold"]["seen"])
+    row = card["gold"]["seen"][0]
+    (text,) = [
+        case.inputs["ticket"]
+        for case in Gold.load("gold.jsonl", jurist.judge("desk.py:judge")).cases
+        if case.id == row
+    ]
+    ok("artifacts", "forget", "desk@1", row)
+    kept = "".join(path.read_text(encoding="utf-8") for path in Path("compiled/desk/3").iterdir())
+    assert row not in kept
+    assert text not in kept
+    words = json.loads(Path("compiled/desk/3/words.jsonl").read_text(encoding="utf-8"))
+    assert words["regression"]["intercepts"] != []
+    forgotten = json.loads(Path("compiled/desk/3/card.json").read_text(encoding="utf-8"))
+    assert forgotten["setting"]["words"]["digest"] not in (
+        card["setting"]["words"]["digest"],
+        remembered["setting"]["words"]["digest"],
+    )

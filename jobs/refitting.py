@@ -1,0 +1,42 @@
+"""Fitting the words of a version anew: with more labelled rows, or without some."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..cases import Case
+from ..engines.channel import CallContext
+from ..errors import ArtifactError
+from ..keeping.artifact_card import Artifact
+from ..optimizers.candidate import Setting
+from .plan import Plan
+
+
+def check_words_can_be_refitted(artifact: Artifact, hint: str) -> None:
+    """Refuse a version of which words and replies decide together: the replies are not kept with it.
+
+    Raises:
+        ArtifactError: replies count beside words.
+    """
+    words = artifact.about.words
+    if words is not None and words.decide != "words":
+        message = f"{artifact.ref} weighs words against replies, which are not kept with it"
+        raise ArtifactError(message, hint=hint)
+
+
+def refit_words(plan: Plan, cases: Sequence[Case]) -> Setting:
+    """Return the setting in which words decide alone, fitted on labelled cases.
+
+    Raises:
+        ArtifactError: they are too few, or too few are of the rarer label.
+    """
+    # scikit-learn takes a second to load, and commands that fit nothing do without it.
+    from ..optimizers.words import WordFits
+
+    job = replace(plan.job(CallContext.fresh()), train=tuple(cases), dev=())
+    fits = WordFits(job)
+    if not fits.can_fit:
+        raise ArtifactError(
+            f"{len(fits.cases)} labelled rows are too few to fit words to",
+            hint="compile the judge again with more labelled rows",
+        )
+    return fits.setting_of_words()
