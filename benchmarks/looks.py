@@ -5,7 +5,8 @@ sealed test of some rows says what a label counts. Then people label units on wh
 "better" is said by one test of all of them or at one of three looks. Groups may share luck: the share of positive rows
 and the errors vary from group to group.
 
-Power: the second judge wins on a share of the units on which the two differ, and all units count alike (accuracy).
+Power: the second judge wins on a share of the units on which the two differ, and all units count alike (accuracy);
+and by other metrics, in which the second judge is right of .8 instead of .7 of both classes.
 
 Run: python benchmarks/looks.py --runs 500
 """
@@ -263,6 +264,45 @@ def print_sizes(runs: int, number: int) -> None:
         )
 
 
+GAINS = (
+    ("balanced_accuracy", 0.1),
+    ("balanced_accuracy", 0.2),
+    ("balanced_accuracy", 0.5),
+    ("f1", 0.2),
+    ("kappa", 0.2),
+)
+"""Metrics and shares of positives in which a judge that is .7 right of both classes is held against one of .8."""
+
+
+def print_power_by_metric(runs: int) -> None:
+    """Print how often a better judge is shown, and with how many labels on average."""
+    print("| metric | positive | labels | power, one test | looks | labels given |")
+    print("|" + "---|" * 6)
+    for (metric, positives), number in product(GAINS, (40, 100)):
+        setting = Setting(
+            metric=metric,
+            positives=positives,
+            first=(0.7, 0.7),
+            second=(0.8, 0.8),
+            group_size=1,
+            icc=0.0,
+            shared_luck=0.5,
+            sealed_rows=100,
+            labels=number,
+        )
+        rng = np.random.default_rng(0)
+        looks = plan_looks(number, LEVEL)
+        single = by_looks = labels_given = 0
+        for _ in range(runs):
+            labels = Labels.of(draw_gains(rng, setting), draw_labels(rng, setting))
+            single += labels.are_better(number, lambda: LEVEL)
+            ended = labels.until_better(looks)
+            by_looks += ended is not None
+            labels_given += ended or number
+        cells = f"{single / runs:.3f} | {by_looks / runs:.3f} | {labels_given / runs:.0f}"
+        print(f"| {metric} | {positives:g} | {number} | {cells} |", flush=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Course:
     """What becomes of a plan whose units count alike: exact, from the binomial distribution."""
@@ -321,7 +361,7 @@ def print_power() -> None:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -330,6 +370,8 @@ def main() -> None:
     arguments = parser.parse_args()
     print_power()
     if arguments.runs:
+        print()
+        print_power_by_metric(arguments.runs)
         print()
         print_sizes(arguments.runs, arguments.settings)
 
