@@ -15,6 +15,10 @@ from tickets import chat, settled_in
 import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
+from jurist.evaluation.criteria import Rated
+from jurist.exports import Subject
+from jurist.exports.portable_file import portable_spec
+from jurist.exports.portable_judge import PortableJudge
 from jurist.gold.goldset import Gold
 from jurist.jobs.plan import Plan
 from jurist.optimizers.board import Board
@@ -332,3 +336,37 @@ def test_words_take_in_later_rows_and_forget_rows(project: Path) -> None:
         card["setting"]["words"]["digest"],
         remembered["setting"]["words"]["digest"],
     )
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "promises"])
+def test_an_exported_file_weighs_words_and_replies_as_jurist_does(kind: str, tmp_path: Path) -> None:
+    judge, rows = judge_of(kind, tmp_path)
+    job = job_of(judge, rows)
+    board = Board(job.judge, job.asker, job.context)
+    board.score(board.basic, job.train + job.dev)
+    for candidate in add_word_candidates(job, board, [board.basic]):
+        rule = candidate.setting.words
+        assert rule is not None
+        subject = Subject(
+            judge=judge,
+            program=judge.basic(),
+            state=board.basic.state,
+            word_rule=WordRule.of_lines(rule.to_lines()),
+        )
+        portable = PortableJudge(json.loads(json.dumps(portable_spec(subject))))
+        for case in job.train[:20]:
+            (verdict,) = board.verdicts(board.basic, [case])
+            # an exported file sees no probabilities of tokens, only votes
+            decided = rule.decide(judge.answer, case, replace(verdict, probabilities=()))
+            samples = [[plain(value) for value in values] for values in verdict.samples]
+            texts = 1 if judge.answer.criteria else len(judge.answer.units(case.inputs))
+            told = portable.verdict(samples, [], texts, case.inputs)["value"]
+            if judge.answer.criteria:
+                assert list(told.values()) == [plain(value) for value in decided.values]
+            else:
+                assert told == plain(decided.values[0])
+
+
+def plain(value: Any) -> Any:
+    """Return a value without its criterion."""
+    return value.value if isinstance(value, Rated) else value
