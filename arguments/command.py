@@ -313,6 +313,8 @@ _ERASE_LINE = "\r\x1b[K"
 _FILE = Path("jurist.toml")
 _TABLES = {"headers": "--header", "body": "--body"}
 """Tables of the file, and the option that takes each of their entries as NAME=VALUE."""
+_FIELDS = {"api-key-env": "key_env"}
+"""Keys of the file that a model has under another name."""
 _MODEL_KEYS = [
     "api-base",
     "api-key-env",
@@ -329,8 +331,11 @@ _MODEL_KEYS = [
     "body",
 ]
 """What the file says of the model that it names, and of no other."""
+_PANEL = "panel"
+"""The table of the file with a table for each model of a panel: what the file says of that one."""
 _KEYS = [
     "model",
+    _PANEL,
     *_MODEL_KEYS,
     "timeout",
     "concurrency",
@@ -360,9 +365,38 @@ def settings() -> Settings:
     for key in file_settings:
         if key not in _KEYS:
             raise UsageError(f"{_FILE} has no option {key!r}", hint=suggest_name(key, _KEYS))
-    if file_settings and "model" not in file_settings:
+    if file_settings.keys() - {_PANEL} and "model" not in file_settings:
         raise UsageError(f"{_FILE} names no model", hint='add model = "provider/model"')
     return file_settings
+
+
+def panel_settings() -> dict[str, dict[str, Any]]:
+    """Return the name of a model of a panel -> what the file of the current folder says of it, by option's name."""
+    tables = settings().get(_PANEL, {})
+    members: dict[str, dict[str, Any]] = {}
+    for model, table in tables.items() if isinstance(tables, Mapping) else ():
+        if not isinstance(table, Mapping):
+            raise UsageError(f"{_FILE}: panel.{model} is no table", hint=f'write [panel."{model}"]')
+        values: dict[str, Any] = {}
+        for key, value in table.items():
+            if key not in _MODEL_KEYS:
+                raise UsageError(
+                    f"{_FILE}: a model of a panel has no {key!r}", hint=suggest_name(key, _MODEL_KEYS)
+                )
+            values[_FIELDS.get(key, key.replace("-", "_"))] = _pairs_of_table(key, value)
+        members[model] = values
+    return members
+
+
+def _pairs_of_table(key: str, value: object) -> object:
+    """Return a table of headers or of fields as pairs of texts, and any other value as it is."""
+    if key not in _TABLES:
+        return value
+    pairs = []
+    for _, entry in _options_of(key, value):
+        name, _, text = entry.partition("=")
+        pairs.append((name, text))
+    return tuple(pairs)
 
 
 def with_file_settings(
@@ -374,14 +408,18 @@ def with_file_settings(
     # as the command's own parser takes it: shortened, too, or the address and the key of one model went to another
     model_parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     model_parser.add_argument("--model", action="append", default=[])
-    models = model_parser.parse_known_args(list(arguments))[0].model
-    is_other_model = bool(models) and models != [file_settings["model"]]
+    model_parser.add_argument("--panel", action="append", default=[])
+    asked = model_parser.parse_known_args(list(arguments))[0]
+    models = asked.model + asked.panel
+    is_other_model = bool(models) and models != [file_settings.get("model")]
     actions: dict[str, argparse.Action] = {}
     for action in parser.option_actions:
         for flag in action.option_strings:
             actions[flag] = action
     words = []
     for key, value in file_settings.items():
+        if key == _PANEL:
+            continue
         if (key == "model" and models) or (key in _MODEL_KEYS and is_other_model):
             continue
         for flag, text in _options_of(key, value):

@@ -11,6 +11,7 @@ from .groups import (
     Limits,
     ModelOptions,
     PaidOptions,
+    PanelOptions,
     Resume,
     RowOptions,
     SamplingOptions,
@@ -50,6 +51,7 @@ class SearchOptions(
 class CompileOptions(
     RowOptions,
     ModelOptions,
+    PanelOptions,
     SearchOptions,
     VerifierOptions,
     Limits,
@@ -72,9 +74,11 @@ class CompileOptions(
       jurist compile cognibench --gold cognibench-mini
       jurist compile judge.py:judge --gold support-desk
       jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
+      jurist compile fect --gold labels.csv --panel openai/gpt-4.1-nano --panel anthropic/claude-haiku-4-5
       jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
 
-    A limit holds for the whole job, the proof included.
+    A limit holds for the whole job, the proof included. What a model of a panel needs beside the options of --model
+    stands in jurist.toml, below [panel."provider/model"].
     """
 
     judge: str = positional("JUDGE", "a built-in judge, or path/to/file.py:judge")

@@ -251,6 +251,15 @@ class ModelOptions(Endpoint, Transport, group=True):
     model: str = option("M", _MODEL, "offline")
 
 
+class PanelOptions(Options, group=True):
+    """Who answers together."""
+
+    panel: tuple[str, ...] = repeated(
+        "--panel M",
+        "a model of a panel, in place of --model: each draws once for a row, and all votes weigh the same",
+    )
+
+
 class ModelsOptions(Endpoint, Transport, group=True):
     """Who answers, one after the other."""
 
@@ -362,7 +371,7 @@ class JudgingOptions(
     )
 
 
-class AskedOptions(ModelOptions, JudgingOptions, group=True):
+class AskedOptions(ModelOptions, PanelOptions, JudgingOptions, group=True):
     """Who answers, and how that one is asked."""
 
 

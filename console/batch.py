@@ -182,6 +182,11 @@ def _submitted(store: BatchStore) -> SubmitOptions:
 
 def _check(loaded: LoadedJudge, store: BatchStore) -> None:
     """Refuse models that are not asked in batches, before anybody is asked about their price."""
+    if any(model.members for model in loaded.models):
+        raise UsageError(
+            f"{loaded.name} is asked with a panel, whose batches would go to several providers",
+            hint="jurist run asks it at once",
+        )
     if any(map(is_free, loaded.models)):
         raise UsageError(f"{loaded.model.name} is not asked in batches", hint="jurist run asks it at once")
     addresses = {model.api_base for model in loaded.models}

@@ -30,6 +30,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..keeping.card_parts import AgainstCard, ModelCard
 from ..keeping.loaders import load_judge
+from ..keeping.loading import reached_as
 from ..keeping.paying import Start
 from ..keeping.records import LabelProofRecord
 from ..keeping.spend_card import SpendCard
@@ -59,7 +60,7 @@ from ..report.verdict import (
     tone_of,
 )
 from .bars import SearchBar
-from .inputs import settings_of, store_option, verifier_model
+from .inputs import answering_model, settings_of, store_option, verifier_model
 from .printing import Part, Result, print_notes
 from .rows import gold_of, shares_of, store_of
 from .terminal import Terminal
@@ -75,11 +76,11 @@ def compile_command(options: CompileOptions) -> Result:
     # What else it takes is no option of the same name.
     arguments |= {
         "options": settings_of(options.settings),
-        "model": Model.of(options, name=options.model),
+        "model": answering_model(options),
         "prompt_model": _proposer(options),
         "verifier": verifier_model(options, options.timeout, options.seed),
         "budget": Budget.of(options),
-        "sampling": Sampling.of(options),
+        "sampling": _sampling_of(options),
         "shares": shares_of(options.split),
         "words": not options.no_words,
         "surface": terminal,
@@ -91,6 +92,16 @@ def compile_command(options: CompileOptions) -> Result:
     data["forecast"] = terminal.forecast
     data["ceiling"] = plan.people and ceiling_card(plan.people)
     return Result(data=data, body=_compilation_parts(options, compiled, plan))
+
+
+def _sampling_of(options: CompileOptions) -> Sampling:
+    """Return the sampling of the options: of a panel one draw of each of its models."""
+    if not options.panel:
+        return Sampling.of(options)
+    if options.samples not in (None, 1):
+        hint = "leave out --samples"
+        raise UsageError("each model of a panel draws once for a row", hint=hint)
+    return Sampling.of(options, samples=len(options.panel), is_panel=True)
 
 
 class _Compiling(Terminal):
@@ -157,7 +168,8 @@ def _proposer(options: CompileOptions) -> Model | None:
             raise UsageError("--prompt-api-base and --prompt-api-key-env go with --prompt-model", hint=hint)
         if options.prompt_max_tokens is None:
             return None
-        return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=options.model)
+        writer = min(options.panel, default=options.model)
+        return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=writer)
     provider = options.model.partition("/")[0]
     is_same_provider = options.prompt_model.partition("/")[0] == provider
     endpoint = replace(options, max_tokens=options.prompt_max_tokens or options.max_tokens)
@@ -181,6 +193,8 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
         prompt_line += f"; {sampling.rule}"
     elif sampling.takes_mean:
         prompt_line += f"; of {sampling.samples} scores their mean"
+    if card.panel is not None:
+        prompt_line += f"; {card.panel.words}"
     spend = spend_line(card.spend or SpendCard())
     end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
     if card.words is not None:
@@ -422,6 +436,8 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
     def answering(card: ModelCard) -> Model:
         if options.model is not None:
             return Model.of(options, name=options.model)
+        if card.members:
+            return reached_as(card.model(), Model.of(options))
         # What no option says stays as it was in the proof.
         proven_settings = vars(card.model())
         settings = {}

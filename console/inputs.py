@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arguments.command import panel_settings
 from ..arguments.groups import (
     AskedOptions,
     Checkpoints,
@@ -28,6 +29,7 @@ from ..programs.options import JUDGE_OPTIONS
 from .rows import check_apart, store_of
 
 if TYPE_CHECKING:
+    from ..arguments.compile import CompileOptions
     from ..arguments.generate import AssessOptions
     from ..arguments.scoring import DetectorOptions
 
@@ -99,11 +101,27 @@ def judge_of(
     return replace(loaded, settings=replace(loaded.settings, redraws=options.redraw))
 
 
+def answering_model(options: "CompileOptions | AskedOptions") -> Model:
+    """Return the model of the options, or the panel, whose members may have settings of their own in a file."""
+    if not options.panel:
+        return Model.of(options, name=options.model)
+    if options.model != OFFLINE:
+        raise UsageError(
+            "a panel answers in place of a model", hint="leave out --model, or name it as --panel"
+        )
+    members = []
+    file_settings = panel_settings()
+    for name in options.panel:
+        members.append(Model.of(options, **{**file_settings.get(name, {}), "name": name}))
+    return Model.panel(members)
+
+
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
     loaded = judge_of(reference, options, store, options.model)
-    name = loaded.model.name if loaded.own_name else options.model
-    return loaded.with_model(Model.of(options, name=name))
+    if loaded.own_name and not options.panel:
+        return loaded.with_model(Model.of(options, name=loaded.model.name))
+    return loaded.with_model(answering_model(options))
 
 
 def labelling(options: "AssessOptions", default: str) -> LoadedJudge:

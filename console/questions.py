@@ -57,7 +57,10 @@ def approve(
 
 def approve_keys(models: Iterable[Model], *, yes: bool) -> None:
     """Ask a person before a provider's key goes to a host of others; where nobody can answer, say that it does."""
-    for model in dict.fromkeys(models):
+    asked_models: dict[Model, None] = {}
+    for model in models:
+        asked_models.update(dict.fromkeys(model.each))
+    for model in asked_models:
         transfer = key_transfer(model)
         if transfer is None or transfer.approved:
             continue

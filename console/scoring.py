@@ -52,7 +52,7 @@ from ..report.scores import (
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
-from .inputs import judge_of, models_of, store_option, verifier_model
+from .inputs import answering_model, judge_of, models_of, store_option, verifier_model
 from .printing import Part, Result, print_notes, write_json
 from .rows import gold_of, store_of
 from .terminal import Terminal
@@ -136,7 +136,7 @@ def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
 def evaluate_command(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     terminal = _Scoring(options)
-    model = Model.of(options, name=options.model)
+    model = answering_model(options)
     evaluate(options.judge, model=model, **_asking(options, terminal))
     data = terminal.data
     detailed_parts = evaluation_parts(data)
@@ -274,7 +274,7 @@ def gate_command(options: GateOptions) -> Result:
         rival = options.judge.partition("@")[0].removesuffix(":basic") + rival
     gated = gate(
         options.judge,
-        model=Model.of(options, name=options.model),
+        model=answering_model(options),
         minimum=options.minimum,
         maximum=options.maximum,
         not_worse_than=rival,
@@ -329,7 +329,7 @@ def harden_command(options: HardenOptions) -> Result:
         only=options.only,
         cases=options.cases,
         field=options.field,
-        model=Model.of(options, name=options.model),
+        model=answering_model(options),
         **_asking(options, terminal),
     )
     if terminal.artifact is None:

@@ -6,7 +6,7 @@ import importlib
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from typing import Any, Final
@@ -43,12 +43,15 @@ from .journal import WITHOUT_END
 from .ledger import Purpose
 from .meter import size_of
 from .pace import Pace
+from .panel import PanelChannel, Seat
 from .prices import foreseen_cost, listed_cost, shipped_prices, stated_cost
 from .terms import ANTHROPIC, Terms
 from .usage import with_all_tokens
 from .window import Window
 
 OFFLINE = "offline"
+PANEL = "panel of "
+"""How the name of a panel begins."""
 RECORDED = "recorded:"
 """How the name of a file of verdicts begins that stands for a judge."""
 _REASONS = re.compile(
@@ -109,13 +112,17 @@ class Model(EndpointSettings):
         price_in: US dollars of a million input tokens, with ``price_out``; ``None`` for those of the price table.
         price_out: US dollars of a million output tokens.
         price_cached: US dollars of a million cached input tokens; ``None`` for ``price_in``.
+        members: of a panel, its models, each of which draws once for a row; see :meth:`panel`.
     """
 
     name: str = field(default=OFFLINE, kw_only=False)
     seed: int = 0
+    members: "tuple[Model, ...]" = ()
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""
+        if self.members:
+            return
         for name, as_json in (("headers", False), ("body", True)):
             object.__setattr__(self, name, pairs_of(getattr(self, name), as_json=as_json))
         check_types(Model, vars(self))
@@ -145,6 +152,26 @@ class Model(EndpointSettings):
         for name, value, maximum in (("temperature", self.temperature, 2), ("top_p", self.top_p, 1)):
             if value is not None and not 0 <= value <= maximum:
                 raise UsageError(f"{name} {value} is out of range", hint=f"give a number from 0 to {maximum}")
+
+    @classmethod
+    def panel(cls, members: "Sequence[Model]") -> "Model":
+        """Return several models as one: each draws once for a row, and their votes weigh the same.
+
+        Raises:
+            UsageError: a model is named twice, or is a panel itself.
+        """
+        in_order = sorted(members, key=lambda member: member.name)  # who is named first does not matter
+        names = [member.name for member in in_order]
+        if len(set(names)) < len(names) or not names:
+            raise UsageError(f"a panel of {', '.join(names) or 'nobody'}", hint="name each model once")
+        if any(member.members for member in in_order):
+            raise UsageError("a panel in a panel", hint="name its models")
+        return cls(name=PANEL + " + ".join(names), members=tuple(in_order))
+
+    @property
+    def each(self) -> "tuple[Model, ...]":
+        """The models that are asked: the members of a panel, else this one."""
+        return self.members or (self,)
 
     @classmethod
     def of_lm(cls, lm: dspy.LM) -> "Model":
@@ -186,11 +213,15 @@ class Model(EndpointSettings):
     @property
     def fixed_temperature(self) -> bool:
         """Whether the model refuses any temperature but its own: OpenAI's reasoning families."""
+        if self.members:
+            return all(member.fixed_temperature for member in self.members)
         return bool(re.match(r"(o\d|gpt-5(?!.*-chat))", self.name.rpartition("/")[2].lower()))
 
     @property
     def expected_reasoning(self) -> int:
         """The tokens of hidden reasoning to expect in a reply, by the effort; 0 of a model not known to reason."""
+        if self.members:
+            return sum(member.expected_reasoning for member in self.members) // len(self.members)
         effort = self.reasoning_effort
         name = self.name.rpartition("/")[2].lower()
         if effort is None and not (self.fixed_temperature or _REASONS.search(name)):
@@ -205,16 +236,34 @@ class Model(EndpointSettings):
             settings["reasoning_effort"] = self.reasoning_effort
         if self.body:
             settings["body"] = body_fields(self)
+        if self.members:
+            settings["members"] = [member.described for member in self.members]
         return settings
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The settings that decide its answers, as JSON values without credentials."""
+        return {
+            "name": self.name,
+            "api_base": self.api_base,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            **self.further_settings,
+        }
 
     @property
     def has_price(self) -> bool:
         """Whether what a call costs is known beforehand."""
+        if self.members:
+            return all(member.has_price for member in self.members)
         return self.offline or self.recorded or foreseen_cost(self.name, Prices.of(self), 1, 1) is not None
 
     @property
     def offline(self) -> bool:
         """Whether the built-in text-overlap scorer answers."""
+        if self.members:
+            return all(member.offline for member in self.members)
         return self.name == OFFLINE
 
     @property
@@ -228,9 +277,17 @@ def same_model(first: str, second: str) -> bool:
     # ``openai/gpt-4.1-mini``, ``azure/gpt-4.1-mini`` and ``openrouter/openai/gpt-4.1-mini`` do; addresses are no part.
     if first == second:
         return True
+    if PANEL in (first[: len(PANEL)], second[: len(PANEL)]):
+        return _panel_names(first) == _panel_names(second)
     if "/" not in first or "/" not in second:
         return False
     return first.lower().rpartition("/")[2] == second.lower().rpartition("/")[2]
+
+
+def _panel_names(name: str) -> list[str]:
+    """Return the names of the members of a panel, without the providers through which they are reached."""
+    names = name.removeprefix(PANEL).lower().split(" + ")
+    return sorted(member.rpartition("/")[2] for member in names)
 
 
 def reached(model: Model) -> InnerEngine:
@@ -248,6 +305,8 @@ def connect(
     model: Model, context: CallContext, purpose: Purpose = "judge", reach: Reach = reached
 ) -> dspy.LM:
     """Return a DSPy language model whose every call goes through ``context``."""
+    if model.members:
+        return _connect_panel(model, context, purpose, reach)
     inner = reach(model)
     if isinstance(inner, Endpoint):
         inner.share(context)
@@ -258,6 +317,18 @@ def connect(
         return Channel(inner, context, purpose, pace).lm(name, **settings)
     except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
+
+
+def _connect_panel(model: Model, context: CallContext, purpose: Purpose, reach: Reach) -> dspy.LM:
+    """Return the language model of a panel, whose members are asked through channels of their own."""
+    seats = []
+    for member in model.members:
+        lm = connect(member, context, purpose, reach)
+        settings = {}
+        for name, value in lm.kwargs.items():
+            settings["max_tokens" if name == "max_completion_tokens" else name] = value
+        seats.append(Seat(member=member.name, name=lm.model, channel=lm.engine, settings=settings))
+    return PanelChannel(seats).lm("jurist/panel")
 
 
 def _without_none(**settings: object) -> dict[str, Any]:

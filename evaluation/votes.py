@@ -11,7 +11,7 @@ Samples are drawn one after the other. Drawing can stop as soon as no further sa
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal, TypeAlias
 
 from ..arguments.groups import SamplingOptions
@@ -38,12 +38,15 @@ class Sampling(SamplingOptions):
             on the verdict is positive. Default: more than half of the votes.
         combine: how several scores become one: their ``mean``, of whole scores the nearest whole number, or the
             ``median``, of two the lower. It stays open until a judge is known; ``None`` then stands for the median.
+        is_panel: whether each sample is the one draw of another model. Those that answered decide alone, under the same
+            share of votes; a majority stays one.
         weights: label -> the factor of its probability; with weights the verdict is the label with the largest
             product, and the threshold does not matter.
     """
 
     samples: int = 1
     weights: Mapping[str, float] | None = field(default=None, hash=False)
+    is_panel: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot give a verdict."""
@@ -73,9 +76,12 @@ class Sampling(SamplingOptions):
     @property
     def rule(self) -> str:
         """The rule that decides, in words for people."""
+        rule = self._voting_rule
         if self.takes_mean:
-            return f"{self._voting_rule}; of scores their mean"
-        return self._voting_rule
+            rule += "; of scores their mean"
+        if self.is_panel:
+            rule += f"; of the members that answered, {self.samples} at most"
+        return rule
 
     @property
     def _voting_rule(self) -> str:
@@ -101,12 +107,25 @@ class Sampling(SamplingOptions):
             card["weights"] = dict(self.weights)
         if self.takes_mean:
             card["combine"] = self.combine
+        if self.is_panel:
+            card["panel"] = True
         return card
+
+    def of_answers(self, answers: int) -> "Sampling":
+        """Return the sampling by which so many votes of a panel decide, where the other members gave none."""
+        if not self.is_panel or not 0 < answers < self.samples:
+            return self
+        needed: float | None = self.threshold
+        if self.needed >= 1:
+            needed = None
+            if self.needed != more_than_half(self.samples):
+                needed = math.ceil(self.needed * answers / self.samples)
+        return replace(self, samples=answers, threshold=needed)
 
     @property
     def fewest(self) -> int:
-        """The fewest samples, all of one label, that can decide between two labels; of a mean all samples."""
-        if self.by_probability or self.takes_mean:
+        """The fewest samples, all of one label, that can decide between two labels; of a mean, or a panel, all."""
+        if self.by_probability or self.takes_mean or self.is_panel:
             return self.samples
         return int(min(self.needed, self.samples - self.needed + 1))
 

@@ -30,7 +30,7 @@ from ..keeping.card_parts import (
 )
 from ..keeping.contenders import Contender
 from ..keeping.loaders import ask_as_member, sure_answer
-from ..keeping.loading import LoadedJudge
+from ..keeping.loading import LoadedJudge, reached_as
 from ..keeping.logs import Log, LogReference
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import SEEN
@@ -432,6 +432,8 @@ def _usual_model(judge: LoadedJudge, settings: Model) -> Model:
     """Return the model that a version was proven with, reached by these settings; without a version the settings."""
     if not judge.artifact:
         return settings
+    if judge.panel is not None:
+        return reached_as(judge.panel, settings)
     proven = judge.artifact.about.model
     if not (proven and proven.name):
         return settings

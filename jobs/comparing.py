@@ -34,12 +34,14 @@ from ..evaluation.plain import plain, plain_fields
 from ..evaluation.rows import Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
+from ..keeping.card_parts import PanelCard
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from ..report.views import comparison_parts, evaluation_parts, html_of
 from .experiment import Answers, Experiment
+from .panels import describe_panel
 from .references import References
 
 
@@ -221,6 +223,7 @@ class Evaluation:
     warnings: tuple[
         str, ...
     ]  # sentences: another adapter was used, answers are lopsided, a reference does as well
+    panel: PanelCard | None  # how often the models of a panel answered; ``None`` of a single model
     by: Mapping[str, int]  # of a cascade: judge, or ``people`` -> cases that it answered; else empty
 
     def __repr__(self) -> str:
@@ -241,9 +244,11 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        values = {**plain_fields(self, "measured", "by"), **plain_fields(self.measured)}
+        values = {**plain_fields(self, "measured", "by", "panel"), **plain_fields(self.measured)}
         if self.by:
             values["by"] = dict(self.by)
+        if self.panel is not None:
+            values["panel"] = self.panel.to_json()
         return values
 
 
@@ -259,7 +264,7 @@ class Evaluating(Experiment):
         """Return the evaluation of the one judge."""
         (judged,) = answers
         judge, rows = judged.judge.judge, judged.repeats[0]
-        references = self.references()
+        references = self.references().with_members(judge, self.cases, judged.verdicts)
         references = references.against(
             judge, judged.name, rows, references.by_name, seed=0, level=self.opening.level
         )
@@ -284,6 +289,7 @@ class Evaluating(Experiment):
             disagreements=self._disagreements(judged),
             spend=judged.spend.to_json(),
             references=references.to_card(),
+            panel=describe_panel(judge.answer.scale, judged.verdicts),
             by=dict(members),
             warnings=tuple(warnings),
         )

@@ -28,7 +28,7 @@ from ..keeping.card_parts import (
     OptimizerCard,
 )
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling
+from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling, sample_members
 from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
@@ -131,7 +131,7 @@ def compile(
             that an installed package brings, an optimizer of one's own, or one of DSPy as ``dspy.GEPA(...)``, of which
             the settings are taken; its metric and its models are the judge's.
         options: settings of the optimizer.
-        model: answers as the judge.
+        model: answers as the judge; of :meth:`jurist.Model.panel` each member once.
         prompt_model: writes prompts; default: the judge's model.
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
@@ -164,8 +164,11 @@ def compile(
     place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
     surface, limits, _ = resolve_asking({**place, "budget": budget, "mapping": mapping})
     resolved, reference = surface.judge(judge)
-    sampling = with_means(resolved, sampling or Sampling())
-    fit = resolve_sampling(make_model(model), sampling, resolved.temperature)
+    answering = make_model(model)
+    sampling = sampling or Sampling()
+    if answering.members:
+        sampling = sample_members(sampling, len(answering.members))
+    fit = resolve_sampling(answering, with_means(resolved, sampling), resolved.temperature)
     surface.note(fit.note)
     labelled = surface.gold(gold, resolved)
     sealed = None

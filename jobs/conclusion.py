@@ -43,6 +43,7 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
+from .panels import describe_panel
 from .plan import Plan
 from .references import References, score_references
 from .sealed_rows import ProofOpening, foresee_proof_opening, identify_prompt
@@ -278,7 +279,7 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
     rows: dict[str, list[Row]] = {}
     for system, system_verdicts in verdicts.items():
         rows[system] = list(map(row_of, test, system_verdicts))
-    references = _references_beside(contest, rows["compiled"])
+    references = _references_beside(contest, rows["compiled"], verdicts["compiled"])
     proof = prove_improvement(
         rows["basic"],
         rows["compiled"],
@@ -301,6 +302,9 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
             **_count_facts(judge, verdicts),
         }
     )
+    panel = describe_panel(judge.answer.scale, verdicts["compiled"])
+    if panel is not None:
+        content = content.joined(CardContent(panel=panel))
     content = content.joined(_cost_content(contest, verdicts), _calibration_content(judge, test, verdicts))
     return Evidence(proof=proof, content=content, records=_make_records(judge, test, verdicts))
 
@@ -333,7 +337,7 @@ def _notes_on(contest: Contest) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
+def _references_beside(contest: Contest, compiled: Sequence[Row], verdicts: Sequence[Verdict]) -> References:
     """Return the references on the sealed test, with paired tests of compiled against all but the constant answer."""
     plan = contest.plan
     split = plan.split
@@ -345,6 +349,7 @@ def _references_beside(contest: Contest, compiled: Sequence[Row]) -> References:
         people=plan.people,
         logs=plan.beside,
     )
+    references = references.with_members(split.judge, split.test, verdicts)
     # The proof itself tests the constant answer.
     names = references.by_name.keys() - {"constant"}
     if not contest.candidate.setting.asks_model:

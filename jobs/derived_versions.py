@@ -303,7 +303,10 @@ def _settings_of_proof(card: Card, answering: Callable[[ModelCard], Model], conc
     return replace(
         FOR_SEARCHES,
         sampling=Sampling(
-            samples=job.samples or card.thresholds.samples, threshold=job.threshold, combine=job.combine
+            samples=job.samples or card.thresholds.samples,
+            threshold=job.threshold,
+            combine=job.combine,
+            is_panel=card.thresholds.panel,
         ),
         adapter=job.adapter or card.adapter or CHAT,
         verifier=answering(card.verifier) if card.verifier else None,

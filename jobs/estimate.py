@@ -92,6 +92,10 @@ class Size(NamedTuple):
         """Return the price of one call in US dollars; ``None`` if the model's price is not known."""
         if is_free(model):
             return 0.0
+        if model.members:
+            prices = [self.price(member) for member in model.members]
+            known_prices = [price for price in prices if price is not None]
+            return sum(known_prices) / len(prices) if len(known_prices) == len(prices) else None
         return foreseen_cost(model.name, Prices.of(model), round(self.input), round(self.output))
 
 
@@ -272,9 +276,10 @@ class Estimate:
         """Return the models whose price is not known, all or those that are ``hosted`` at their provider's address."""
         names: dict[str, None] = {}
         for ask in self.asks:
-            for model in ask.models:
-                if ask.size.price(model) is None and not (hosted and model.api_base):
-                    names[model.name] = None
+            for asked_model in ask.models:
+                for model in asked_model.each:
+                    if ask.size.price(model) is None and not (hosted and model.api_base):
+                        names[model.name] = None
         return tuple(names)
 
     @property

@@ -65,6 +65,8 @@ def exported(
     if output is not None and chosen.suffix == ".py" != Path(output).suffix:
         hint = f"--output {Path(output).with_suffix('.py')}"
         raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)
+    if loaded.artifact is not None and chosen.name != "markdown":  # a description for people asks no model
+        loaded.artifact.check_is_no_panel()
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
     _check_holds_words(chosen, subject)
     return chosen.render(subject), list(chosen.limits) + list(subject.limits)

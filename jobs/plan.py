@@ -171,7 +171,7 @@ class Plan:
     @property
     def proposer(self) -> Model:
         """The model that writes prompts."""
-        return self.prompt_model or self.model
+        return self.prompt_model or self.model.each[0]
 
     def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
         """Return the job of an optimizer: its cases, and the askers of its candidates."""
@@ -250,9 +250,11 @@ def foresee_compilation(plan: Plan) -> Estimate:
     # It may be done as soon as the basic prompt has made no error.
     least_cases = optimizer.least_cases(job)
     if least_cases >= ENOUGH:
-        # Votes end when they are settled: by more than half of the samples at the earliest; a mean takes all of them.
+        # Votes end when they are settled: by more than half of the samples at the earliest; means and panels take all.
         sampling = plan.settings.sampling
-        settled_samples = sampling.samples if sampling.takes_mean else sampling.samples // 2 + 1
+        settled_samples = sampling.samples // 2 + 1
+        if sampling.takes_mean or sampling.is_panel:
+            settled_samples = sampling.samples
         least_calls = min(least_calls, round(_SHORTER * least_cases * (settled_samples * question.calls)))
     most_calls: float = search_calls
     if optimizer.searches:

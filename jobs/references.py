@@ -25,6 +25,8 @@ from ..gold.raters import ceiling_of
 from ..keeping.logs import Log
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
+from .panels import member_names, member_rows
 
 if TYPE_CHECKING:
     from ..optimizers.learners import UnitTexts
@@ -70,6 +72,14 @@ class References:
         if reference is None:
             return None
         return reference.answer, reference.rows
+
+    def with_members(self, judge: Judge, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> "References":
+        """Return the references with each model of a panel alone, by the values that it gave in these verdicts."""
+        by_name = dict(self.by_name)
+        for name in member_names(verdicts):
+            rows = member_rows(name, cases, verdicts)
+            by_name[name] = _score_reference(judge, name, "of the panel, alone", rows)
+        return replace(self, by_name=by_name)
 
     def against(
         self, judge: Judge, name: str, rows: Sequence[Row], names: Collection[str], *, seed: int, level: float

@@ -193,9 +193,14 @@ def load_both(
     combine = job.combine
     if combine is None and version.judge.answer.scale.takes_mean:
         combine = "median"
-    basic = load(
-        version.judge, version="basic", samples=job.samples, threshold=job.threshold, combine=combine
-    )
+    if card.thresholds.panel:
+        basic = load(version.judge, version="basic", combine=combine)
+        of_panel = replace(card.thresholds.sampling, threshold=job.threshold, weights=None, combine=combine)
+        basic = replace(basic, settings=replace(basic.settings, sampling=of_panel))
+    else:
+        basic = load(
+            version.judge, version="basic", samples=job.samples, threshold=job.threshold, combine=combine
+        )
     basic_card = job.model if job.model.name else card.model
     basic_model = answering(basic_card) if basic_card.name else Model()
     version_model = answering(card.model) if card.model.name else Model()

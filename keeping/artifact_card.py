@@ -246,6 +246,14 @@ class Artifact:
         if self.about.words is not None:
             raise ArtifactError(f"{self.ref} is decided by words, alone or with the replies", hint=hint)
 
+    def check_is_no_panel(self) -> None:
+        """Raise ``ArtifactError`` if several models answer together, for files that ask one."""
+        if self.about.model.members:
+            raise ArtifactError(
+                f"{self.ref} is asked with a {self.about.model.name}, and an exported file asks one model",
+                hint=f"serve it, as jurist serve {self.ref}, or compile the judge for one --model",
+            )
+
     def program(self, judge: Judge) -> dspy.Module:
         """Return the compiled program: with the prompt and the field descriptions that were proved."""
         from .dspy_state import load_program

@@ -26,6 +26,7 @@ from .card_parts import (
     JudgePart,
     ModelCard,
     OptimizerCard,
+    PanelCard,
     References,
     Scores,
     SealedRowsCard,
@@ -78,6 +79,7 @@ class CardContent(Part):
     thresholds: ThresholdCard = ThresholdCard()
     job: JobCard = JobCard()
     cascade: CascadeCard | None = None
+    panel: PanelCard | None = None
     # What the sealed test has shown.
     scores: dict[str, Scores | None] | None = None
     counts: dict[str, CountsCard] = {}

@@ -85,12 +85,17 @@ class ThresholdCard(Part):
     threshold: Votes | Annotated[float, Field(gt=0, lt=1)] | None = None
     weights: Weights | None = None
     combine: Combining | None = None  # of scores; older versions have the median
+    panel: bool = False  # whether each sample is of another model
 
     @property
     def sampling(self) -> Sampling:
         """The samples and the threshold."""
         return Sampling(
-            samples=self.samples, threshold=self.threshold, weights=self.weights, combine=self.combine
+            samples=self.samples,
+            threshold=self.threshold,
+            weights=self.weights,
+            combine=self.combine,
+            is_panel=self.panel,
         )
 
     @classmethod
@@ -115,12 +120,17 @@ class ModelCard(Part):
     seed: Count | None = None
     reasoning_effort: Effort | None = None
     body: dict[str, Any] | None = None
+    members: list[ModelCard] | None = None  # of a panel
 
     def model(self, api_base: str | None = None, timeout: float = 120.0) -> Model:
         """Return the model, at another address if one is given."""
         from ..engines.models import Model
 
+        if self.members:
+            members = [member.model(timeout=timeout) for member in self.members]
+            return Model.panel(members)
         settings = {name: value for name, value in vars(self).items() if value is not None}
+        settings.pop("members", None)
         settings["body"] = self.body or {}
         return Model(**{**settings, "api_base": api_base or self.api_base, "timeout": timeout})
 
@@ -132,14 +142,7 @@ class ModelCard(Part):
 
 def describe_model(model: Model) -> dict[str, Any]:
     """Return the settings of a model that decide its answers, as JSON values without credentials."""
-    return {
-        "name": model.name,
-        "api_base": model.api_base,
-        "temperature": model.temperature,
-        "max_tokens": model.max_tokens,
-        "seed": model.seed,
-        **model.further_settings,
-    }
+    return model.described
 
 
 class SettingCard(Part):
@@ -435,6 +438,23 @@ class AgainstCard(Part):
     verdict: str = ""
     words: str = ""
     not_worse: NotWorseCard | None = None
+
+
+class PanelCard(Part):
+    """How often the models of a panel answered on the sealed test, and how far they agree."""
+
+    cases: Count
+    answered: dict[str, Count]
+    agreement: Figure | None = None
+
+    @property
+    def words(self) -> str:
+        """The findings in one line."""
+        members = [f"{name} {count}" for name, count in self.answered.items()]
+        words = f"of {self.cases} cases answered: {', '.join(members)}"
+        if self.agreement is not None:
+            words += f"; two of them agree on {self.agreement:.0%}"
+        return words
 
 
 # What it took.

@@ -77,7 +77,15 @@ class Contender(VerdictSource, Protocol):
 
 def sampling_stamp(sampling: Sampling, model: Model) -> dict[str, object]:
     """Return how often a model is asked, at which temperature and with which further settings, as JSON values."""
-    return {**sampling.to_card(), "temperature": model.temperature, **model.further_settings}
+    stamp = {**sampling.to_card(), "temperature": model.temperature, **model.further_settings}
+    if model.members:  # wherever they are reached
+        stamp["members"] = [_member_stamp(member) for member in model.members]
+    return stamp
+
+
+def _member_stamp(member: Model) -> dict[str, object]:
+    """Return who a member of a panel is, and what decides its answers, as JSON values."""
+    return {"name": member.name, "temperature": member.temperature, **member.further_settings}
 
 
 def request_stamp(contender: Contender) -> dict[str, object]:

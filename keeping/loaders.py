@@ -24,7 +24,7 @@ from ..programs.settings import FOR_NEW_ROWS
 from ..programs.verdicts import PEOPLE, UNSURE, Verdict
 from .artifact_card import Artifact, read_json_prompt
 from .artifacts import Store
-from .loading import LoadedJudge, choose_verifier
+from .loading import LoadedJudge, choose_verifier, reached_as
 from .logs import is_log, new_rows_error
 from .naming import Name, Prompt, find_judge
 
@@ -134,8 +134,7 @@ class CascadeJudge(LoadedJudge):
             raise UsageError(f"{self.name} is a cascade, whose judges are asked with {self.names}", hint=hint)
         members: list[LoadedJudge] = []
         for member in self.members:
-            reached = replace(member.model, timeout=model.timeout, patience=model.patience, rpm=model.rpm)
-            members.append(replace(member, model=reached))
+            members.append(replace(member, model=reached_as(member.model, model)))
         return replace(self, members=tuple(members), model=members[-1].model)
 
     def asker(self, repeat: int = 0) -> Asker:
@@ -237,7 +236,9 @@ def load_judge(
         context=CallContext.fresh(),
         name_without_version=None if name.version else name,
     )
-    return loaded.for_model(loaded.model, loaded.settings.sampling.samples)
+    if loaded.panel is not None:
+        return loaded.with_model(loaded.model)
+    return loaded.for_model(loaded.model, loaded.draws)
 
 
 def _load_cascade(

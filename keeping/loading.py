@@ -16,6 +16,7 @@ from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
+from ..programs.deciding import with_means
 from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.records import records
@@ -42,6 +43,9 @@ class ResolvedSampling(NamedTuple):
 
 def default_temperature(model: Model, samples: int, temperature: float | None = None) -> Model:
     """Return the model with a temperature: its own, else the one that is given, else what suits samples."""
+    if model.members:  # of which each draws once
+        members = [default_temperature(member, 1, temperature) for member in model.members]
+        return Model.panel(members)
     if model.temperature is not None or model.fixed_temperature:
         return model
     if temperature is None:
@@ -53,6 +57,10 @@ def resolve_sampling(model: Model, sampling: Sampling, temperature: float | None
     """Return the effective sampling: a temperature that suits the samples, and one sample where all would be equal."""
     # Under any threshold from 1 to k the one verdict at temperature 0 is the one that k equal votes would give.
     model = default_temperature(model, sampling.samples, temperature)
+    if model.members:
+        return ResolvedSampling(model, sample_members(sampling, len(model.members)))
+    if sampling.is_panel:
+        return ResolvedSampling(model, sample_once(replace(sampling, is_panel=False)))
     if sampling.samples == 1 or model.temperature != 0:
         return ResolvedSampling(model, sampling)
     note = (
@@ -62,11 +70,32 @@ def resolve_sampling(model: Model, sampling: Sampling, temperature: float | None
     return ResolvedSampling(model, sample_once(sampling), note)
 
 
+def sample_members(sampling: Sampling, members: int) -> Sampling:
+    """Return a sampling of one draw for each member of a panel; a threshold of votes is one of so many members."""
+    if sampling.is_panel and sampling.samples == members:
+        return sampling
+    if sampling.samples > 1:
+        raise UsageError(
+            f"each of the {members} models of a panel draws once, and not {sampling.samples} times",
+            hint="leave out --samples",
+        )
+    if sampling.threshold == 1:  # a majority of one sample
+        return replace(sampling, samples=members, threshold=None, is_panel=True)
+    return replace(sampling, samples=members, is_panel=True)
+
+
 def sample_once(sampling: Sampling) -> Sampling:
     """Return the sampling of one sample: with the same threshold if probabilities decide, else with one vote."""
     if sampling.by_probability:
         return replace(sampling, samples=1)
     return Sampling()
+
+
+def reached_as(proven: Model, model: Model) -> Model:
+    """Return a model, or a panel, that is waited for and paced as the options of another model say."""
+    if proven.members:
+        return Model.panel([reached_as(member, model) for member in proven.members])
+    return replace(proven, timeout=model.timeout, patience=model.patience, rpm=model.rpm)
 
 
 def choose_verifier(judge: Judge, model: Model, verifier: Model | None) -> Model | None:
@@ -78,6 +107,8 @@ def choose_verifier(judge: Judge, model: Model, verifier: Model | None) -> Model
         return None
     if verifier is None:
         verifier = model
+        if model.members:
+            return default_temperature(verifier, 1)
         if not model.fixed_temperature:
             verifier = replace(model, temperature=0.0)
     return default_temperature(verifier, 1)
@@ -139,7 +170,10 @@ class LoadedJudge(Prompt):
 
     @cached_property
     def _fit(self) -> ResolvedSampling:
-        return resolve_sampling(self.model, self.settings.sampling, self.judge.temperature)
+        fit = resolve_sampling(self.model, self.settings.sampling, self.judge.temperature)
+        if self.model.members:
+            return fit._replace(sampling=with_means(self.judge, fit.sampling))
+        return fit
 
     @property
     def sampling(self) -> Sampling:
@@ -301,10 +335,26 @@ class LoadedJudge(Prompt):
         # ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each sample
         # ``draws`` times.
         judge = self
+        if judge.panel is not None and model.offline and not model.members:
+            return replace(judge, model=reached_as(judge.panel, model))
         if self.name_without_version is not None:
             prompt = self.name_without_version.prompt(model.name, self.settings)
             judge = replace(self, **vars(prompt))
-        return judge.for_model(model, judge.settings.sampling.samples * max(1, draws))
+        return judge.for_model(model, judge.draws * max(1, draws))
+
+    @property
+    def draws(self) -> int:
+        """How often one model is asked about a row; the samples of a panel are those of several."""
+        if self.settings.sampling.is_panel:
+            return 1
+        return self.settings.sampling.samples
+
+    @property
+    def panel(self) -> Model | None:
+        """The panel that the version was proven with; ``None`` without one."""
+        if self.artifact is None or not self.artifact.about.model.members:
+            return None
+        return self.artifact.about.model.model()
 
     def for_model(self, model: Model, draws: int) -> "LoadedJudge":
         """Return a copy of this very prompt for a model, at the temperature that suits so many draws.

@@ -156,7 +156,12 @@ class Name:
     def _sampling(self, judge: Judge, proven: Sampling, *, is_as_proven: bool) -> Sampling:
         """Return samples and threshold: those of the proof, as far as the name and the options leave them."""
         samples = proven.samples if self.samples is None else self.samples
-        sampling = Sampling(samples=samples, threshold=self.threshold, combine=self.combine)
+        sampling = Sampling(
+            samples=samples,
+            threshold=self.threshold,
+            combine=self.combine,
+            is_panel=proven.is_panel and self.samples is None,
+        )
         if self.samples is None and self.threshold is None and is_as_proven:
             if judge.answer.scale.uses_threshold:
                 sampling = proven

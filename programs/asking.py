@@ -163,16 +163,21 @@ class Asker:
             reading = await self._draw_readable(case, draw, redraws, gathered)
             redraws -= reading.redrawn
             readings.append(reading)
-            if reading.ends_case:
+            if reading.ends_case and not self.settings.sampling.is_panel:
                 break
         gathered.end()
-        verdict = verdict_of(self.judge.answer, self.settings.sampling, case, readings, usage)
+        _check_panel(readings)
+        members: tuple[str, ...] = ()
+        if self.settings.sampling.is_panel:
+            members = getattr(getattr(self.lm, "engine", None), "members", ())
+        verdict = verdict_of(self.judge.answer, self.settings.sampling, case, readings, usage, members)
         return self._decide_by_words(case, verdict)
 
     @property
     def _may_stop(self) -> bool:
-        """Whether drawing may end before all samples are drawn; words are weighed against all of them."""
-        return self.settings.stopping == "settled" and self.settings.words is None
+        """Whether drawing may end before all samples: words are weighed against all, and a panel is asked whole."""
+        settings = self.settings
+        return settings.stopping == "settled" and settings.words is None and not settings.sampling.is_panel
 
     def _decide_without_model(self, case: Case) -> Verdict:
         """Return the verdict on a case for which no model is asked: by words, or none."""
@@ -275,11 +280,18 @@ class Asker:
         if ours is not None:
             raise ours from bad
         kind = kind_of(bad)
+        fault: LMError | None = None
         if kind in FATAL or (kind is FailureKind.TRANSPORT and not self._reached()):
-            raise model_error(bad) from bad
+            if not self.settings.sampling.is_panel:
+                raise model_error(bad) from bad
+            fault = bad
         reason = REFUSED_ROW.get(kind, str(kind))
         return Reading(
-            values=(), error_kind=str(kind), problem=f"{reason}: {brief(bad)[:200]}", ends_case=True
+            values=(),
+            error_kind=str(kind),
+            problem=f"{reason}: {brief(bad)[:200]}",
+            ends_case=True,
+            fault=fault,
         )
 
     def note(self, verdict: Verdict) -> None:
@@ -371,6 +383,13 @@ class Asker:
             return True
         spend = self._context.ledger.spend()
         return spend.calls > spend.failures + spend.retries or spend.replayed > 0
+
+
+def _check_panel(readings: Sequence[Reading]) -> None:
+    """End the work with a ``ModelError`` where no member of a panel can be used at all."""
+    faults = [reading.fault for reading in readings if isinstance(reading.fault, LMError)]
+    if faults and len(faults) == len(readings):
+        raise model_error(faults[0]) from faults[0]
 
 
 @contextmanager

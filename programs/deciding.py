@@ -52,12 +52,27 @@ def votes_of(readings: Sequence[Reading], units: int) -> tuple[dict[Value, int],
 
 
 def verdict_of(
-    answer: Answer, sampling: Sampling, case: Case, readings: Sequence[Reading], usage: Spend
+    answer: Answer,
+    sampling: Sampling,
+    case: Case,
+    readings: Sequence[Reading],
+    usage: Spend,
+    members: Sequence[str] = (),
 ) -> Verdict:
-    """Return the verdict on a case by the readings of its samples, in the order in which they were drawn."""
+    """Return the verdict on a case by the readings of its samples, in the order in which they were drawn.
+
+    ``members`` are the models of a panel, each of which gave one sample.
+    """
     units = len(answer.units(case.inputs))
     verdict = _add_up(case, readings, units, usage)
-    if readings and readings[-1].ends_case:
+    if sampling.is_panel:
+        verdict = replace(verdict, identical=False, members=_values_of_members(readings, members))
+        failure = None
+        if not verdict.answered:
+            failure = _failure_of_panel(readings)
+        if failure is not None:
+            return _end_case(verdict, failure)
+    elif readings and readings[-1].ends_case:
         return _end_case(verdict, readings[-1])
     verdict = replace(
         verdict,
@@ -67,6 +82,25 @@ def verdict_of(
         saved=sampling.samples - len(readings),
     )
     return decide_verdict(answer, sampling, verdict)
+
+
+def _values_of_members(readings: Sequence[Reading], names: Sequence[str]) -> dict[str, Values | None]:
+    """Return the values that each member of a panel gave; ``None`` of one without any value."""
+    if not names:  # one model answers in the place of all
+        names = [str(number) for number in range(1, len(readings) + 1)]
+    members: dict[str, Values | None] = {}
+    for name, reading in zip(names, readings, strict=True):
+        has_value = len(reading.missing) < len(reading.values)
+        members[name] = reading.values if has_value else None
+    return members
+
+
+def _failure_of_panel(readings: Sequence[Reading]) -> Reading | None:
+    """Return the failed request for which a panel without an answer fails, or is refused; ``None`` if none failed."""
+    # The machinery's failure counts before the refusal of a row: what failed may answer when it is asked again.
+    failures = [reading for reading in readings if reading.ends_case]
+    failures.sort(key=lambda reading: reading.error_kind in REFUSED_ROW)
+    return failures[0] if failures else None
 
 
 def _add_up(case: Case, readings: Sequence[Reading], units: int, usage: Spend) -> Verdict:
@@ -121,7 +155,7 @@ def decide_verdict(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verd
     agreement: list[float | None] = []
     for unit, votes in enumerate(verdict.votes):
         probabilities = shares[unit] if shares else _NO_SHARES
-        value = scale.combine(probabilities or votes, sampling)
+        value = scale.combine(probabilities or votes, sampling.of_answers(sum(votes.values())))
         values.append(value)
         agreement.append(scale.agreement(votes, value))
     status: Status = "verdict"

@@ -66,6 +66,7 @@ class Verdict:
         extra: answers for something that was not asked: numbers that no unit has, echoes of no sentence.
         duplicated: units that a reply gave two different labels, over all samples.
         counts: name -> number of further events that the judge's kind of answer counts, over all samples.
+        members: of a panel, model -> the values that it gave, ``None`` if none; else empty.
         by: of a cascade, which of its judges answered or failed, or ``people`` where none was sure; else empty.
         usage: the calls and tokens this case took.
     """
@@ -90,6 +91,7 @@ class Verdict:
     extra: int = 0
     duplicated: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
+    members: Mapping[str, Values | None] = field(default_factory=dict)
     by: str = ""
     usage: Spend = field(default_factory=Spend, compare=False)
 
@@ -99,6 +101,8 @@ class Verdict:
             return f"<Verdict {self.status}: {self.error[:120]}>"
         values = ", ".join(map(str, self.values))
         words = f"{values[:120]}: {plural(self.drawn, 'sample')}"
+        if self.members:
+            words = f"{values[:120]}: {self.answered} of {len(self.members)} members"
         if self.drawn > 1:
             least_agreement = min((share for share in self.agreement if share is not None), default=1.0)
             words += f", agreement {least_agreement:.2f}"
@@ -110,6 +114,11 @@ class Verdict:
         if self.reasoning:
             html += f"<p>{escape(self.reasoning)}</p>"
         return html
+
+    @property
+    def answered(self) -> int:
+        """Of a panel, the members that gave an answer; 0 where there is no panel."""
+        return sum(values is not None for values in self.members.values())
 
     @property
     def value(self) -> Value | None:

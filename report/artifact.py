@@ -296,12 +296,19 @@ class ArtifactReport:
             samples += " (the mean of their scores)"
         facts = [
             ("model", f"{model}, temperature {card.model.temperature}, {samples}"),
+            *self._panel_facts(),
             ("compiling took", spend),
             ("when", card.created.replace("T", " ").rstrip("Z") + " UTC"),
             ("sealed test", f"{card.gold.test} cases of {card.gold.name}, opened {openings}"),
             ("artifact sha256", self.artifact.sha256),
         ]
         return table("", ["name", "value"], facts, layout="facts")
+
+    def _panel_facts(self) -> list[tuple[str, str]]:
+        """Return how often the models of a panel answered in the proof; nothing of a single model."""
+        if self._card.panel is None:
+            return []
+        return [("panel", self._card.panel.words)]
 
     def _commands(self, metric: str) -> Iterator[tuple[str, str]]:
         """Yield what can be done next, as (what, command): use it where it is better, else find out more."""

@@ -9,7 +9,7 @@ from ..evaluation.scale import resolve
 from ..gold.rows import label_keys
 from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.card import CardContent
-from ..keeping.card_parts import CountsCard, DecisionCard
+from ..keeping.card_parts import CountsCard, DecisionCard, PanelCard
 from ..keeping.spend_card import PurposeSpend
 from ..programs.judge import Judge
 from .document import Tone
@@ -233,12 +233,19 @@ def evaluation_card(data: ResultData, *, next_step: str, is_full: bool = False) 
     wrong = f"{len(data['disagreements'])} of {data['cases']} cases are judged otherwise than their gold label says"
     if not is_full:
         wrong += "; --verbose shows the worst"
-    parts = [standing, missing, _answered_words(data.get("by") or {}), wrong]
+    parts = [standing, missing, _answered_words(data.get("by") or {}), _panel_words(data), wrong]
     parts.extend(warning_lines(data))
     parts.extend([spend_line(spend), next_step])
     if data["model"] == "offline":
         parts.append(OFFLINE)
     return VerdictCard(tone=tone, decision=sentence, parts=parts)
+
+
+def _panel_words(data: ResultData) -> str:
+    """Return how often each model of a panel answered, and how far they agree; empty of a single model."""
+    if not data.get("panel"):
+        return ""
+    return PanelCard.model_validate(data["panel"]).words
 
 
 def _answered_words(cases_by_judge: Mapping[str, int]) -> str:

@@ -30,7 +30,7 @@ _OF_SAMPLES: Final = (
     "duplicated",
 )
 _OF_VERDICT: Final = frozenset(_OF_ANSWER + _OF_SAMPLES).union(
-    ["units", "reasoning", "counts", "error_kind", "error", "usage"]
+    ["units", "reasoning", "counts", "panel", "error_kind", "error", "usage"]
 )
 _RESERVED: Final = _OF_VERDICT.union(_OF_ROW, OF_RUN)
 _OF_INPUT: Final = "input_"
@@ -99,10 +99,23 @@ def verdict_parts(judge: Judge, case: Case, verdict: Verdict) -> JsonObject:
     for name in _OF_SAMPLES:
         parts[name] = getattr(verdict, name)
     parts["counts"] = dict(verdict.counts)
+    if verdict.members:
+        parts["panel"] = _values_by_member(judge, verdict)
     parts["error_kind"] = verdict.error_kind
     parts["error"] = verdict.error
     parts["usage"] = verdict.usage.to_json()
     return parts
+
+
+def _values_by_member(judge: Judge, verdict: Verdict) -> JsonObject:
+    """Return the value of each unit by each member of a panel, as JSON; ``None`` of one without an answer."""
+    to_json = judge.answer.scale.to_json
+    members: JsonObject = {}
+    for name, values in verdict.members.items():
+        members[name] = None
+        if values is not None:
+            members[name] = [to_json(value) for value in values]
+    return members
 
 
 def unit_values(judge: Judge, line: Mapping[str, Any]) -> Values:

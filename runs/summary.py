@@ -49,6 +49,8 @@ class Summary:
     answers: Counter[str] = field(default_factory=Counter)
     # rows that each judge of a cascade answered, and people
     by: Counter[str] = field(default_factory=Counter)
+    # of a panel, the rows that each model answered, of those that were asked about
+    members: Counter[str] = field(default_factory=Counter)
     inconsistent: int = 0  # samples whose answer contradicted itself, whatever was made of them
     drawn: int = 0  # samples that were asked
     saved: int = 0  # samples that were not, because no outcome of their row could change any more
@@ -89,6 +91,8 @@ class Summary:
         self.verdicts[verdict.status] += 1
         if verdict.by:
             self.by[verdict.by] += 1
+        for name, member_values in verdict.members.items():
+            self.members[name] += member_values is not None
         if verdict.error_kind:
             self.error_kinds[verdict.error_kind] += 1
         self.seconds += verdict.usage.seconds
@@ -147,6 +151,7 @@ class Summary:
         self.verdicts.update(shard.verdicts)
         self.answers.update(shard.answers)
         self.by.update(shard.by)
+        self.members.update(shard.members)
         self.error_kinds.update(shard.error_kinds)
         self.error_kinds_before.update(shard.error_kinds_before)
         self.unread = self.unread or shard.unread
@@ -204,6 +209,8 @@ class Summary:
         data["error_kinds_before"] = dict(self.error_kinds_before)
         if self.by:
             data["by"] = dict(self.by)
+        if self.members:
+            data["panel"] = dict(self.members)
         data |= self.totals
         data["seconds_per_row"] = self.seconds_per_row
         if self.drift:
@@ -231,6 +238,8 @@ class Summary:
             lines.append(f"rows of the input that cannot be used: {self.rejected} ({place})")
         if self.by:
             lines.append(self._cascade_line())
+        if self.members:
+            lines.append(self._panel_line())
         if self.empty:
             lines.append(f"rows in which an input is empty, judged as they stand: {self.empty}")
         if self.equal:
@@ -257,6 +266,11 @@ class Summary:
         if self.extra:
             lines.append(f"{self.extra} labels were for nothing that was asked")
         return tuple(lines)
+
+    def _panel_line(self) -> str:
+        """Return how many of the rows that were asked about each model of a panel answered."""
+        members = [f"{name} {rows}" for name, rows in self.members.items()]
+        return f"of {self.verdicts.total() - self.equal} rows asked about answered: {', '.join(members)}"
 
     def _cascade_line(self) -> str:
         """Return how many rows each judge of a cascade answered, and how many are left to people."""

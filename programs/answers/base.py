@@ -50,6 +50,7 @@ class Reading:
     ] = ()  # the texts that the model returned, sorted, as a program may ask in any order
     redrawn: int = 0  # how often it was drawn once more, as a reply could not be read
     reasked: bool = False  # whether the units without a value were asked for once more, alone
+    fault: Exception | None = None  # of a member of a panel: why its model cannot be used at all
 
     @property
     def missing(self) -> tuple[int, ...]:

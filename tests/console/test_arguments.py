@@ -73,6 +73,7 @@ ELSEWHERE = {
         "prompt_price_in": "Model.price_in",
         "prompt_price_out": "Model.price_out",
         "judge_api_base": "Model.api_base",
+        "panel": "Model.panel",
     },
     **{
         "judge_model": "verifier",

@@ -55,10 +55,17 @@ def prepare_cascade(server: Any) -> tuple[object, ...]:
     return ("cascade", "fect:basic", "fect:basic", "--gold", "gold.jsonl", *models)
 
 
+def prepare_panel(server: Any) -> tuple[object, ...]:
+    write_jsonl(Path("gold.jsonl"), claims())
+    panel = ("--panel", "openai/x", "--panel", "openai/y", "--panel", "openai/z")
+    return ("compile", "fect", "--gold", "gold.jsonl", *FAST, *panel, "--anyway")
+
+
 COMMANDS: dict[str, tuple[Callable[..., str], Callable[[Any], tuple[object, ...]]]] = {
     "prove": (send_or_hold, prepare_prove),
     "remember": (answer, prepare_remember),
     "cascade": (answer, prepare_cascade),
+    "panel": (answer, prepare_panel),
 }
 
 
