@@ -47,6 +47,10 @@ class Case:
         reason: why people gave these labels, in their own words; only those of train are ever shown to a model.
         draw: the number of its first sample: cases with the same inputs and other numbers are other draws.
         spans: (start, end) of each unit in the text it was taken from, where the row gave that text; else empty.
+        row: the row that it was read from, under the judge's names for columns; empty if it was read from none.
+        source_row: that row as the source has it.
+        row_number: the number of that row in a source of new rows, from 1.
+        part: the number of the case among those of its row, from 1.
     """
 
     inputs: Mapping[str, Any]
@@ -57,6 +61,10 @@ class Case:
     spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     reason: str = field(default="", compare=False)
     draw: int = 0
+    row: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    source_row: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    row_number: int = field(default=0, compare=False, repr=False)
+    part: int = field(default=0, compare=False, repr=False)
 
     @cached_property
     def id(self) -> str:

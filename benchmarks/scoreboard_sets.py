@@ -198,7 +198,7 @@ def _read_cognibench(folder: Path) -> list[Row]:
     turns = jurist.Gold.load(folder / "cognibench", jurist.judge("cognibench"))
     rows: list[Row] = []
     for case in turns.cases:
-        question = turns.rows[case.id]["question"]
+        question = case.row["question"]
         for sentence, label in zip(case.inputs["sentences"], case.gold or (), strict=True):
             if label is None or label == "irrelevant":
                 continue

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, text_hash
 from ..errors import plural
-from .files import Row
 from .shared import empty_inputs
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ class GoldData:
     source: str = ""  # where it was read from, as the user named it
     # source, licence, how labelled, by how many raters; empty if there is none
     card: Mapping[str, Any] = field(default_factory=dict)
-    # case id -> the row it was read from, those of ``ambiguous`` included
-    rows: Mapping[str, Row] = field(default_factory=dict)
     # cases that raters labelled and that have no gold label, because they disagree: they are in no part of
     # a split and in no score, and are reported beside it
     ambiguous: tuple[Case, ...] = ()

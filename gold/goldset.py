@@ -21,8 +21,8 @@ from .mapping import RowMapping
 from .paths import by_names, has_column
 from .raters import Rule, merge_gold, unit_ratings
 from .rejects import Rejects
-from .rows import canonical_row, contradiction, join_rows, label_keys, normalise
-from .shared import empty_inputs, grouped, shared_inputs
+from .rows import canonical_row, contradiction, join_cases, label_keys, normalise
+from .shared import empty_inputs, group_of, shared_inputs
 from .sheets import as_row, labelled_rows
 from .sources import All, Reading
 from .splits import PARTS, Split, split_gold
@@ -173,29 +173,25 @@ def import_gold(
     if rejects is not None:
         rejects.check_apart(path)
     gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
-    if merge is not None:
-        gold = merge_gold(gold, merge)
     cases: Sequence[Case] = gold.cases
     if merge is not None:
-        cases = _in_file_order(gold, gold.cases + gold.ambiguous)
-    write_jsonl(_canonical_rows(judge, gold, cases), path)
+        ids_in_file_order = [case.id for case in gold.cases]
+        gold = merge_gold(gold, merge)
+        cases = _order_by_ids(gold.cases + gold.ambiguous, ids_in_file_order)
+    write_jsonl(_canonical_rows(judge, cases), path)
     return gold
 
 
-def _in_file_order(gold: Gold, cases: Sequence[Case]) -> list[Case]:
-    """Return cases of gold in the order of the file that it was read from."""
+def _order_by_ids(cases: Sequence[Case], ids: Iterable[str]) -> list[Case]:
+    """Return cases in the order of some ids; those with another id are left out."""
     case_of_id = {case.id: case for case in cases}
-    ordered_cases: list[Case] = []
-    for case_id in gold.rows:
-        if case_id in case_of_id:
-            ordered_cases.append(case_of_id[case_id])
-    return ordered_cases
+    return [case_of_id[case_id] for case_id in ids if case_id in case_of_id]
 
 
-def _canonical_rows(judge: Judge, gold: Gold, cases: Iterable[Case]) -> Iterator[Row]:
+def _canonical_rows(judge: Judge, cases: Iterable[Case]) -> Iterator[Row]:
     """Yield the row of each case as it is written: the judge's own fields, groups and ratings."""
     for case in cases:
-        yield canonical_row(judge, gold.rows[case.id], case)
+        yield canonical_row(judge, case)
 
 
 def write_split(gold: Gold, split: Split, folder: str | Path) -> None:
@@ -205,18 +201,9 @@ def write_split(gold: Gold, split: Split, folder: str | Path) -> None:
     for name in PARTS:
         cases = split.part(name)
         sizes[name] = len(cases)
-        write_jsonl(_canonical_rows(split.judge, gold, cases), folder_path / f"{name}.jsonl")
+        write_jsonl(_canonical_rows(split.judge, cases), folder_path / f"{name}.jsonl")
     data = {"seed": split.seed, "shares": list(split.shares), "sizes": sizes, "test_hash": split.test_hash}
     write_whole(json.dumps(data, indent=2, sort_keys=True) + "\n", folder_path / "split.json")
-
-
-@dataclass(frozen=True)
-class _ReadCase:
-    """A case, the row that it was made of, and that row as the source has it."""
-
-    case: Case
-    row: Row
-    source_row: Row
 
 
 class _Builder:
@@ -230,7 +217,7 @@ class _Builder:
         self.rejects = rejects
         self.labelled = labelled
         self.strict = strict
-        self.read_cases: defaultdict[str, list[_ReadCase]] = defaultdict(list)  # by the id of the case
+        self.read_cases: defaultdict[str, list[Case]] = defaultdict(list)  # by the id of the case
         self.skipped = 0  # cases, and rows without any case, that are left out
         self.read_count = 0  # cases, and rows without any case, that were read
         self.without_label = 0
@@ -249,7 +236,7 @@ class _Builder:
             if not reading.rows and not self.rejects.count:
                 raise nothing_for(self.judge, 0, reading.path)
             self._read_cases(reading)
-        joined_cases = self._join_rows()
+        joined_cases = self._join_cases()
         self._reject_contradicting(joined_cases)
         refusal = self.rejects.refusal()
         if refusal is not None and (self.strict or not joined_cases):
@@ -267,15 +254,15 @@ class _Builder:
             self.read_count += max(1, len(cases))
             if not cases:
                 self.skipped += 1
-            for case, row in cases:
+            for case in cases:
                 if not _is_labelled(case):
                     self.without_label += 1
                 if self.labelled and not _has_both(case):
                     self.skipped += 1
                 else:
-                    self.read_cases[case.id].append(_ReadCase(case, row, source_row))
+                    self.read_cases[case.id].append(replace(case, source_row=source_row))
 
-    def _iterate_rows(self, reading: Reading[All]) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
+    def _iterate_rows(self, reading: Reading[All]) -> Iterator[tuple[Row, list[Case]]]:
         """Yield each row of a source with the cases that it holds."""
         for place, source_row in labelled_rows(reading.rows):
             try:
@@ -310,53 +297,51 @@ class _Builder:
         errors.extend(error.further_errors)
         return all(isinstance(part, EmptyInputError) for part in errors)
 
-    def _join_rows(self) -> dict[str, tuple[Case, Row]]:
-        """Return each case with one row: rows with equal inputs are joined, those that contradict are rejected."""
-        joined_cases: dict[str, tuple[Case, Row]] = {}
+    def _join_cases(self) -> dict[str, Case]:
+        """Return one case for each id: rows with equal inputs are joined, those that contradict are rejected."""
+        joined_cases: dict[str, Case] = {}
         for case_id, read_cases in self.read_cases.items():
-            pair = (read_cases[0].case, read_cases[0].row)
+            joined_case = read_cases[0]
             try:
-                for read_case in read_cases[1:]:
-                    pair = join_rows(self.judge, pair, (read_case.case, read_case.row))
+                for case in read_cases[1:]:
+                    joined_case = join_cases(self.judge, joined_case, case)
             except GoldError as error:
                 self._reject_all(error, read_cases)
             else:
-                joined_cases[case_id] = pair
+                joined_cases[case_id] = joined_case
         return joined_cases
 
-    def _reject_contradicting(self, joined_cases: dict[str, tuple[Case, Row]]) -> None:
+    def _reject_contradicting(self, joined_cases: dict[str, Case]) -> None:
         """Reject cases with different labels whose inputs differ in white space alone."""
-        for cases in _find_contradicting(_cases_of_pairs(joined_cases)):
+        for cases in _find_contradicting(list(joined_cases.values())):
             error = contradiction(cases[0], cases[1], "inputs that differ in white space alone")
-            contradicting: list[_ReadCase] = []
+            contradicting: list[Case] = []
             for case in cases:
                 contradicting.extend(self.read_cases[case.id])
                 del joined_cases[case.id]
             self._reject_all(error, contradicting)
 
-    def _reject_all(self, error: GoldError, read_cases: Sequence[_ReadCase]) -> None:
+    def _reject_all(self, error: GoldError, read_cases: Sequence[Case]) -> None:
         """Reject rows that contradict each other: nobody knows which of them is true."""
         # A refusal counts the rows that contradict the first one.
         if self.strict:
             read_cases = read_cases[1:]
-        for read_case in read_cases:
-            self.rejects.add(error, read_case.source_row)
+        for case in read_cases:
+            self.rejects.add(error, case.source_row)
 
     def _make_gold(
-        self, readings: Sequence[Reading[All]], joined_cases: Mapping[str, tuple[Case, Row]], source: str
+        self, readings: Sequence[Reading[All]], joined_cases: Mapping[str, Case], source: str
     ) -> Gold:
         """Return the gold set of joined cases, each with a group."""
-        shared = shared_inputs(self.judge, _cases_of_pairs(joined_cases))
+        shared = shared_inputs(self.judge, list(joined_cases.values()))
         judge = self.judge
         if judge.common is None:
             judge = judge.with_common(tuple(shared))
         cases: list[Case] = []
         ambiguous: list[Case] = []
-        rows: dict[str, Row] = {}
         merged_count = 0
-        for case_id, (joined_case, row) in joined_cases.items():
-            case = grouped(judge, joined_case)
-            rows[case_id] = row
+        for case_id, joined_case in joined_cases.items():
+            case = replace(joined_case, group=group_of(judge, joined_case))
             merged_count += _count_repeated(self.read_cases[case_id])
             if self.labelled and not case.known:
                 ambiguous.append(case)
@@ -373,7 +358,6 @@ class _Builder:
             cases=tuple(cases),
             source=source,
             card=readings[0].card if len(readings) == 1 else {},
-            rows=rows,
             ambiguous=tuple(ambiguous),
             mapping=self.mapping.to_json(),
             skipped=self.skipped + len(ambiguous),
@@ -383,11 +367,6 @@ class _Builder:
             without_label=self.without_label,
             notes=tuple(notes),
         )
-
-
-def _cases_of_pairs(joined_cases: Mapping[str, tuple[Case, Row]]) -> list[Case]:
-    """Return the cases of pairs of a case and a row."""
-    return [case for case, _ in joined_cases.values()]
 
 
 def _rows_of_readings(readings: Sequence[Reading[All]]) -> list[Row]:
@@ -434,15 +413,15 @@ def _find_contradicting(cases: Sequence[Case]) -> list[list[Case]]:
     return contradicting
 
 
-def _count_repeated(read_cases: Sequence[_ReadCase]) -> int:
+def _count_repeated(cases: Sequence[Case]) -> int:
     """Return how many of some rows with equal inputs repeat another; a rating of another rater repeats nothing."""
     raters_of_rows: set[tuple[str, ...]] = set()
-    for read_case in read_cases:
+    for case in cases:
         raters: tuple[str, ...] = ()
-        if not read_case.case.known:
-            raters = tuple(sorted(read_case.case.ratings))
+        if not case.known:
+            raters = tuple(sorted(case.ratings))
         raters_of_rows.add(raters)
-    return len(read_cases) - len(raters_of_rows)
+    return len(cases) - len(raters_of_rows)
 
 
 def _has_both(case: Case) -> bool:

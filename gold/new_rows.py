@@ -1,7 +1,8 @@
 """New rows to judge, streamed in their order; two rows with equal inputs are two cases."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,21 +14,8 @@ from .documents import nothing_for, read_for
 from .files import Kind, Place, Row, Rows
 from .mapping import RowMapping
 from .rows import input_columns, normalise
-from .shared import empty_inputs, grouped
+from .shared import empty_inputs, group_of
 from .sources import can_be_read_again, open_rows
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewRow:
-    """A case to judge."""
-
-    row: int  # the number of its row in the source, from 1
-    part: int  # the number of the case in its row, from 1: a row may hold several
-    case: Case  # what is judged
-    id: object = None  # the row's own id; ``None`` without a column ``id``
-    # the other columns, which travel with the verdict: no inputs, no id, and no group that the judge reads
-    columns: Mapping[str, object] = field(default_factory=dict)
-    source_row: Mapping[str, object] = field(default_factory=dict)  # the row as the source has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +27,7 @@ class BadRow:
     content: Row | None  # the row; ``None`` if it could not be read
 
 
-StreamedRow: TypeAlias = NewRow | BadRow | None
+StreamedRow: TypeAlias = Case | BadRow | None
 """``None`` is a row without a case for the judge."""
 
 
@@ -66,51 +54,42 @@ class Source:
 
     def rows(self) -> Iterator[StreamedRow]:
         """Yield the cases of each row, or why it cannot be used, in the order of the source."""
-        judged_columns = self._judged_columns()
         for number, (place, content) in enumerate(self._placed_rows(), 1):
             if isinstance(content, GoldError):
                 yield BadRow(row=number, error=content, content=None)
                 continue
             try:
-                cases = self._cases_of(content, place)
+                cases = self._cases_of(content, place, number)
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=content)
                 continue
-            for part, (case, row) in enumerate(cases, 1):
-                columns: dict[str, object] = {}
-                for name, value in row.items():
-                    if name not in judged_columns:
-                        columns[name] = value
-                yield NewRow(
-                    row=number,
-                    part=part,
-                    case=grouped(self.judge, case),
-                    id=row.get("id"),
-                    columns=columns,
-                    source_row=content,
-                )
+            yield from cases
             if not cases:
                 yield None
 
-    def _judged_columns(self) -> set[str]:
-        """Return the columns that do not travel with a verdict: inputs, id, and a group that the judge reads."""
+    @cached_property
+    def judged_columns(self) -> frozenset[str]:
+        """The columns that do not travel with a verdict: inputs, id, and a group that the judge reads."""
         columns = set(input_columns(self.judge))
         columns.add("id")
         if "group" in self.judge.row_model.model_fields:
             columns.add("group")
-        return columns
+        return frozenset(columns)
 
-    def _cases_of(self, content: Row, place: Place) -> list[tuple[Case, Row]]:
-        """Return the cases in a row of the source, each with its own row under the judge's names.
+    def _cases_of(self, content: Row, place: Place, number: int) -> list[Case]:
+        """Return the cases in a row of the source; ``number`` is that of the row.
 
         Raises:
             GoldError: the row cannot be used.
         """
-        cases: list[tuple[Case, Row]] = []
+        cases: list[Case] = []
         for item in self.mapping.items(self.judge, content, place):
             row = self.mapping.row(self.judge, item)
-            cases.extend((case, row) for case, _ in normalise(self.judge, row, place))
-        for case, _ in cases:
+            for case in normalise(self.judge, row, place):
+                group, part = group_of(self.judge, case), len(cases) + 1
+                case = replace(case, group=group, row=row, source_row=content, row_number=number, part=part)
+                cases.append(case)
+        for case in cases:
             if len(case.inputs) > 1 and len(case.inputs) == len(empty_inputs([case])):
                 raise place.wrong("all inputs are empty", hint="fill them in, or remove the row")
         return cases
@@ -154,8 +133,4 @@ def read_rows(source: str | Path, judge: Judge) -> list[Case]:
             raise row.error
     if not any(rows):
         raise nothing_for(judge, len(rows), str(source))
-    cases = []
-    for row in rows:
-        if isinstance(row, NewRow):
-            cases.append(row.case)
-    return cases
+    return [row for row in rows if isinstance(row, Case)]

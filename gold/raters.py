@@ -117,15 +117,13 @@ def merge_gold(gold: G, rule: Rule) -> G:
         hint = f"give its rows model the field {judge.answer.field!r}"
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", hint=hint)
 
-    rows = dict(gold.rows)
     labelled: list[Case] = []
     ambiguous: list[Case] = []
     for gold_case in gold.cases:
-        row = dict(gold.rows[gold_case.id])
         case = merge_case(gold_case, rule)
         if case.reason:
-            case = explained(case, row)
-        rows[case.id] = _merged_row(judge, case, row)
+            case = explained(case, case.row)
+        case = replace(case, row=_merged_row(judge, case))
         if case.known:
             labelled.append(case)
         elif any(unit_ratings(case)):
@@ -137,11 +135,12 @@ def merge_gold(gold: G, rule: Rule) -> G:
             hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
         )
     skipped = gold.skipped + len(gold.cases) - len(labelled)
-    return replace(gold, cases=tuple(labelled), ambiguous=tuple(ambiguous), rows=rows, skipped=skipped)
+    return replace(gold, cases=tuple(labelled), ambiguous=tuple(ambiguous), skipped=skipped)
 
 
-def _merged_row(judge: Judge, case: Case, row: Row) -> Row:
+def _merged_row(judge: Judge, case: Case) -> Row:
     """Return the row of a merged case: its label is the rule's, and units that stay open have a category."""
+    row = case.row
     categories = ambiguity(row, case)  # of the row as it was read: an unknown category names its line
     merged_row = dict(row)
     if row.get("ratings"):
@@ -219,7 +218,7 @@ def strata(gold: GoldData, rule: Rule = "adjudicated") -> Strata:
         unit_count = len(gold.judge.answer.units(case.inputs))
         ratings_of_units = unit_ratings(case) or ({},) * unit_count
         gold_labels = case.gold or (None,) * unit_count
-        categories = ambiguity(gold.rows.get(case.id, {}), case)
+        categories = ambiguity(case.row, case)
         for unit in range(unit_count):
             ratings = ratings_of_units[unit]
             label = merge(ratings, rule, gold_labels[unit])

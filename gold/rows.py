@@ -36,19 +36,19 @@ _RATER_COLUMN = "rater"
 """The column for the rater of a row's label, where a file has a row for each rater."""
 
 
-def normalise(judge: Judge, row: Mapping[str, object], place: Place) -> list[tuple[Case, Row]]:
-    """Return the cases of a row, each with a row in the judge's own fields; none if the row does not concern the judge.
+def normalise(judge: Judge, row: Mapping[str, object], place: Place) -> list[Case]:
+    """Return the cases of a row, each with its row in the judge's own fields; none if it does not concern the judge.
 
     Raises:
         GoldError: the row lacks a field, or one is ill-typed.
     """
-    cases: list[tuple[Case, Row]] = []
+    cases: list[Case] = []
     for part in judge.expanded(_json_row(judge, row, place), path=place.path, line=place.line):
         judge_row = dict(part)
         if judge_row.get("group", "") is None:
             del judge_row["group"]
         judge_row = _with_spelled_label(judge, judge_row)
-        cases.append((make_case(judge, judge_row, place), judge_row))
+        cases.append(replace(make_case(judge, judge_row, place), row=judge_row))
     return cases
 
 
@@ -128,12 +128,13 @@ def is_rating(column: str) -> bool:
     return _rater_of(column) is not None
 
 
-def canonical_row(judge: Judge, row: Row, case: Case) -> Row:
-    """Return the JSON row from which the same case is read again: the judge's fields, in their order.
+def canonical_row(judge: Judge, case: Case) -> Row:
+    """Return the JSON row from which a case is read again: the judge's fields, in their order.
 
     Raises:
         GoldError: the row's model demands a label, and the case has none.
     """
+    row = case.row
     try:
         parsed = judge.row_model.model_validate(_without_ratings(row))
     except pydantic.ValidationError as error:  # it was read, so only its label can be gone
@@ -163,48 +164,42 @@ def canonical_row(judge: Judge, row: Row, case: Case) -> Row:
     return result
 
 
-def join_rows(judge: Judge, first: tuple[Case, Row], second: tuple[Case, Row]) -> tuple[Case, Row]:
-    """Return one case, with its row, for two rows with equal inputs: it has the labels and ratings of both.
+def join_cases(judge: Judge, first: Case, second: Case) -> Case:
+    """Return one case for two of rows with equal inputs: it has the labels and ratings of both, and so has its row.
 
     Raises:
         GoldError: the two have different labels, or different labels of one rater.
     """
-    first_case, first_row = first
-    second_case, second_row = second
-    if first_case.known and second_case.known and first_case.gold != second_case.gold:
-        raise contradiction(first_case, second_case, "equal inputs")
+    if first.known and second.known and first.gold != second.gold:
+        raise contradiction(first, second, "equal inputs")
 
     # The joined case is in the first of two groups, so that no part of a split shows it to another.
     row_groups = []
-    for case, row in (first, second):
-        if row.get("group"):
+    for case in (first, second):
+        if case.row.get("group"):
             row_groups.append(case.group)
-    group = min(row_groups or (first_case.group, second_case.group))
-    case = first_case
-    row = dict(first_row)
-    further_row = second_row
-    if second_case.known and not first_case.known:
-        case = second_case
-        row = dict(second_row)
-        further_row = first_row
+    group = min(row_groups or (first.group, second.group))
+    case, further = first, second
+    if second.known and not first.known:
+        case, further = second, first
+    row = dict(case.row)
     if row_groups:
         row["group"] = group
-    ratings = _join_ratings(first_case, second_case)
+    ratings = _join_ratings(first, second)
     if ratings:
         rating_fields = {}
         for rater, labels in ratings.items():
             rating_fields[rater] = label_field(judge, labels)
         row["ratings"] = rating_fields
-    categories = _join_categories(row.get(AMBIGUITY), further_row.get(AMBIGUITY))
+    categories = _join_categories(row.get(AMBIGUITY), further.row.get(AMBIGUITY))
     if categories:
         row[AMBIGUITY] = categories
-    case = replace(case, group=group, ratings=ratings)
-    if REASON in _field_infos(judge.row_model):
-        return case, row
-    reasons = _join_reasons(first_row, second_row)
-    if reasons:
+    has_reasons = REASON not in _field_infos(judge.row_model)
+    reasons = _join_reasons(first.row, second.row)
+    if has_reasons and reasons:
         row[REASON] = reasons
-    return explained(case, row), row
+    case = replace(case, group=group, ratings=ratings, row=row)
+    return explained(case, row) if has_reasons else case
 
 
 def _join_ratings(first: Case, second: Case) -> dict[str, Values]:
@@ -227,7 +222,7 @@ def _join_ratings(first: Case, second: Case) -> dict[str, Values]:
     return ratings
 
 
-def _join_reasons(*rows: Row) -> dict[str, str]:
+def _join_reasons(*rows: Mapping[str, Any]) -> dict[str, str]:
     """Return rater -> the distinct reasons in some rows, a line each."""
     reasons_of_rater: dict[str, list[str]] = {}
     for row in rows:

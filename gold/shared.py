@@ -6,7 +6,6 @@ Otherwise they are found by counting: few texts, each of many groups, are in mos
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..cases import Case, text_hash
@@ -87,16 +86,16 @@ def joined_text(value: object) -> str:
     return " ".join(normalised(text) for text in strings(value))
 
 
-def grouped(judge: "Judge", case: Case) -> Case:
-    """Return a case with a group: its own, else the hash of its evidence without shared inputs, else its id."""
+def group_of(judge: "Judge", case: Case) -> str:
+    """Return the group of a case: its own, else the hash of its evidence without shared inputs, else its id."""
     if case.group:
-        return case
+        return case.group
     no_evidence = set(judge.answer.unit_fields).union(judge.common or ())
     evidence: dict[str, str] = {}
     for name, value in case.inputs.items():
         if name not in no_evidence:
             evidence[name] = joined_text(value)
     if not any(evidence.values()):
-        return replace(case, group=case.id)
+        return case.id
     content = "\n".join(f"{name}: {evidence[name]}" for name in sorted(evidence))
-    return replace(case, group=text_hash(content)[:12])
+    return text_hash(content)[:12]

@@ -88,15 +88,15 @@ def sheet_row(gold: GoldData, case: Case) -> Row:
         hint = "name a judge whose rows people can label"
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", hint=hint)
     fields_of_people = {"ratings", AMBIGUITY, REASON} - set(judge.input_fields)
-    row = _without(gold.rows[case.id], fields_of_people)
-    row = canonical_row(judge, row, replace(case, ratings={}, reason=""))
+    row = _without(case.row, fields_of_people)
+    row = canonical_row(judge, replace(case, row=row, ratings={}, reason=""))
     inputs = _without(row, keys + [GROUP])
     if make_case(judge, inputs, Place(case.source)).id != case.id:
         raise GoldError("the row is another case without its label", path=case.source)
     return inputs
 
 
-def _without(row: Row, columns: Collection[str]) -> Row:
+def _without(row: Mapping[str, Any], columns: Collection[str]) -> Row:
     """Return a row without some columns."""
     other_columns: Row = {}
     for column, value in row.items():
@@ -234,9 +234,9 @@ def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
         unit = int(number)
 
     for line_ends in _line_end_forms(texts):
-        for case, case_row in normalise(judge, {**line_ends, **values}, place):
+        for case in normalise(judge, {**line_ends, **values}, place):
             if case.id == case_id:
-                return _row_with_label(judge, case, case_row, unit, labels, place)
+                return _row_with_label(judge, case, case.row, unit, labels, place)
     hint = "the id or an input was changed; copy both again from the sheet as it was written"
     raise place.wrong(f"the inputs of this line are not those of case {case_id!r}", CASE, hint=hint)
 
@@ -273,7 +273,7 @@ def _journal_line(judge: Judge, row: Row, place: Place) -> Row:
 
 
 def _row_with_label(
-    judge: Judge, case: Case, row: Row, unit: int, labels: Mapping[str, str], place: Place
+    judge: Judge, case: Case, row: Mapping[str, Any], unit: int, labels: Mapping[str, str], place: Place
 ) -> Row:
     """Return the row of a case with what a rater filled in for one of its units (from 1)."""
     answer = judge.answer

@@ -23,7 +23,6 @@ from ..evaluation.looks import LabelLook, level_of_look
 from ..evaluation.paired import Verdict
 from ..evaluation.plain import plain, plain_fields
 from ..evaluation.scale import resolve
-from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.raters import merge_case, unit_ratings
 from ..gold.rows import AMBIGUITY
@@ -272,7 +271,7 @@ def read_planned_labels(plan: LabelPlan, gold: Gold) -> Labels:
     planned = {unit.key for unit in plan.units}
     labels: dict[Key, Value | None] = {}
     for case in gold.cases:
-        labels.update(_labels_of_case(case, gold.rows[case.id]))
+        labels.update(_labels_of_case(case))
     for case_id, place in labels:
         if (case_id, place) in planned:
             continue
@@ -286,10 +285,10 @@ def read_planned_labels(plan: LabelPlan, gold: Gold) -> Labels:
     return labels
 
 
-def _labels_of_case(case: Case, row: Row) -> dict[Key, Value | None]:
+def _labels_of_case(case: Case) -> dict[Key, Value | None]:
     """Return the labels of the units of a case; ``None`` for a unit that people call ambiguous."""
     labels: dict[Key, Value | None] = {}
-    reasons = row.get(AMBIGUITY)
+    reasons = case.row.get(AMBIGUITY)
     if not isinstance(reasons, list):
         reasons = [reasons]
     for place, reason in enumerate(reasons):

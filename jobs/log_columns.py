@@ -210,7 +210,7 @@ def _is_id_of_both(name: str, rows: Sequence[Row], gold: Gold, cases: Sequence[C
     # Each row of the gold has an id of its own. A log may have several verdicts on each.
     gold_ids: list[str] = []
     for case in cases:
-        gold_id = match_text(gold.rows[case.id].get(name))
+        gold_id = match_text(case.row.get(name))
         if gold_id:
             gold_ids.append(gold_id)
     distinct_ids = set(gold_ids)

@@ -157,7 +157,7 @@ def _find_rows_of_case(
     orders: list[list[Row]] = []
     rows_of_earlier_orders: list[Row] = []
     for inputs in inputs_of_orders:
-        values = {**gold.rows[case.id], **inputs}
+        values = {**case.row, **inputs}
         if columns.has_case_ids:
             values["case"] = case.id
         order_rows: list[Row] = []

@@ -381,10 +381,10 @@ def _rows_without_labels(work: Unlabelled, cases: Sequence[Case]) -> list[Row]:
     rows: list[Row] = []
     for case in {case.id: case for case in cases}.values():
         row: Row = {}
-        for column, value in work.gold.rows[case.id].items():
+        for column, value in case.row.items():
             if column not in label_columns:
                 row[column] = value
-        rows.append(canonical_row(judge, row, case))
+        rows.append(canonical_row(judge, replace(case, row=row)))
     return rows
 
 

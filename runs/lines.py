@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..cases import Case, Values
 from ..engines.ledger import Spend
-from ..gold.new_rows import NewRow
 from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.verdicts import Verdict
@@ -123,22 +122,27 @@ def unit_values(judge: Judge, line: Mapping[str, Any]) -> Values:
     return tuple(judge.answer.unit_value(unit) for unit in line["units"])
 
 
-def line_of_row(
-    row: NewRow, written: WrittenVerdict, stamp: Mapping[str, Any], keep: Sequence[str] | None = None
+def line_of_case(
+    case: Case,
+    written: WrittenVerdict,
+    stamp: Mapping[str, Any],
+    judged_columns: Collection[str],
+    keep: Sequence[str] | None = None,
 ) -> JsonObject:
-    """Return the line of a row as JSON values.
+    """Return the line of a case of a new row as JSON values.
 
     Args:
-        row: the row and its case.
-        written: the verdict on the case.
+        case: the case.
+        written: the verdict on it.
         stamp: who answered and how it was asked.
-        keep: the columns of the row that stand in the line; default: all that are not judged.
+        judged_columns: the columns of its row that do not travel with the verdict.
+        keep: the columns that stand in the line; default: all that travel.
     """
-    case = row.case
+    row_id = case.row.get("id")
     line: JsonObject = {
-        "id": case.id if row.id in (None, "") else row.id,
-        "row": row.row,
-        "part": row.part,
+        "id": case.id if row_id in (None, "") else row_id,
+        "row": case.row_number,
+        "part": case.part,
         "case": case.id,
         "source": case.source,
         "group": case.group,
@@ -149,18 +153,19 @@ def line_of_row(
         for unit, (start, end) in zip(line["units"], case.spans, strict=True):
             placed_units.append({**unit, "start": start, "end": end})
         line["units"] = placed_units
-    if written.row != row.row:
+    if written.row != case.row_number:
         line["usage"] = _NOTHING_PAID
     line.update(stamp)
     if keep is None:
-        for name, value in row.columns.items():
-            line[column_in_line(name)] = value
+        for name, value in case.row.items():
+            if name not in judged_columns:
+                line[column_in_line(name)] = value
         return line
     for name in keep:
-        if name in row.columns:
-            line[column_in_line(name)] = row.columns[name]
-        elif name in row.source_row:
-            line[column_in_line(name)] = row.source_row[name]
+        if name in case.row and name not in judged_columns:
+            line[column_in_line(name)] = case.row[name]
+        elif name in case.source_row:
+            line[column_in_line(name)] = case.source_row[name]
     return line
 
 
@@ -175,7 +180,7 @@ def column_in_line(column: str) -> str:
 
 
 def read_line(line: Mapping[str, Any]) -> tuple[RowKey, WrittenVerdict]:
-    """Return the place of a line's row and the verdict on its case: the inverse of :func:`line_of_row`.
+    """Return the place of a line's row and the verdict on its case: the inverse of :func:`line_of_case`.
 
     Raises:
         KeyError, TypeError, ValueError: a run does not write such a line.

@@ -17,7 +17,7 @@ from ..cases import Case
 from ..engines.ledger import Spend
 from ..engines.meter import Amount, Budget
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
-from ..gold.new_rows import NewRow, Source
+from ..gold.new_rows import Source
 from ..gold.rejects import Rejects
 from ..gold.writing import json_line
 from ..keeping.loading import LoadedJudge
@@ -28,7 +28,7 @@ from ..programs.verdicts import FIRST_CASES
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
-from .lines import OF_RUN, RowKey, WrittenVerdict, line_of_row, read_line, verdict_parts
+from .lines import OF_RUN, RowKey, WrittenVerdict, line_of_case, read_line, verdict_parts
 from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
 from .shards import WHOLE, Shard
 from .state import RunState
@@ -346,7 +346,7 @@ class _Rows:
         survey = self.survey
         again = survey.source.can_be_read_again
         rows = Feed(enumerate(survey.again() if again else survey.found(self.state)))
-        ahead = deque[tuple[int, NewRow]]()
+        ahead = deque[tuple[int, Case]]()
         try:
             await work_through(
                 self._make_taker(rows, ahead), self._judge, concurrency=self.asker.settings.concurrency
@@ -360,20 +360,20 @@ class _Rows:
 
     def _make_taker(
         self,
-        rows: "Feed[tuple[int, NewRow]]",
-        ahead: "deque[tuple[int, NewRow]]",
-        accepts: Callable[[NewRow], bool] = lambda row: True,
-    ) -> Callable[[], Awaitable[tuple[int, NewRow] | None]]:
-        """Return a function that takes the next row to judge, and ``None`` after the last.
+        rows: "Feed[tuple[int, Case]]",
+        ahead: "deque[tuple[int, Case]]",
+        accepts: Callable[[Case], bool] = lambda case: True,
+    ) -> Callable[[], Awaitable[tuple[int, Case] | None]]:
+        """Return a function that takes the next case to judge, and ``None`` after the last.
 
         Args:
-            rows: the rows of the input, with their numbers.
-            ahead: holds the rows that were embedded together and not yet taken.
-            accepts: says whether a row is to be judged; others are left out.
+            rows: the cases of the input, with their numbers.
+            ahead: holds the cases that were embedded together and not yet taken.
+            accepts: says whether a case is to be judged; others are left out.
         """
         turn = asyncio.Lock()
 
-        async def take_accepted() -> tuple[int, NewRow] | None:
+        async def take_accepted() -> tuple[int, Case] | None:
             while True:
                 numbered = await rows.take()
                 if numbered is None or accepts(numbered[1]):
@@ -387,11 +387,11 @@ class _Rows:
             for numbered in rows.take_ready(_ROWS_EMBEDDED - 1):
                 if accepts(numbered[1]):
                     ahead.append(numbered)
-            cases = [row.case for _, row in ahead if not self._final_verdict(row.case)]
+            cases = [case for _, case in ahead if not self._final_verdict(case)]
             with suppress(LMError):  # each row is embedded again by itself when it is asked about
                 await self.asker.embed(cases)
 
-        async def take() -> tuple[int, NewRow] | None:
+        async def take() -> tuple[int, Case] | None:
             signal = self.job.meter.signal
             if signal is not None:
                 raise StopRequested(signal)
@@ -404,39 +404,38 @@ class _Rows:
 
         return take
 
-    def _never_asked(self, row: NewRow) -> bool:
-        """Say whether no earlier start has asked about the case of a row."""
-        written = self.state.verdict(row.case.id)
+    def _never_asked(self, case: Case) -> bool:
+        """Say whether no earlier start has asked about a case."""
+        written = self.state.verdict(case.id)
         return written is None or written.new
 
-    def _write_known(self, rows: Iterable[tuple[int, NewRow]]) -> None:
+    def _write_known(self, rows: Iterable[tuple[int, Case]]) -> None:
         """Write the lines of rows that have a verdict, as the run ends before their turn; they are counted too."""
-        for number, row in rows:
-            written = self.state.verdict(row.case.id)
+        for number, case in rows:
+            written = self.state.verdict(case.id)
             if written is None:
                 continue
-            self._write_row(number, row, written)
+            self._write_line(number, case, written)
             if number not in self.early and written.status != "failed":
                 self.counts.add_written(self.asker.judge, written)
 
-    async def _judge(self, numbered: tuple[int, NewRow]) -> None:
-        """Write the line of a row, with the verdict that its case has, or that it is given now."""
-        number, row = numbered
-        case = row.case
+    async def _judge(self, numbered: tuple[int, Case]) -> None:
+        """Write the line of a case, with the verdict that it has, or that it is given now."""
+        number, case = numbered
         if self.writes and number in self.early:
             written = self.state.verdict(case.id)
             if written is not None:
-                self._write_row(number, row, written)
+                self._write_line(number, case, written)
                 return
         while case.id in self.asking:
             await self.asking[case.id].wait()
         written = self._final_verdict(case)
         if written is not None:
             self.counts.add_written(self.asker.judge, written)
-            self._write_row(number, row, written)
+            self._write_line(number, case, written)
             self.work.on_row()
         else:
-            await self._ask(number, row)
+            await self._ask(number, case)
 
     def _final_verdict(self, case: Case) -> WrittenVerdict | None:
         """Return the verdict on a case if it need not be asked about again; else ``None``."""
@@ -446,22 +445,22 @@ class _Rows:
         is_final = written.new or written.status != "failed" or self.work.settings.collecting
         return written if is_final else None
 
-    async def _ask(self, number: int, row: NewRow) -> None:
-        """Ask about the case of a row, and write its line; other rows of the same case wait in :meth:`_judge`."""
-        answered = self.asking[row.case.id] = asyncio.Event()
+    async def _ask(self, number: int, case: Case) -> None:
+        """Ask about a case, and write its line; other rows with the same inputs wait in :meth:`_judge`."""
+        answered = self.asking[case.id] = asyncio.Event()
         try:
-            verdict = await self.asker.judged(row.case)
-            parts = verdict_parts(self.asker.judge, row.case, verdict)
-            written = WrittenVerdict(row=row.row, status=verdict.status, parts=parts, new=True)
-            self.state.keep(row.case.id, written)
+            verdict = await self.asker.judged(case)
+            parts = verdict_parts(self.asker.judge, case, verdict)
+            written = WrittenVerdict(row=case.row_number, status=verdict.status, parts=parts, new=True)
+            self.state.keep(case.id, written)
         except AnswerPending:
             self.order.give(number, None)
             self.work.on_row()
             return
         finally:
-            del self.asking[row.case.id]
+            del self.asking[case.id]
             answered.set()
-        self._write_row(number, row, written)
+        self._write_line(number, case, written)
         self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
         replies = self.counts.answered - self.counts.refused
@@ -475,10 +474,11 @@ class _Rows:
         if not self.work.settings.collecting:
             self.asker.note(verdict)
 
-    def _write_row(self, number: int, row: NewRow, written: WrittenVerdict) -> None:
-        """Write the line of a row; while no lines are written, note that the row is judged."""
+    def _write_line(self, number: int, case: Case, written: WrittenVerdict) -> None:
+        """Write the line of a case; while no lines are written, note that it is judged."""
         if not self.writes:
             self.early.add(number)
             return
-        line = line_of_row(row, written, self.work.stamp, self.work.settings.keep)
+        judged_columns = self.survey.source.judged_columns
+        line = line_of_case(case, written, self.work.stamp, judged_columns, self.work.settings.keep)
         self.order.give(number, json_line(line))

@@ -9,7 +9,7 @@ from operator import attrgetter
 from ..cases import Case
 from ..errors import GoldError, UsageError, suggest_name
 from ..gold.documents import nothing_for
-from ..gold.new_rows import BadRow, NewRow, Source
+from ..gold.new_rows import BadRow, Source
 from ..gold.rejects import Rejects
 from ..gold.shared import empty_inputs
 from ..programs.judge import MISSING
@@ -46,32 +46,40 @@ class Survey:
         for _ in self.found(state):
             pass
 
-    def found(self, state: RunState) -> Iterator[NewRow]:
-        """Return the rows as they are read for the first time: they are counted and noted, and bad ones set aside."""
+    def found(self, state: RunState) -> Iterator[Case]:
+        """Yield the cases as rows are read for the first time: they are counted and noted, and bad rows set aside."""
         noted: list[RowKey] = []
-        for row in self.source.rows():
-            if isinstance(row, BadRow):
-                self.rejects.add(row.error, row.content)
+        for case in self.source.rows():
+            if isinstance(case, BadRow):
+                self.rejects.add(case.error, case.content)
                 self._check_fields()
                 continue
-            if row is None:
+            if case is None:
                 self.beside += 1
                 continue
-            self.columns.update(dict.fromkeys(row.columns))
-            self.columns.update(dict.fromkeys(row.source_row))
-            if not self.shard.has(row.case.id):
+            self._note_columns(case)
+            if not self.shard.has(case.id):
                 self.elsewhere += 1
                 continue
-            noted.append(RowKey(row.row, row.part, row.case.id))
-            self._count(row)
+            noted.append(RowKey(case.row_number, case.part, case.id))
+            self._count(case)
             if len(noted) >= _AT_ONCE:
                 state.add_rows(noted)
                 noted = []
-            yield row
+            yield case
         state.add_rows(noted)
         self.whole = True
         if not self.rows and not self.elsewhere:
             raise self.rejects.first or nothing_for(self.source.judge, self.beside, self.source.name)
+
+    def _note_columns(self, case: Case) -> None:
+        """Note the columns of a case's row that are new."""
+        for name in case.row:
+            if name not in self.columns and name not in self.source.judged_columns:
+                self.columns[name] = None
+        for name in case.source_row:
+            if name not in self.columns:
+                self.columns[name] = None
 
     def _check_fields(self) -> None:
         """End the reading where the first rows all lack the same field: their columns have other names."""
@@ -92,26 +100,26 @@ class Survey:
             if name not in self.columns:
                 raise UsageError(f"no row has a column {name!r}", hint=suggest_name(name, self.columns))
 
-    def again(self) -> Iterator[NewRow]:
-        """Return the rows once more, and none that were added meanwhile: nobody has counted these, or agreed to pay."""
-        return islice(self._rows_of_shard(), self.rows)
+    def again(self) -> Iterator[Case]:
+        """Return the cases once more, without those that were added meanwhile: nobody has agreed to pay for them."""
+        return islice(self._cases_of_shard(), self.rows)
 
-    def _rows_of_shard(self) -> Iterator[NewRow]:
-        """Yield the rows that are judged here, as they are read."""
-        for row in self.source.rows():
-            if isinstance(row, NewRow) and self.shard.has(row.case.id):
-                yield row
+    def _cases_of_shard(self) -> Iterator[Case]:
+        """Yield the cases that are judged here, as rows are read."""
+        for case in self.source.rows():
+            if isinstance(case, Case) and self.shard.has(case.id):
+                yield case
 
     @property
     def empty(self) -> bool:
         """Whether all rows are judged elsewhere."""
         return self.whole and not self.rows
 
-    def _count(self, row: NewRow) -> None:
+    def _count(self, case: Case) -> None:
         self.rows += 1
-        self.blank += bool(empty_inputs([row.case]))
-        place = bisect_left(self.shown, row.case.id, key=attrgetter("id"))
-        is_shown = place < len(self.shown) and self.shown[place].id == row.case.id
+        self.blank += bool(empty_inputs([case]))
+        place = bisect_left(self.shown, case.id, key=attrgetter("id"))
+        is_shown = place < len(self.shown) and self.shown[place].id == case.id
         if place < _SHOWN and not is_shown:
-            self.shown.insert(place, row.case)
+            self.shown.insert(place, case)
             del self.shown[_SHOWN:]

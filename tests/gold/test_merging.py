@@ -237,8 +237,8 @@ def test_two_halves_of_one_raters_work_are_one() -> None:
     gold = Gold.of(rows, COGNIBENCH, labelled=False)
     (case,) = gold.cases
     assert case.ratings == {"ann": ("faithful", "invented")}
-    assert gold.rows[case.id]["ratings"] == {"ann": ["faithful", "invented"]}
-    assert gold.rows[case.id]["ambiguity"] == ["unknown", "relation"]
+    assert case.row["ratings"] == {"ann": ["faithful", "invented"]}
+    assert case.row["ambiguity"] == ["unknown", "relation"]
     with pytest.raises(
         GoldError, match=r"rows:1 and rows:2: .*'ann' calls unit 2 both 'invented' and 'misleading'"
     ):

@@ -11,10 +11,11 @@ import pytest
 from judges import CHECK, FLAG
 from small import cli
 
+from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
-from jurist.gold.new_rows import NewRow, Source
+from jurist.gold.new_rows import Source
 from jurist.gold.rejects import Rejects
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
@@ -184,8 +185,8 @@ def test_a_column_may_be_a_path_on_the_command_line_and_in_the_judges_file(shape
         case = found.cases[0]
         assert (dict(case.inputs), case.gold) == ({"policy": "p", "reply": "r"}, ("send",))
     (new,) = Source(name="<rows>", judge=own, records=[row]).rows()
-    assert isinstance(new, NewRow)
-    assert new.case.inputs["reply"] == "r"
+    assert isinstance(new, Case)
+    assert new.inputs["reply"] == "r"
 
 
 def test_labels_that_say_nothing_are_left_out_and_counted() -> None:
