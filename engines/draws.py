@@ -85,10 +85,9 @@ def request_of_draw(request: Request) -> Request:
     typed = typed_request.get() if draw.labels else None
     if typed is not None and not closed_fields(typed.signature).keys().isdisjoint(draw.labels):
         logprobs = ALTERNATIVES
-    config = config_with(config, seed, logprobs)
-    if config == request.config:
+    if (seed, logprobs) == (config.seed, config.logprobs):
         return request
-    return replace(request, config=config)
+    return replace(request, config=config_with(config, seed, logprobs))
 
 
 def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:

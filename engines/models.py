@@ -470,7 +470,7 @@ class Endpoint:
 
     def settings_of(self, request: Request) -> frozenset[str]:
         """Return the names of the settings with which a request would be sent now."""
-        return self._terms.settings_of(self._terms.apply(self._as_set(request)))
+        return self._terms.settings_of(self._as_set(request))
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""
@@ -554,7 +554,10 @@ class Endpoint:
     def _priced(self, request: Request, sent: Request, response: Response) -> tuple[Response, float | None]:
         """Return the answer and its cost. Raises an error for a reply that cannot be an answer."""
         cost = self._cost(sent, response)
-        response = replace(as_ended(response), usage=with_all_tokens(response.usage, self._counts_as))
+        response = as_ended(response)
+        usage = with_all_tokens(response.usage, self._counts_as)
+        if usage is not response.usage:
+            response = replace(response, usage=usage)
         for secret in self._secrets:
             response = without_key(response, secret)
         if self._terms.note_reply(request, sent, response):

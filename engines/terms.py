@@ -157,6 +157,13 @@ class Terms:
 
     def apply(self, request: Request) -> Request:
         """Return a request with settings that this endpoint accepts; the seed goes, as it only numbers samples."""
+        config = self._accepted_config(request)
+        if request.system and not self._takes_system:
+            request = _without_system(request)
+        return replace(request, config=config)
+
+    def _accepted_config(self, request: Request) -> Config:
+        """Return the settings of a request as this endpoint accepts them."""
         typed = typed_request.get()
         # The typed request in hand decides whether its answer is JSON.
         json_signature, limit = None, None
@@ -165,9 +172,7 @@ class Terms:
                 json_signature = typed.signature
             if request.config.max_tokens is None:
                 limit = self._default_limit(_tokens_needed(request))
-        if request.system and not self._takes_system:
-            request = _without_system(request)
-        return replace(request, config=self._adapted_configs(request.config, json_signature, limit))
+        return self._adapted_configs(request.config, json_signature, limit)
 
     def _default_limit(self, needed: int) -> int | None:
         """Return the default limit for a reply that may need a number of tokens; ``None`` for no limit."""
@@ -207,20 +212,10 @@ class Terms:
             return self._forms[0]
         return next(form for form in self._forms if form in _SCHEMALESS_FORMS)
 
-    def settings_of(self, sent: Request) -> frozenset[str]:
-        """Return the names of the settings of a request that an endpoint may refuse."""
-        names = {"request"}
-        for name in _PARAMETERS:
-            if getattr(sent.config, name) is not None:
-                names.add(name)
-        if sent.config.max_tokens is not None:
-            names.add("max_tokens")
-        if sent.system:
-            names.add("system")
-        form = _form_sent(sent)
-        if form != "prompt":
-            names.add(form)
-        return frozenset(names)
+    def settings_of(self, request: Request) -> frozenset[str]:
+        """Return the names of the settings with which a request would be sent, and which an endpoint may refuse."""
+        has_system = bool(request.system) and self._takes_system
+        return _names_of_settings(self._accepted_config(request), has_system)
 
     def learn(self, request: Request, sent: Request, failure: Failure, status: int | None) -> None:
         """Learn from a failure of ``sent``, the request as it was adapted, if the provider's words name a setting."""
@@ -240,7 +235,7 @@ class Terms:
         if is_refusal and sent.system and _WORDS_FOR_SYSTEM.search(words):
             self._merge_system()
             return
-        form = _form_sent(sent)
+        form = _form_in(sent.config)
         names_form = is_refusal and _has_one_of(_WORDS_FOR_FORM, words)
         if form != "prompt" and (names_form or (is_odd_refusal and "response_format" in words)):
             self._drop_form(form)
@@ -374,11 +369,30 @@ def _without_quotes(words: str, sent: Request) -> str:
     return words
 
 
-def _form_sent(sent: Request) -> _Form:
-    """Return the form in which a request asks for its answer; ``prompt`` for one that is no JSON."""
-    response_format = sent.config.response_format
+def _list_settings(config: Config, has_system: bool) -> frozenset[str]:
+    """Return the names of settings that an endpoint may refuse, of a request with or without a system message."""
+    names = {"request"}
+    for name in _PARAMETERS:
+        if getattr(config, name) is not None:
+            names.add(name)
+    if config.max_tokens is not None:
+        names.add("max_tokens")
+    if has_system:
+        names.add("system")
+    form = _form_in(config)
+    if form != "prompt":
+        names.add(form)
+    return frozenset(names)
+
+
+_names_of_settings: Final[IdentityCache[frozenset[str]]] = IdentityCache(_list_settings)
+
+
+def _form_in(config: Config) -> _Form:
+    """Return the form in which a request asks for its answer; ``prompt`` for an answer that is no JSON."""
+    response_format = config.response_format
     if response_format is None:
-        has_schema = (sent.config.extensions or {}).get("response_format")
+        has_schema = (config.extensions or {}).get("response_format")
         return "object_schema" if has_schema else "prompt"
     return "schema" if response_format.get("type") == "json_schema" else "object"
 

@@ -17,6 +17,10 @@ def with_all_tokens(usage: Usage, provider: str) -> Usage:
         input_tokens += (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
     if output_tokens is not None and _counts_reasoning_apart(usage, provider):
         output_tokens += usage.reasoning_tokens or 0
+    has_both = input_tokens is not None and output_tokens is not None
+    is_unchanged = input_tokens == usage.input_tokens and output_tokens == usage.output_tokens
+    if has_both and is_unchanged and usage.total_tokens == input_tokens + output_tokens:
+        return usage
     return replace(usage, input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=None)
 
 

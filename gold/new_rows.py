@@ -14,7 +14,7 @@ from .documents import nothing_for, read_for
 from .files import Kind, Place, Row, Rows
 from .mapping import RowMapping
 from .rows import input_columns, normalise
-from .shared import empty_inputs, group_of
+from .shared import empty_inputs_of, group_of
 from .sources import can_be_read_again, open_rows
 
 
@@ -90,7 +90,7 @@ class Source:
                 case = replace(case, group=group, row=row, source_row=content, row_number=number, part=part)
                 cases.append(case)
         for case in cases:
-            if len(case.inputs) > 1 and len(case.inputs) == len(empty_inputs([case])):
+            if len(case.inputs) > 1 and len(case.inputs) == len(empty_inputs_of(case)):
                 raise place.wrong("all inputs are empty", hint="fill them in, or remove the row")
         return cases
 

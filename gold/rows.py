@@ -48,7 +48,7 @@ def normalise(judge: Judge, row: Mapping[str, object], place: Place) -> list[Cas
         if judge_row.get("group", "") is None:
             del judge_row["group"]
         judge_row = _with_spelled_label(judge, judge_row)
-        cases.append(replace(make_case(judge, judge_row, place), row=judge_row))
+        cases.append(make_case(judge, judge_row, place))
     return cases
 
 
@@ -89,9 +89,9 @@ def make_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
             raise place.wrong(message, column, hint=f"use {judge.answer.scale.expects}") from error
         if labels is not None:
             labels_by_rater[str(rater)] = labels
-    if not labels_by_rater and not case.ratings:
+    if not ratings and not case.ratings:
         return case
-    return replace(case, ratings=labels_by_rater)
+    return replace(case, ratings=labels_by_rater, row=row)
 
 
 def label_keys(judge: Judge) -> list[str]:
@@ -114,13 +114,19 @@ def input_columns(judge: Judge) -> frozenset[str]:
 
 def row_keys(judge: Judge) -> list[str]:
     """Return every name that a judge reads in a row, without repeats."""
+    further_names = tuple(judge.answer.criteria) + tuple(judge.answer.columns)
+    return list(_row_keys(judge.row_model, further_names))
+
+
+@cache  # the rows of a file have one judge
+def _row_keys(model: type[pydantic.BaseModel], further_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a row model's fields, with further ones, without repeats."""
     names: list[str] = []
-    for _, _, keys in _fields(judge.row_model):
+    for _, _, keys in _fields(model):
         names.extend(keys)
-    names.extend(judge.answer.criteria)
-    names.extend(judge.answer.columns)
+    names.extend(further_names)
     names.extend(["group", "ratings", _RATER_COLUMN, REASON])
-    return list(dict.fromkeys(names))
+    return tuple(dict.fromkeys(names))
 
 
 def is_rating(column: str) -> bool:
@@ -260,7 +266,7 @@ def label_field(judge: Judge, values: Values) -> Any:
 
 
 def explained(case: Case, row: Mapping[str, object]) -> Case:
-    """Return a case with the reasons in its row, a line for each rater; a reason for another label is marked."""
+    """Return a case with its row and the reasons there, a line for each rater; a reason for another label is marked."""
     lines: list[str] = []
     for rater, reason in sorted(_reasons_by_rater(row.get(REASON)).items()):
         if not rater:
@@ -269,7 +275,7 @@ def explained(case: Case, row: Mapping[str, object]) -> Case:
             lines.append(f"{rater} (for another label): {reason}")
         else:
             lines.append(f"{rater}: {reason}")
-    return replace(case, reason="\n".join(lines))
+    return replace(case, reason="\n".join(lines), row=row)
 
 
 def _disagrees(case: Case, rater: str) -> bool:

@@ -29,10 +29,17 @@ def empty_inputs(cases: Sequence[Case]) -> dict[str, int]:
     """Return input -> number of cases in which it is an empty text, by name, without inputs that are never empty."""
     empty = Counter[str]()
     for case in cases:
-        for name, value in case.inputs.items():
-            if isinstance(value, str) and not value.strip():
-                empty[name] += 1
+        empty.update(empty_inputs_of(case))
     return dict(sorted(empty.items()))
+
+
+def empty_inputs_of(case: Case) -> list[str]:
+    """Return the names of the inputs of a case that are an empty text."""
+    names: list[str] = []
+    for name, value in case.inputs.items():
+        if isinstance(value, str) and not value.strip():
+            names.append(name)
+    return names
 
 
 def shared_inputs(judge: "Judge", cases: Sequence[Case]) -> dict[str, str]:

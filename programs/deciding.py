@@ -63,8 +63,7 @@ def verdict_of(
 
     ``members`` are the models of a panel, each of which gave one sample.
     """
-    units = len(answer.units(case.inputs))
-    verdict = _add_up(case, readings, units, usage)
+    verdict = _add_up(answer, sampling, case, readings, usage)
     if sampling.is_panel:
         verdict = replace(verdict, identical=False, members=_values_of_members(readings, members))
         failure = None
@@ -74,13 +73,6 @@ def verdict_of(
             return _end_case(verdict, failure)
     elif readings and readings[-1].ends_case:
         return _end_case(verdict, readings[-1])
-    verdict = replace(
-        verdict,
-        votes=votes_of(readings, units),
-        probabilities=_probabilities(answer, readings, units),
-        measured=sum(any(reading.probabilities) for reading in readings),
-        saved=sampling.samples - len(readings),
-    )
     return decide_verdict(answer, sampling, verdict)
 
 
@@ -103,8 +95,11 @@ def _failure_of_panel(readings: Sequence[Reading]) -> Reading | None:
     return failures[0] if failures else None
 
 
-def _add_up(case: Case, readings: Sequence[Reading], units: int, usage: Spend) -> Verdict:
+def _add_up(
+    answer: Answer, sampling: Sampling, case: Case, readings: Sequence[Reading], usage: Spend
+) -> Verdict:
     """Return the sums over the samples of a case as a verdict without values."""
+    units = len(answer.units(case.inputs))
     nothing: Values = (None,) * units
     counts = Counter[str]()
     reasoning = error_kind = error = ""
@@ -124,6 +119,9 @@ def _add_up(case: Case, readings: Sequence[Reading], units: int, usage: Spend) -
         id=case.id,
         status="abstained",
         values=nothing,
+        votes=votes_of(readings, units),
+        probabilities=_probabilities(answer, readings, units),
+        measured=sum(any(reading.probabilities) for reading in readings),
         agreement=nothing,
         samples=_values_of_samples(readings),
         reasoning=reasoning,
@@ -131,6 +129,7 @@ def _add_up(case: Case, readings: Sequence[Reading], units: int, usage: Spend) -
         error_kind=error_kind,
         error=error,
         drawn=len(readings),
+        saved=sampling.samples - len(readings),
         identical=len(replies) > 1 and bool(replies[0]) and len(set(replies)) == 1,
         redrawn=redrawn,
         reasked=reasked,
@@ -144,7 +143,16 @@ def _add_up(case: Case, readings: Sequence[Reading], units: int, usage: Spend) -
 def _end_case(verdict: Verdict, failure: Reading) -> Verdict:
     """Return the verdict on a case whose last request failed: abstained, if the endpoint refuses the row itself."""
     status: Status = "abstained" if failure.error_kind in REFUSED_ROW else "failed"
-    return replace(verdict, status=status, error_kind=failure.error_kind, error=failure.problem)
+    return replace(
+        verdict,
+        status=status,
+        error_kind=failure.error_kind,
+        error=failure.problem,
+        votes=(),
+        probabilities=(),
+        measured=0,
+        saved=0,
+    )
 
 
 def decide_verdict(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:

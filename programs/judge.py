@@ -465,13 +465,13 @@ class Judge:
         place = path if line is None else f"{path}:{line}"
         if self.to_case:
             case = self.to_case(parsed)
-            if not case.source:
-                case = replace(case, source=place)
+            case = replace(case, source=case.source or place, row=row)
         else:
             inputs = {name: getattr(parsed, name) for name in self.input_fields}
             labelled = getattr(parsed, self.answer.field)
             gold = None if labelled is None else self.answer.values_of(labelled)
-            case = Case(inputs=inputs, group=getattr(parsed, "group", ""), gold=gold, source=place)
+            group = getattr(parsed, "group", "")
+            case = Case(inputs=inputs, group=group, gold=gold, source=place, row=row)
         units = len(self.answer.units(case.inputs))
         if case.gold is not None and len(case.gold) != units:
             raise GoldError(

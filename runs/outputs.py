@@ -164,20 +164,23 @@ class Order:
     def give(self, number: int, line: str | None) -> None:
         """Take the line of a row, as JSON, or that it has none; each number, from 0 in the order of the input, once."""
         self._waiting[number] = line
+        if number != self._next:
+            return
         while self._next in self._waiting:
             self._write(self._next)
             self._next += 1
+        self._stream.flush()  # whoever reads the file sees the lines at once
 
     def close(self) -> None:
         """Write the lines that wait for rows that never came, in their order: what is known need not wait any more."""
         for number in sorted(self._waiting):
             self._write(number)
+        self._stream.flush()
 
     def _write(self, number: int) -> None:
         line = self._waiting.pop(number)
         if line is not None:
             self._stream.write(line + "\n")
-            self._stream.flush()  # whoever reads the file sees it at once
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:

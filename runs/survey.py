@@ -11,7 +11,7 @@ from ..errors import GoldError, UsageError, suggest_name
 from ..gold.documents import nothing_for
 from ..gold.new_rows import BadRow, Source
 from ..gold.rejects import Rejects
-from ..gold.shared import empty_inputs
+from ..gold.shared import empty_inputs_of
 from ..programs.judge import MISSING
 from .lines import RowKey
 from .shards import WHOLE, Shard
@@ -117,7 +117,7 @@ class Survey:
 
     def _count(self, case: Case) -> None:
         self.rows += 1
-        self.blank += bool(empty_inputs([case]))
+        self.blank += bool(empty_inputs_of(case))
         place = bisect_left(self.shown, case.id, key=attrgetter("id"))
         is_shown = place < len(self.shown) and self.shown[place].id == case.id
         if place < _SHOWN and not is_shown:

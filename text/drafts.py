@@ -46,6 +46,8 @@ _CHANNEL: Final = 4  # its marks follow each other and do not nest
 _MARK_PATTERNS: Final = [f"(?P<o{row}>{begin})|(?P<c{row}>{end})" for row, (begin, end) in enumerate(_MARKS)]
 _MARK: Final = re.compile("|".join(_MARK_PATTERNS), re.IGNORECASE)
 _FENCE: Final = re.compile(rf"```[ \t]*(?:{_NAMES})\b.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
+_ASCII_SIGNS: Final = ("<", "&lt;", "think", "```")
+"""Signs of drafts in ASCII, in lower case: a reply in ASCII without any of them holds no draft."""
 _BEGINNINGS: Final = (
     (re.compile(rf"{_LEFT}(?=\s*(?:{_SLASH}\s*)?{_PREFIX}(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
     (re.compile(rf"◁(?=\s*(?:{_SLASH}\s*)?(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
@@ -61,6 +63,8 @@ def without_drafts(text: str) -> str:
     """Return the text of a reply outside of its drafts."""
     # What follows the beginning of a draft that has no end is a draft, and so is what comes before an end that has
     # no beginning.
+    if text.isascii() and not any(sign in text.lower() for sign in _ASCII_SIGNS):
+        return text
     text = _FENCE.sub("", text)
     outside: list[str] = []
     depth = position = 0

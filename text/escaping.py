@@ -15,7 +15,8 @@ from .drafts import defuse_drafts
 _HEADER = re.compile(r"\[(\s*)\[(?=\s*#)")
 _HEADER_END = re.compile(r"(?<=#)(\s*)\](\s*)\]")
 _CUSTOM_TYPE = re.compile(r"<<(?=\s*/?CUSTOM-TYPE)", re.IGNORECASE)
-_SUSPICIOUS = re.compile("[][<＜◁【&`]")
+_SUSPICIOUS = "[]<＜◁【&`"
+"""Characters one of which stands in whatever is defused."""
 _SPACE = re.compile(r"\s+")  # each run of it once: a pattern that tries every part of a run takes for ever
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
@@ -27,7 +28,7 @@ def defuse(value: Any) -> Any:
     # it twice changes nothing more.
     if isinstance(value, str):
         text = well_formed(value)
-        if not _SUSPICIOUS.search(text):
+        if not any(character in text for character in _SUSPICIOUS):
             return text
         text = _HEADER.sub(r"(\1(", text)
         text = _HEADER_END.sub(r"\1)\2)", text)
