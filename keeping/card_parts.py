@@ -165,7 +165,7 @@ class WordsCard(Part):
 
     @property
     def words(self) -> str:
-        """What decides, in one line."""
+        """Who decides, and the words that weigh most, in one line."""
         parts = []
         for label, grams in self.heaviest.items():
             parts.append(f"{label}: {', '.join(grams)}")

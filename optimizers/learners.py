@@ -280,7 +280,7 @@ class FittedWords:
             weights_of_gram: dict[str, list[float]] = {}
             for gram, column in sorted(tfidf.vocabulary_.items()):
                 of_outputs = self.weights[:, first_column + column]
-                weights_of_gram[gram] = _rounded([tfidf.idf_[column], *of_outputs])
+                weights_of_gram[gram] = _round_all([tfidf.idf_[column], *of_outputs])
             grams.append({"kind": kind, "grams": weights_of_gram})
             first_column += len(tfidf.vocabulary_)
         answer = self.judge.answer
@@ -289,17 +289,17 @@ class FittedWords:
             "outputs": outputs,
             "judged": list(answer.unit_fields),
             "evidence": [name for name in self.judge.input_fields if name not in answer.unit_fields],
-            "intercepts": _rounded(self.intercepts),
+            "intercepts": _round_all(self.intercepts),
             "grams": grams,
             "overlap": {
-                "centers": _rounded(self.features.centers),
-                "scales": _rounded(self.features.scales),
-                "weights": [_rounded(row) for row in self.weights[:, first_column:]],
+                "centers": _round_all(self.features.centers),
+                "scales": _round_all(self.features.scales),
+                "weights": [_round_all(row) for row in self.weights[:, first_column:]],
             },
         }
 
 
-def _rounded(numbers: Iterable[float]) -> list[float]:
+def _round_all(numbers: Iterable[float]) -> list[float]:
     """Return numbers with seven significant digits."""
     return [float(f"{number:.7g}") for number in numbers]
 

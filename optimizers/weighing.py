@@ -27,14 +27,14 @@ _NUMBER_ENDS: Final = ("lower", "higher")
 
 
 class Weighing(NamedTuple):
-    """What a regression rests on."""
+    """The words on which a regression rests."""
 
     heaviest: dict[str, list[str]]  # label or member -> the grams that say it most, the heaviest first
     warnings: list[str]
 
 
 def weigh_words(fit: FittedWords, units: UnitTexts, labelled: Positions) -> Weighing:
-    """Return what a regression rests on, on the labelled units at some positions."""
+    """Return the words on which a regression rests, by the labelled units at some positions."""
     matrix = fit.features.transform(units, labelled)
     names = _feature_names(fit)
     spreads = _spreads(matrix)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from ..cases import Case
+from ..cases import Case, Value
 from ..evaluation.criteria import CriteriaScale
 from ..evaluation.units import Floats, Ints
 from ..programs.judge import Judge
@@ -31,6 +31,8 @@ LEAST_LABELS: Final = 40
 """The fewest labelled units on which words are fitted."""
 LEAST_A_SIDE: Final = 10
 """The fewest units of the second most frequent label."""
+_LEAST_REPLIES: Final = 20
+"""The fewest labelled units with a reply on which replies are calibrated."""
 _FOLDS: Final = 5
 _RIDGE: Final = 10.0
 """The penalty of the regression of scores on words and reply, in units."""
@@ -49,11 +51,19 @@ class _Criterion:
     @cached_property
     def labelled(self) -> list[int]:
         """The positions of the labelled units."""
-        return [unit for unit, label in enumerate(self.units.gold) if label is not None]
+        positions: list[int] = []
+        for unit, label in enumerate(self.units.gold):
+            if label is not None:
+                positions.append(unit)
+        return positions
 
     def outside(self, fold: int | None) -> list[int]:
         """Return the positions of the labelled units outside a fold; of all for ``None``."""
-        return [unit for unit in self.labelled if self.fold_of_unit[unit] != fold]
+        positions: list[int] = []
+        for unit in self.labelled:
+            if self.fold_of_unit[unit] != fold:
+                positions.append(unit)
+        return positions
 
     @property
     def has_enough_labels(self) -> bool:
@@ -62,16 +72,24 @@ class _Criterion:
             return False
         if self.judge.answer.scale.learned != "label":
             return True
-        counts = Counter(self.units.gold[unit] for unit in self.labelled)
+        counts = Counter[Value]()
+        for unit in self.labelled:
+            counts[self.units.gold[unit]] += 1
         return len(counts) > 1 and counts.most_common(2)[1][1] >= LEAST_A_SIDE
 
     @cached_property
     def fits(self) -> dict[int | None, FittedWords]:
         """Fold -> the regression on the units outside it; ``None`` -> the regression on all."""
-        fits: dict[int | None, FittedWords] = {}
-        for fold in [None, *sorted(set(self.fold_of_unit))]:
+        fits: dict[int | None, FittedWords] = {None: fit_words(self.units, self.labelled)}
+        for fold in sorted(set(self.fold_of_unit)):
             fits[fold] = fit_words(self.units, self.outside(fold))
         return fits
+
+    def place_in_case(self, unit: int) -> int:
+        """Return the place of a unit among all units of its case."""
+        if self.place is not None:
+            return self.place
+        return unit - self.units.units_of_case[self.units.case_of_unit[unit]].start
 
 
 class WordFits:
@@ -79,16 +97,25 @@ class WordFits:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.cases = [case for case in job.train + job.dev if case.known]
+        self.cases: list[Case] = []
+        """The labelled cases of train and dev."""
+        for case in job.train + job.dev:
+            if case.known:
+                self.cases.append(case)
         folds = make_folds([case.group for case in self.cases], _FOLDS, job.seed)
-        self.fold_of_case: dict[str, int] = {}
-        for number, fold in enumerate(folds):
-            for position in fold:
-                self.fold_of_case[self.cases[position].id] = number
         self.folds = range(len(folds))
-        self.criteria = [self._criterion(name) for name in job.judge.answer.criteria or (NO_CRITERION,)]
+        self.fold_of_case: dict[str, int] = {}
+        """Id of a case -> its fold."""
+        for number, positions in enumerate(folds):
+            for position in positions:
+                self.fold_of_case[self.cases[position].id] = number
+        self.criteria: list[_Criterion] = []
+        """The criteria of the judge; one for a judge without several."""
+        for name in job.judge.answer.criteria or (NO_CRITERION,):
+            self.criteria.append(self._criterion(name))
 
     def _criterion(self, name: str) -> _Criterion:
+        """Return the units of a criterion, of its name, or of a judge without several."""
         judge = self.job.judge
         cases: Sequence[Case] = self.cases
         place = None
@@ -96,18 +123,18 @@ class WordFits:
             scale = judge.answer.scale
             assert isinstance(scale, CriteriaScale)
             cases = scale.cases(name, cases)
+            place = list(judge.answer.criteria).index(name)
             judge = judge.of_criterion(name)
-            place = list(self.job.judge.answer.criteria).index(name)
         units = UnitTexts(judge, cases)
-        fold_of_unit = [self.fold_of_case[cases[position].id] for position in units.case_of_unit]
+        fold_of_unit: list[int] = []
+        for position in units.case_of_unit:
+            fold_of_unit.append(self.fold_of_case[cases[position].id])
         return _Criterion(name=name, place=place, judge=judge, units=units, fold_of_unit=fold_of_unit)
 
     @property
     def can_fit(self) -> bool:
         """Whether each criterion has labels enough."""
-        if len(self.folds) < _FOLDS:
-            return False
-        return all(criterion.has_enough_labels for criterion in self.criteria)
+        return len(self.folds) == _FOLDS and all(criterion.has_enough_labels for criterion in self.criteria)
 
     def rule_of_words(self, fold: int | None) -> WordRule:
         """Return the rule of words alone that was fitted outside a fold; of all cases for ``None``."""
@@ -130,31 +157,36 @@ class WordFits:
         for criterion in self.criteria:
             weighing = weigh_words(criterion.fits[None], criterion.units, criterion.labelled)
             prefix = f"{criterion.name}, " if criterion.name else ""
-            for name, grams in weighing.heaviest.items():
-                heaviest[f"{prefix}{name}"] = grams
+            for label, grams in weighing.heaviest.items():
+                heaviest[prefix + label] = grams
             for warning in weighing.warnings:
-                warnings.append(f"{criterion.name}: {warning}" if criterion.name else warning)
+                warnings.append(prefix + warning)
         return {"heaviest": heaviest, "warnings": warnings}
 
     def cross_fitted(self, rules: Mapping[int, WordRule], setting: Setting) -> dict[str, Setting]:
         """Return case id -> the setting with the rule that was fitted without the case's fold."""
-        settings = {fold: replace(setting, words=rules[fold]) for fold in self.folds}
-        return {case_id: settings[fold] for case_id, fold in self.fold_of_case.items()}
+        setting_of_fold: dict[int, Setting] = {}
+        for fold in self.folds:
+            setting_of_fold[fold] = replace(setting, words=rules[fold])
+        settings: dict[str, Setting] = {}
+        for case_id, fold in self.fold_of_case.items():
+            settings[case_id] = setting_of_fold[fold]
+        return settings
 
 
 class ReplyFits:
-    """What the replies of one prompt add to words: calibrated on the labelled cases that the prompt has met."""
+    """The calibration of one prompt's replies beside words, on the labelled cases that the prompt has met."""
 
     def __init__(self, fits: WordFits, verdicts: Mapping[str, Verdict]) -> None:
         self._fits = fits
-        self._verdicts = verdicts
+        self._verdicts = verdicts  # by the ids of cases
 
     def rule(self, fold: int | None) -> WordRule | None:
         """Return the rule of words and replies that was fitted outside a fold; ``None`` with too few replies."""
         rules: list[CriterionRule] = []
         for criterion in self._fits.criteria:
             figures, units = self._figures(criterion, fold)
-            if len(units) < LEAST_LABELS // 2:
+            if len(units) < _LEAST_REPLIES:
                 return None
             regression = criterion.fits[fold].regression
             reply = self._reply_part(criterion, fold, figures, units)
@@ -164,14 +196,15 @@ class ReplyFits:
     @cached_property
     def share_of_words(self) -> float:
         """The share of words in the decision: of the spreads of what words and replies add, 0 to 1, to two digits."""
-        spread_of_words = spread_of_replies = 0.0
+        spread_of_words = 0.0
+        spread_of_replies = 0.0
         for criterion in self._fits.criteria:
             figures, units = self._figures(criterion, None)
             reply = self._reply_part(criterion, None, figures, units)
             scores = criterion.fits[None].scores(criterion.units, units)
-            spread_of_words += reply["words_weight"] * float(_deviations(scores).std())
-            spread_of_replies += reply["slope"] * float(_deviations(figures).std())
-        total = spread_of_words + abs(spread_of_replies)
+            spread_of_words += abs(reply["words_weight"]) * float(_deviations(scores).std())
+            spread_of_replies += abs(reply["slope"]) * float(_deviations(figures).std())
+        total = spread_of_words + spread_of_replies
         if not total:
             return 0.0
         return round(spread_of_words / total, 2)
@@ -187,12 +220,10 @@ class ReplyFits:
             verdict = self._verdicts.get(case.id)
             if verdict is None or verdict.status == "failed" or verdict.refused:
                 continue
-            place = criterion.place
-            if place is None:
-                place = unit - criterion.units.units_of_case[criterion.units.case_of_unit[unit]].start
-            of_unit = reply_figures(regression, criterion.name, answer, verdict, place)
-            if of_unit:
-                figures.append(of_unit)
+            place = criterion.place_in_case(unit)
+            unit_figures = reply_figures(regression, criterion.name, answer, verdict, place)
+            if unit_figures:
+                figures.append(unit_figures)
                 units.append(unit)
         return np.array(figures), units
 
@@ -200,31 +231,29 @@ class ReplyFits:
         self, criterion: _Criterion, fold: int | None, figures: Floats, units: Sequence[int]
     ) -> ReplyPart:
         """Return how the replies count beside the words that were fitted outside a fold."""
-        gold = [criterion.units.gold[unit] for unit in units]
+        gold: list[Value] = []
+        for unit in units:
+            gold.append(criterion.units.gold[unit])
         learned = criterion.judge.answer.scale.learned
         if learned == "number":
             words = self._crossed_scores(criterion, units)
-            return _fit_scores(words, figures[:, 0], np.array(gold, dtype=float))
-        power = 0.0 if criterion.judge.metric == "accuracy" else 1.0
+            return _calibrate_scores(words, figures[:, 0], np.array(gold, dtype=float))
         outputs = criterion.fits[fold].outputs
-        if learned == "label":
-            codes = np.array(list(map(outputs.index, gold)))
-            return _fit_labels(figures, codes, power)
-        named = np.zeros(figures.shape)
-        for row, members in enumerate(gold):
-            for column, name in enumerate(outputs):
-                named[row, column] = float(name in (members or ()))
-        return _fit_members(figures, named)
+        if learned == "members":
+            return _calibrate_members(figures, gold, outputs)
+        power = 1.0
+        if criterion.judge.metric == "accuracy":
+            power = 0.0
+        codes = np.array(list(map(outputs.index, gold)))
+        return _calibrate_labels(figures, codes, power)
 
     def _crossed_scores(self, criterion: _Criterion, units: Sequence[int]) -> Floats:
         """Return the score that words give each of some units, by a fit without the unit's fold."""
-        score_of_unit: dict[int, float] = {}
-        for fold in self._fits.folds:
-            in_fold = [unit for unit in units if criterion.fold_of_unit[unit] == fold]
-            if in_fold:
-                scores = criterion.fits[fold].scores(criterion.units, in_fold)
-                score_of_unit.update(zip(in_fold, scores[:, 0].tolist(), strict=True))
-        return np.array([score_of_unit[unit] for unit in units])
+        scores: list[float] = []
+        for unit in units:
+            fit = criterion.fits[criterion.fold_of_unit[unit]]
+            scores.append(float(fit.scores(criterion.units, [unit])[0, 0]))
+        return np.array(scores)
 
 
 def _deviations(scores: Floats) -> Floats:
@@ -235,33 +264,29 @@ def _deviations(scores: Floats) -> Floats:
     return deviations
 
 
-def _fit_labels(figures: Floats, gold: Ints, power: float) -> ReplyPart:
+def _calibrate_labels(figures: Floats, gold: Ints, power: float) -> ReplyPart:
     """Return how replies count beside words for closed labels."""
     slope, offsets = fit_offsets(figures, gold, power)
-    return {
-        "slope": _figure(slope),
-        "offsets": [_figure(offset) for offset in offsets],
-        "words_weight": 1.0,
-    }
+    return _make_reply_part(slope, offsets.tolist())
 
 
-def _fit_members(figures: Floats, named: Floats) -> ReplyPart:
-    """Return how replies count beside words for sets: one logistic model of all members."""
-    column = figures.reshape(-1, 1)
-    truth = named.reshape(-1)
-    slope, offset = 0.0, 0.0
-    if len(set(truth.tolist())) > 1:
-        model = LogisticRegression(class_weight="balanced").fit(column, truth)
-        slope, offset = float(model.coef_[0, 0]), float(model.intercept_[0])
-    return {
-        "slope": _figure(slope),
-        "offsets": [_figure(offset)] * figures.shape[1],
-        "words_weight": 1.0,
-    }
+def _calibrate_members(figures: Floats, gold: Sequence[Value], names: Sequence[Value]) -> ReplyPart:
+    """Return how replies count beside words for sets: by one logistic model of all members."""
+    is_member: list[bool] = []
+    for members in gold:
+        for name in names:
+            is_member.append(name in members)
+    slope = 0.0
+    offset = 0.0
+    if len(set(is_member)) > 1:
+        model = LogisticRegression(class_weight="balanced").fit(figures.reshape(-1, 1), is_member)
+        slope = float(model.coef_[0, 0])
+        offset = float(model.intercept_[0])
+    return _make_reply_part(slope, [offset] * len(names))
 
 
-def _fit_scores(words: Floats, replies: Floats, gold: Floats) -> ReplyPart:
-    """Return how replies count beside words for scores: a ridge regression on both, on their own scale."""
+def _calibrate_scores(words: Floats, replies: Floats, gold: Floats) -> ReplyPart:
+    """Return how replies count beside words for scores: by a ridge regression on both, on their own scale."""
     columns = np.column_stack([words, replies])
     means = columns.mean(axis=0)
     spreads = columns.std(axis=0)
@@ -269,16 +294,20 @@ def _fit_scores(words: Floats, replies: Floats, gold: Floats) -> ReplyPart:
     standardised = (columns - means) / spreads
     matrix = standardised.T @ standardised + _RIDGE * np.eye(2)
     weights = np.linalg.solve(matrix, standardised.T @ (gold - gold.mean())) / spreads
-    offset = gold.mean() - float(weights @ means)
+    offset = float(gold.mean()) - float(weights @ means)
+    return _make_reply_part(float(weights[1]), [offset], words_weight=float(weights[0]))
+
+
+def _make_reply_part(slope: float, offsets: Sequence[float], words_weight: float = 1.0) -> ReplyPart:
+    """Return the calibration of replies with seven significant digits."""
     return {
-        "slope": _figure(weights[1]),
-        "offsets": [_figure(offset)],
-        "words_weight": _figure(weights[0]),
+        "slope": _seven_digits(slope),
+        "offsets": list(map(_seven_digits, offsets)),
+        "words_weight": _seven_digits(words_weight),
     }
 
 
-def _figure(number: float) -> float:
-    """Return a number with seven significant digits."""
+def _seven_digits(number: float) -> float:
     return float(f"{number:.7g}")
 
 
@@ -291,7 +320,7 @@ def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) ->
         return []
     candidates = [_enter_words(board, fits)]
     for prompt in prompts:
-        candidate = _enter_stack(job, board, fits, prompt)
+        candidate = _enter_stack(board, fits, prompt)
         if candidate is not None:
             candidates.append(candidate)
     return candidates
@@ -299,7 +328,9 @@ def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) ->
 
 def _enter_words(board: Board, fits: WordFits) -> Candidate:
     """Enter the candidate that words decide alone."""
-    rules = {fold: fits.rule_of_words(fold) for fold in fits.folds}
+    rules: dict[int, WordRule] = {}
+    for fold in fits.folds:
+        rules[fold] = fits.rule_of_words(fold)
     setting = fits.setting_of_words()
     candidate = board.add(
         board.basic.state,
@@ -312,10 +343,15 @@ def _enter_words(board: Board, fits: WordFits) -> Candidate:
     return candidate
 
 
-def _enter_stack(job: Job, board: Board, fits: WordFits, prompt: Candidate) -> Candidate | None:
+def _enter_stack(board: Board, fits: WordFits, prompt: Candidate) -> Candidate | None:
     """Enter the candidate that words and the replies of a prompt decide together; ``None`` with too few replies."""
-    met = [case for case in fits.cases if board.outcome(prompt, case) and case.id not in prompt.demo_ids]
-    verdicts = dict(zip([case.id for case in met], board.verdicts(prompt, met), strict=True))
+    met: list[Case] = []
+    for case in fits.cases:
+        if board.outcome(prompt, case) and case.id not in prompt.demo_ids:
+            met.append(case)
+    verdicts: dict[str, Verdict] = {}
+    for case, verdict in zip(met, board.verdicts(prompt, met), strict=True):
+        verdicts[case.id] = verdict
     replies = ReplyFits(fits, verdicts)
     rule_of_all = replies.rule(None)
     rules: dict[int, WordRule] = {}

@@ -34,7 +34,7 @@ Shares: TypeAlias = Mapping[Value, float]
 
 
 class JudgedUnit(NamedTuple):
-    """What the regression reads of a unit."""
+    """The texts of a unit that a regression reads."""
 
     criterion: str  # empty for a judge without several
     judged: Sequence[str]  # the judged text, or the two that are compared
@@ -88,7 +88,10 @@ class WordRule:
     @cached_property
     def _rule_of(self) -> Mapping[str, CriterionRule]:
         """Criterion -> its rule."""
-        return {rule["criterion"]: rule for rule in self.criteria}
+        rules: dict[str, CriterionRule] = {}
+        for rule in self.criteria:
+            rules[rule["criterion"]] = rule
+        return rules
 
     def to_lines(self) -> list[dict[str, Any]]:
         """Return the rule as the lines of a JSONL file, one for each criterion."""
@@ -163,7 +166,7 @@ class WordRule:
 
 
 def read_unit_texts(answer: Answer, inputs: Inputs, regression: Regression) -> list[JudgedUnit]:
-    """Return what a regression reads of each unit of a case."""
+    """Return the texts of each unit of a case that a regression reads."""
     evidence = join_texts(inputs, regression["evidence"])
     names = regression["judged"]
     units: list[JudgedUnit] = []
@@ -182,7 +185,7 @@ def read_unit_texts(answer: Answer, inputs: Inputs, regression: Regression) -> l
 def reply_figures(
     regression: Regression, criterion: str, answer: Answer, verdict: Verdict, unit: int
 ) -> list[float]:
-    """Return what the model's samples say of a unit, in the order of the regression's outputs; empty without a reply.
+    """Return the figures of a unit's samples, one for each output of the regression; empty without a reply.
 
     Of labels it is the logarithm of each one's share, of members the log odds of being named, of a score the score.
     """
