@@ -60,7 +60,7 @@ from ..report.verdict import (
     tone_of,
 )
 from .bars import SearchBar
-from .inputs import answering_model, settings_of, store_option, verifier_model
+from .inputs import answering_model, member_terms, settings_of, store_option, verifier_model
 from .printing import Part, Result, print_notes
 from .rows import gold_of, shares_of, store_of
 from .terminal import Terminal
@@ -251,12 +251,19 @@ def _default_search_line(plan: Plan) -> str:
 
 def remember_rows(options: RememberOptions) -> Result:
     """Give a version more rows to remember, and print the proof and the artifact's path."""
+
+    def answering(card: ModelCard) -> Model:
+        model = card.model(options.api_base, options.timeout)
+        if not model.members:
+            return model
+        return reached_as(model, Model(timeout=options.timeout, terms=member_terms()))
+
     concluded, row_count, left_out_count = remember(
         options.artifact,
         options.labels,
         Terminal(options),
         gold=options.gold,
-        answering=lambda card: card.model(options.api_base, options.timeout),
+        answering=answering,
         budget=Budget.of(options),
         concurrency=options.concurrency,
         force=options.force,
@@ -437,7 +444,7 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
         if options.model is not None:
             return Model.of(options, name=options.model)
         if card.members:
-            return reached_as(card.model(), Model.of(options))
+            return reached_as(card.model(), Model.of(options, terms=member_terms()))
         # What no option says stays as it was in the proof.
         proven_settings = vars(card.model())
         settings = {}

@@ -57,7 +57,10 @@ def models_of(options: ModelsOptions) -> list[Model]:
         offline_options = replace(options, api_base=None)
     models = []
     for name in options.names:
-        models.append(Model.of(offline_options if name == OFFLINE else options, name=name))
+        if name == OFFLINE:
+            models.append(Model.of(offline_options, name=name, terms=member_terms()))
+        else:
+            models.append(Model.of(options, name=name))
     return models
 
 
@@ -103,6 +106,8 @@ def judge_of(
 
 def answering_model(options: "CompileOptions | AskedOptions") -> Model:
     """Return the model of the options, or the panel, whose members may have settings of their own in a file."""
+    if not options.panel and options.model == OFFLINE:
+        return Model.of(options, name=OFFLINE, terms=member_terms())
     if not options.panel:
         return Model.of(options, name=options.model)
     if options.model != OFFLINE:
@@ -116,11 +121,19 @@ def answering_model(options: "CompileOptions | AskedOptions") -> Model:
     return Model.panel(members)
 
 
+def member_terms() -> tuple[Model, ...]:
+    """Return what the file of settings says of models of panels, for a version that is asked with its own panel."""
+    terms: list[Model] = []
+    for name, settings in panel_settings().items():
+        terms.append(Model(name=name, **settings))
+    return tuple(terms)
+
+
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
     loaded = judge_of(reference, options, store, options.model)
     if loaded.own_name and not options.panel:
-        return loaded.with_model(Model.of(options, name=loaded.model.name))
+        return loaded.with_model(Model.of(options, name=loaded.model.name, terms=member_terms()))
     return loaded.with_model(answering_model(options))
 
 

@@ -52,7 +52,7 @@ from ..report.scores import (
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
-from .inputs import answering_model, judge_of, models_of, store_option, verifier_model
+from .inputs import answering_model, judge_of, member_terms, models_of, store_option, verifier_model
 from .printing import Part, Result, print_notes, write_json
 from .rows import gold_of, store_of
 from .terminal import Terminal
@@ -220,7 +220,7 @@ def cascade_command(options: CascadeOptions) -> Result:
         else:
             loaded.append(judge_of(name, options, terminal.store, OFFLINE_MODEL))
     models = [Model.of(options, name=name) for name in options.models]
-    judges = with_models(loaded, models, Model.of(options, api_base=None))
+    judges = with_models(loaded, models, Model.of(options, api_base=None, terms=member_terms()))
     contenders, gold = terminal.held_against(judges, options.gold)
     work = Cascading(
         contenders=contenders,

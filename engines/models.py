@@ -113,11 +113,14 @@ class Model(EndpointSettings):
         price_out: US dollars of a million output tokens.
         price_cached: US dollars of a million cached input tokens; ``None`` for ``price_in``.
         members: of a panel, its models, each of which draws once for a row; see :meth:`panel`.
+        terms: how members of the panel that a version was proven with are reached, by their names: their keys,
+            addresses, headers and prices, which no card keeps.
     """
 
     name: str = field(default=OFFLINE, kw_only=False)
     seed: int = 0
     members: "tuple[Model, ...]" = ()
+    terms: "tuple[Model, ...]" = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""

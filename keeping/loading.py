@@ -95,7 +95,26 @@ def reached_as(proven: Model, model: Model) -> Model:
     """Return a model, or a panel, that is waited for and paced as the options of another model say."""
     if proven.members:
         return Model.panel([reached_as(member, model) for member in proven.members])
-    return replace(proven, timeout=model.timeout, patience=model.patience, rpm=model.rpm)
+    reached = replace(proven, timeout=model.timeout, patience=model.patience, rpm=model.rpm)
+    for terms in model.terms:
+        if terms.name == proven.name:
+            reached = _reached_by(reached, terms)
+    return reached
+
+
+def _reached_by(model: Model, terms: Model) -> Model:
+    """Return a model with the address, the key, the headers, the prices and the pace of the terms for it."""
+    return replace(
+        model,
+        api_base=terms.api_base or model.api_base,
+        key_env=terms.key_env,
+        headers=terms.headers,
+        price_in=terms.price_in,
+        price_out=terms.price_out,
+        price_cached=terms.price_cached,
+        rpm=terms.rpm or model.rpm,
+        patience=terms.patience,
+    )
 
 
 def choose_verifier(judge: Judge, model: Model, verifier: Model | None) -> Model | None:

@@ -21,7 +21,7 @@ from jurist.evaluation.votes import Sampling, more_than_half
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card_parts import ModelCard
 from jurist.keeping.loaders import load_judge
-from jurist.keeping.loading import LoadedJudge, resolve_sampling
+from jurist.keeping.loading import LoadedJudge, reached_as, resolve_sampling
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -239,3 +239,25 @@ def test_requests_say_who_is_asked_and_nothing_of_the_others() -> None:
     for server, name in ((first, "a"), (second, "b")):
         assert {body["model"] for body in bodies(server)} == {name}
         assert all("panel" not in json.dumps(body) for body in bodies(server))
+
+
+def test_the_file_of_settings_reaches_members_and_changes_no_answer() -> None:
+    proven = Model.panel(
+        [Model(name="openai/a", api_base="http://old/v1", temperature=0.3), Model(name="openai/b")]
+    )
+    terms = Model(
+        name="openai/a",
+        api_base="http://new/v1",
+        key_env="A_KEY",
+        price_in=1.0,
+        price_out=2.0,
+        temperature=1.0,
+    )
+    first, second = reached_as(proven, Model(timeout=7.0, terms=(terms,))).members
+    assert (first.api_base, first.key_env, first.price_in, first.temperature) == (
+        "http://new/v1",
+        "A_KEY",
+        1.0,
+        0.3,
+    )
+    assert (second.api_base, second.key_env, second.timeout) == (None, None, 7.0)

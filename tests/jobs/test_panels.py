@@ -77,6 +77,7 @@ def test_a_panel_is_compiled_proven_and_asked_again(servers: dict[str, Loopback]
     done = ok("run", "fect@1", "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
     lines = read_jsonl(Path("o.jsonl"))
     assert [servers[name].count - before[name] for name in NAMES] == [len(lines)] * 3
+    assert done.json["spend"]["cost"] == pytest.approx(3 * len(lines) * (100 * 1.0 + 10 * 2.0) / 1e6)
     assert done.json["panel"] == dict.fromkeys(NAMES, len(lines))
     assert list(lines[0]["panel"]) == list(NAMES)
     assert lines[0]["sampling"]["panel"] is True

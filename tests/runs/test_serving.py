@@ -346,3 +346,12 @@ def test_half_sent_requests_end_and_take_nobodys_place(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=60)
     assert set(ended) <= {""}
     assert "Traceback" not in err
+
+
+def test_a_panel_is_served_with_what_each_member_said() -> None:
+    panel = Model.panel([Model(name="offline")])
+    said = ask(application(Serving(loaded=loaded(model=panel))), "/judge", ROW).json()
+    assert said["panel"] == {"offline": [said["label"]]}
+    assert (
+        ask(application(Serving(loaded=loaded(model=panel))), "/health").json()["model"] == "panel of offline"
+    )
