@@ -19,7 +19,6 @@ from ..arguments.groups import (
 )
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
-from ..gold.goldset import GoldOrigin
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from ..arguments.compile import CompileOptions
     from ..arguments.generate import AssessOptions
     from ..arguments.scoring import DetectorOptions
+    from ..gold.goldset import GoldOrigin
 
 
 def store_option(options: StoreOptions) -> str:
@@ -73,7 +73,7 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
     return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
 
 
-def gold_source(origin: GoldOrigin, store: Store) -> str:
+def gold_source(origin: "GoldOrigin", store: Store) -> str:
     """Return the name of gold that a card tells of, or where its file is now."""
     if not Path(origin.place).suffix:
         return origin.place

@@ -3,16 +3,19 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..arguments.groups import NameOptions, RowOptions, StoreOptions
 from ..errors import UsageError
-from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
 from ..keeping.artifacts import Store
 from ..keeping.trust import Trust
 from ..programs.judge import Judge
 from .printing import print_notes
+
+if TYPE_CHECKING:
+    from ..gold.goldset import Gold
 
 
 def store_of(options: StoreOptions) -> Store:
@@ -36,8 +39,12 @@ def mapping_of(options: NameOptions) -> RowMapping:
     return RowMapping(columns=dict(options.columns), labels=dict(options.labels))
 
 
-def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True) -> Gold:
+def gold_of(
+    source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True
+) -> "Gold":
     """Return gold, read as the options say; rows that they set aside are said."""
+    from ..gold.goldset import Gold
+
     rejects = rejects_of(options)
     gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=rejects)
     print_notes(*gold.notes)

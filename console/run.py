@@ -12,7 +12,6 @@ from ..arguments.run import JoinOptions, JudgedRows, RunOptions
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
-from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, is_free
@@ -265,6 +264,8 @@ def _columns_to_keep(text: str) -> tuple[str, ...] | None:
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
     """Return the rows of the judge's proof, from where its gold is."""
+    from ..gold.goldset import Gold
+
     gold = None
     try:
         if loaded.artifact:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..engines.offline.filler import Inputs, Written, writer_of_fields
+from ..engines.offline.filler import Inputs, Written
 from ..engines.offline.sampler import Sampler
 from ..text.evidence import index_evidence, term_set
 from ..text.sentences import split
@@ -18,7 +18,7 @@ _FEWEST_WORDS: Final = 4  # of a sentence that a reply may use; shorter ones are
 _STARTS: Final = 3  # the first new sentences, with one of which a reply at a temperature above 0 begins
 
 
-def _write_turn(values: Inputs, sampler: Sampler) -> Written:
+def write_turn(values: Inputs, sampler: Sampler) -> Written:
     """Return a reply made of sentences of the reference: those nearest to the user's message, if there is one.
 
     Without a message, that is written too, and the reply has sentences that the dialogue does not have yet.
@@ -92,7 +92,3 @@ def _join_sentences(sentences: Sequence[str]) -> str:
     if sentences and is_chinese(sentences[0]):
         return "".join(sentences)
     return " ".join(sentences)
-
-
-DIALOGUE_WRITERS: Final = (writer_of_fields("", "assistant_message", "text", _write_turn),)
-"""The writers of conversations, for the offline engine."""

@@ -5,7 +5,7 @@ A paper registers writers for the requests of its own programs. An unregistered 
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -31,13 +31,14 @@ class Writer:
     fill: Filler
 
 
-_WRITER_SOURCES: Final[list[Callable[[], Sequence[Writer]]]] = []
+_WRITERS: Final[list[Writer]] = []
 
 
-def register_writers(load: Callable[[], Sequence[Writer]]) -> None:
-    """Add a function that returns writers, at each call the same; a request is written by the first to recognise it."""
-    if load not in _WRITER_SOURCES:
-        _WRITER_SOURCES.append(load)
+def register_writers(writers: Iterable[Writer]) -> None:
+    """Add writers; a request is written by the first one that recognises it."""
+    for writer in writers:
+        if writer not in _WRITERS:
+            _WRITERS.append(writer)
 
 
 def writer_of_fields(input_field: str, output_field: str, kind: Kind, fill: Filler) -> Writer:
@@ -72,10 +73,9 @@ def fill_outputs(request: ParsedRequest, sampler: Sampler) -> dict[str, object] 
 
 
 def _find_writer(request: ParsedRequest) -> Writer | None:
-    for load in _WRITER_SOURCES:
-        for writer in load():
-            if writer.recognises(request):
-                return writer
+    for writer in _WRITERS:
+        if writer.recognises(request):
+            return writer
     return None
 
 

@@ -3,8 +3,7 @@
 import re
 from typing import Any, Final, NamedTuple
 
-from ...engines.offline.filler import Inputs, Writer, Written, listed_entries, output_kinds, writer_of_fields
-from ...engines.offline.request import ParsedRequest
+from ...engines.offline.filler import Inputs, Written, listed_entries
 from ...engines.offline.sampler import Sampler
 from ...text.ranking import letters
 from ...text.sentences import split
@@ -28,10 +27,6 @@ _COUNT: Final = re.compile(
 _BAN: Final = re.compile(r"\b(?:without|except|avoid|not)\b|don.t|不|避免|除了", re.I)
 _COUNT_WITHIN: Final = 12  # characters after a command in which its number stands
 _FACT_CONDITIONS: Final = 3  # conditions in the phrase that asks for facts: command, number and subject
-_QUERY_FIELDS: Final = frozenset(
-    {"missing", "subject", "action", "context", "constraints", "answerable", "response"}
-)
-_FIELD_KINDS: Final = {"answerable": "bool", "constraints": "objects"}
 
 
 class Condition(NamedTuple):
@@ -129,7 +124,7 @@ def _phrases_of_language(values: Inputs) -> dict[str, Any]:
     return phrases
 
 
-def _write_fact_query(values: Inputs, sampler: Sampler) -> Written:
+def write_fact_query(values: Inputs, sampler: Sampler) -> Written:
     """Return a query for facts about a concept; set phrases add conditions beyond the three of the basic phrase."""
     phrases = _phrases_of_language(values)
     concept = (values["concept"] or values.get("topic", "")).strip()
@@ -140,7 +135,7 @@ def _write_fact_query(values: Inputs, sampler: Sampler) -> Written:
     return {"query": phrases["fact"].format(concept=concept) + extras + phrases["stop"]}
 
 
-def _write_creative_query(values: Inputs, sampler: Sampler) -> Written:
+def write_creative_query(values: Inputs, sampler: Sampler) -> Written:
     """Return a query for a text of a form, such as a poem, with all requirements as its conditions."""
     phrases = _phrases_of_language(values)
     requirements = listed_entries(values["requirements"])
@@ -151,20 +146,20 @@ def _write_creative_query(values: Inputs, sampler: Sampler) -> Written:
     return {"query": opening + phrases["join"].join(requirements) + phrases["stop"]}
 
 
-def _write_article_query(values: Inputs, sampler: Sampler) -> Written:
+def write_article_query(values: Inputs, sampler: Sampler) -> Written:
     """Return a question about the content of an article, and its first sentence as an incomplete response."""
     sentences = split(values["article"])
     response = sentences[0].text if sentences else ""
     return {"question": _phrases_of_language(values)["what_it_tells"], "response": response}
 
 
-def _write_analysis_query(values: Inputs, sampler: Sampler) -> Written:
+def write_analysis_query(values: Inputs, sampler: Sampler) -> Written:
     """Return the instruction to summarise articles, or to say how they are related."""
     kind = "relationship" if values.get("kind") == "relationship" else "summary"
     return {"instruction": _phrases_of_language(values)[kind]}
 
 
-def _write_reading(values: Inputs, sampler: Sampler) -> Written:
+def write_reading(values: Inputs, sampler: Sampler) -> Written:
     """Return the reading of a query: missing parts, conditions, whether it can be answered, and a response.
 
     The response names the missing parts, or says that the answer is not known.
@@ -200,23 +195,3 @@ def _anchors(query_conditions: list[Condition], category: str) -> list[str]:
         if condition.category == category:
             anchors.append(condition.anchor)
     return anchors
-
-
-def _reads_query(request: ParsedRequest) -> bool:
-    """Say whether a request has a query as its only input and asks for nothing but parts of its reading."""
-    kinds = output_kinds(request)
-    fields = kinds.keys() - {"reason"}
-    if set(request.inputs) != {"query"} or not fields or not fields <= _QUERY_FIELDS:
-        return False
-    return all(kinds[name] == kind for name, kind in _FIELD_KINDS.items() if name in fields)
-
-
-FAITHQA_WRITERS: Final = (
-    writer_of_fields("concept", "query", "text", _write_fact_query),
-    writer_of_fields("requirements", "query", "text", _write_creative_query),
-    writer_of_fields("article", "question", "text", _write_article_query),
-    writer_of_fields("articles", "instruction", "text", _write_analysis_query),
-    writer_of_fields("query", "constraints", "objects", _write_reading),
-    Writer(recognises=_reads_query, fill=_write_reading),
-)
-"""The writers of FAITHQA's requests, for the offline engine."""

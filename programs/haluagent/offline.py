@@ -6,20 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from ...engines.offline.filler import Inputs, Writer, Written, listed_entries, output_kinds, writer_of_fields
-from ...engines.offline.request import ParsedRequest
+from ...engines.offline.filler import Inputs, Written, listed_entries
 from ...engines.offline.sampler import Sampler
 from ...text.ranking import letters
 from ...text.sentences import split
 from ...text.tables import read_table
 from ...text.terms import numbers
 from ...text.wording import is_chinese
+from ..offline_writers import ANSWER_FIELDS, PASSAGE_FIELDS
 
 Figure = Literal["year", "number"]
 
 _PHRASES: Final = read_table(__package__, "offline")
-_ANSWER_FIELDS: Final = frozenset({"answer", "correct_answer"})
-_PASSAGE_FIELDS: Final = frozenset({"passage", "quote", "evidence", "sentence"})
 _TYPES: Final[Mapping[Figure, str]] = {"year": "spatiotemporal", "number": "attribute"}
 """Kind of figure -> of which type a wrong one is (Table 1)."""
 
@@ -139,7 +137,7 @@ def _phrases(text: str) -> dict[str, Any]:
     return phrases
 
 
-def _write_item(values: Inputs, sampler: Sampler) -> Written:
+def write_item(values: Inputs, sampler: Sampler) -> Written:
     """Write a question with its answer and the sentence that they come from."""
     document = max(values.values(), key=len, default="")
     title = values.get("title", "").strip()
@@ -153,21 +151,13 @@ def _write_item(values: Inputs, sampler: Sampler) -> Written:
     if title and letters(gap.text) not in letters(title):
         question = _phrases(document)["about"].format(title=title, question=question)
     item = {"question": question}
-    item |= dict.fromkeys(_ANSWER_FIELDS, gap.text)
-    item |= dict.fromkeys(_PASSAGE_FIELDS, gap.sentence)
+    item |= dict.fromkeys(ANSWER_FIELDS, gap.text)
+    item |= dict.fromkeys(PASSAGE_FIELDS, gap.sentence)
     return item
 
 
-def _is_item(request: ParsedRequest) -> bool:
-    """Return whether a request is for a question with its answer, and perhaps the passage."""
-    kinds = output_kinds(request)
-    fields = kinds.keys() - {"reason"} - _PASSAGE_FIELDS
-    if "question" not in fields or len(fields) < 2 or not fields <= {"question"} | _ANSWER_FIELDS:
-        return False
-    return all(kinds[name] == "text" for name in fields)
-
-
-def _write_wrong_answers(values: Inputs, sampler: Sampler) -> Written:
+def write_wrong_answers(values: Inputs, sampler: Sampler) -> Written:
+    """Return wrong answers to a question whose answer is a year or a number."""
     question = values.get("question", "")
     answer = values.get("correct_answer", "")
     rng = sampler.rng
@@ -176,7 +166,7 @@ def _write_wrong_answers(values: Inputs, sampler: Sampler) -> Written:
     return {"hallucinated_answers": wrong_figures(answer, question, values.get("passage", ""), rng)}
 
 
-def _write_types(values: Inputs, sampler: Sampler) -> Written:
+def write_types(values: Inputs, sampler: Sampler) -> Written:
     """Name the type of each wrong answer; of none, if one of them is of an unknown kind."""
     types: list[str] = []
     for answer in listed_entries(values["hallucinated_answers"]):
@@ -187,7 +177,8 @@ def _write_types(values: Inputs, sampler: Sampler) -> Written:
     return {"types": types}
 
 
-def _write_type_check(values: Inputs, sampler: Sampler) -> Written:
+def write_type_check(values: Inputs, sampler: Sampler) -> Written:
+    """Return whether the type of a wrong answer is that of the figure which the question asks for."""
     kind = kind_of_figure(values["question"], values["hallucinated_answer"])
     if kind is None:
         reason = "only years and numbers are told apart without a language model"
@@ -196,20 +187,10 @@ def _write_type_check(values: Inputs, sampler: Sampler) -> Written:
     return {"fits": fits, "reason": f"the question asks for a {kind}: {_TYPES[kind]}"}
 
 
-def _write_reply(values: Inputs, sampler: Sampler) -> Written:
+def write_reply(values: Inputs, sampler: Sampler) -> Written:
     """Answer a question about the world: the first option, the first truth value, or that it is not known."""
     prompt = values["prompt"]
     if _CHOICE.search(prompt):
         return {"response": "A"}
     answer = "truth" if _TRUTH.search(prompt) else "unknown"
     return {"response": _phrases(prompt)[answer]}
-
-
-HALUAGENT_WRITERS: Final = (
-    writer_of_fields("correct_answer", "hallucinated_answers", "texts", _write_wrong_answers),
-    writer_of_fields("hallucinated_answers", "types", "labels", _write_types),
-    writer_of_fields("hallucinated_answer", "fits", "label", _write_type_check),
-    writer_of_fields("prompt", "response", "text", _write_reply),
-    Writer(recognises=_is_item, fill=_write_item),
-)
-"""The writers of HaluAgent's requests, for the offline engine."""
