@@ -270,6 +270,11 @@ class Model(EndpointSettings):
         return self.name == OFFLINE
 
     @property
+    def reads_instructions(self) -> bool:
+        """Whether the words of an instruction can change its answers, so that it is worth asking for other words."""
+        return not (self.offline or self.recorded)
+
+    @property
     def recorded(self) -> bool:
         """Whether a file of verdicts stands for a model: nothing is sent, and nothing is paid."""
         return self.name.startswith(RECORDED)

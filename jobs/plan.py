@@ -189,6 +189,7 @@ class Plan:
             frozen_lm=frozen_lm,
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
+            reads_instructions=self.model.reads_instructions,
             finds_adapter=not self.model.offline,
             sink=sink,
         )

@@ -69,6 +69,8 @@ class Job:
         settings: how the judge is asked.
         seed: of every random choice.
         words: whether a rule of words may decide, alone or with the replies.
+        reads_instructions: whether the words of an instruction can change an answer of the judge's model.
+        tokens_per_row: the most tokens that a row of a chosen prompt may take; ``None`` where nobody named a limit.
         finds_adapter: whether the job first finds out in which adapter replies can be read.
         sink: receives events.
     """
@@ -83,6 +85,8 @@ class Job:
     settings: AskSettings = FOR_SEARCHES
     seed: int = 0
     words: bool = True
+    reads_instructions: bool = True
+    tokens_per_row: float | None = None
     finds_adapter: bool = False
     sink: Sink = lambda event: None
 
@@ -186,6 +190,10 @@ class Optimizer(Protocol):
         """Return the number of cases after which it may be done at the earliest."""
         return len(job.train) + len(job.dev)
 
+    def expected_calls(self, job: Job) -> int | None:
+        """Return the calls that a search is expected to take; ``None`` where nothing is known of it."""
+        return None
+
     def other_adapters(self, job: Job) -> Sequence[str]:
         """Return the adapters, beside that of the job, with which it may ask prompts."""
         return ()
@@ -253,7 +261,7 @@ class Result:
         board: the board with all candidates.
         ending: how it ended.
         adapter: the adapter of the basic prompt, which may have been found out at its beginning.
-        reason: why it ended early, in words.
+        reason: why it ended before it had tried all that it could, in words.
         stop: the exception that ended it early, for whoever cannot go on without the rest.
     """
 
@@ -275,7 +283,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
             f"{optimizer.name} needs at least {minimum} calls here and the budget leaves {calls_left} beside the proof",
             hint=f"raise --max-calls to {needed_limit} or more, or use fewer rows or samples",
         )
-    board = Board(job.judge, job.asker, job.context)
+    board = Board(job.judge, job.asker, job.context, job.tokens_per_row)
     calls = job.context.meter.calls
     job.sink(
         Event(kind="phase", text=f"optimizing: {optimizer.name}", calls=calls, phase="optimizing", job=job)
@@ -300,7 +308,7 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     except BudgetExhausted as exhausted:
         ending = "budget"
         stop = exhausted
-    reason = ""
+    reason = board.stop_reason
     if stop is not None:
         reason = str(stop) or "stopped by Ctrl-C"
     best = board.best(job.dev) or board.basic
@@ -311,7 +319,7 @@ def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:
     """Return the job and its board, in JSON where replies to a few cases in the chat adapter cannot be read."""
     cases = job.dev[:FIRST_CASES]
     json_job = replace(job, settings=replace(job.settings, adapter="json"))
-    json_board = Board(json_job.judge, json_job.asker, json_job.context)
+    json_board = Board(json_job.judge, json_job.asker, json_job.context, json_job.tokens_per_row)
     verdicts: list[Verdict] = []
 
     def asker_of(trial: tuple[Job, Board]) -> Asker:

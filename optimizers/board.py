@@ -9,6 +9,7 @@ import dspy
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
+from ..evaluation.scale import resolve
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState, candidate_names
@@ -17,6 +18,7 @@ from .candidate import DEFAULT_SETTING, MeanSpend, Setting, mean_spend, price_ca
 from .candidate import Candidate as Candidate
 from .objective import Objective, Outcome
 from .standing import ON_ALL, ON_DEV, SHRINK, Credit, Scored, Standing, outdoes, standings
+from .worth import gain_for_lengths
 
 ALIKE = 0.5
 """Errors of the best gain within which prompts are as good as the best: the cheapest a row is chosen of them."""
@@ -31,11 +33,23 @@ class Board:
     """All candidates of one job with all their outcomes."""
 
     def __init__(
-        self, judge: Judge, asker: Callable[[dspy.Module, Setting], Asker], context: CallContext
+        self,
+        judge: Judge,
+        asker: Callable[[dspy.Module, Setting], Asker],
+        context: CallContext,
+        tokens_per_row: float | None = None,
     ) -> None:
         self.judge = judge
         self.objective = Objective(judge=judge)
         self.context = context
+        self.tokens_per_row = (
+            tokens_per_row  # the most of a prompt that is chosen; ``None`` where nobody named it
+        )
+        self.retired: set[str] = set()  # ids of candidates that are asked about no further case
+        self.stop_reason = ""  # why the search ended before it tried all that it could, in words
+        metric = resolve(judge.metric, judge.comparison)
+        self.best_value = metric.high  # the extent of the metric, by which gains are measured
+        self.perfect_value = metric.high if metric.higher_is_better else 0.0  # of the objective
         self.candidates: dict[str, Candidate] = {}
         self._asker = asker
         self._basic = judge.basic()
@@ -92,6 +106,15 @@ class Board:
             cross_fitted=cross_fitted or {},
         )
         return self.candidates.setdefault(candidate.id, candidate)
+
+    def prompt_of(self, candidate: Candidate) -> Candidate:
+        """Return the candidate of the same requests under no setting of its own; itself where there is none."""
+        return self.candidates.get(candidate.asked_id, candidate)
+
+    def withdraw(self, candidate: Candidate) -> None:
+        """Forget a candidate, such as a threshold that was fitted on fewer cases than there are now."""
+        self.candidates.pop(candidate.id, None)
+        self._outcomes.pop(candidate.id, None)
 
     def score(self, candidate: Candidate, cases: Sequence[Case]) -> list[Outcome]:
         """Return the candidate's outcome on each case, asking only what was not asked before."""
@@ -164,6 +187,33 @@ class Board:
             return None
         return mean_spend(usages)
 
+    def lengths(self, candidate: Candidate) -> float:
+        """Return the tokens of a row as a multiple of the basic prompt's, on the cases that both met; 1 if unknown."""
+        outcomes = self.outcomes(candidate)
+        tokens = basic_tokens = 0.0
+        for case_id in self.outcomes(self.basic):
+            if case_id in outcomes:
+                usage = self._verdicts[candidate.asked_id, case_id].usage
+                basic_usage = self._verdicts[self.basic.asked_id, case_id].usage
+                tokens += usage.input_tokens + usage.output_tokens
+                basic_tokens += basic_usage.input_tokens + basic_usage.output_tokens
+        if not basic_tokens:
+            return 1.0
+        return tokens / basic_tokens
+
+    def toll(self, candidate: Candidate) -> float:
+        """Return the gain that the tokens of its rows must bring, in units of the metric; 0 under a limit by hand."""
+        if self.tokens_per_row is not None or candidate.id == self.basic.id:
+            return 0.0
+        return self.best_value * gain_for_lengths(self.lengths(candidate))
+
+    def is_too_long(self, candidate: Candidate, cases: Sequence[Case]) -> bool:
+        """Say whether its rows take more tokens than were allowed by hand; the basic prompt's never do."""
+        if self.tokens_per_row is None or candidate.asked_id == self.basic.asked_id:
+            return False
+        spend = self.spent(candidate, cases)
+        return spend is not None and spend.tokens > self.tokens_per_row
+
     def standings(self, around: Candidate | None = None, shrink: float = SHRINK) -> dict[str, Standing]:
         """Return where all stand that were scored, by id, the basic one first; the metric to first order ``around``."""
         scored: list[Scored] = []
@@ -201,7 +251,8 @@ class Board:
         met: list[Candidate] = []
         unchanged: list[Candidate] = []
         for candidate in self.candidates.copy().values():
-            if candidate.id in without or not self.met(candidate, dev):
+            is_barred = candidate.id in without or candidate.id in self.retired
+            if is_barred or not self.met(candidate, dev) or self.is_too_long(candidate, dev):
                 continue
             met.append(candidate)
             if candidate.asked_id == self.basic.asked_id or not candidate.setting.asks_model:
@@ -239,7 +290,7 @@ class Board:
         """Return True where a candidate's lower bound is above a rival, dev agrees, and no constant is as good."""
         if candidate.id not in stands or rival.id not in stands:
             return False
-        if stands[candidate.id].bound(stands[rival.id]) <= 0.0:
+        if stands[candidate.id].bound(stands[rival.id]) <= self.toll(candidate):
             return False
         if dev:
             outcomes, rival_outcomes = self._shared(candidate, rival, dev)
@@ -290,7 +341,8 @@ class Board:
         """Return the one with the highest bound, or the cheapest a row of those that are as good by it."""
         bounds: dict[str, float] = {}
         for candidate in candidates:
-            bounds[candidate.id] = round(stands[candidate.id].bound(stands[rival.id]), 9)
+            bound = stands[candidate.id].bound(stands[rival.id]) - self.toll(candidate)
+            bounds[candidate.id] = round(bound, 9)
         best = max(candidates, key=lambda candidate: bounds[candidate.id])
         lowest_bound = bounds[best.id] - ALIKE * stands[best.id].doubt(stands[rival.id])
         near = [best]

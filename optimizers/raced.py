@@ -2,7 +2,7 @@
 
 import random
 from abc import abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 from ..cases import Case
 from ..errors import BudgetExhausted
 from ..programs.state import PromptState
+from ..programs.verdicts import Verdict
 from ..text.sentences import without_repeats
 from ..text.wording import normalised
 from .base import Job, Optimizer
@@ -23,6 +24,8 @@ from .standing import Standing
 
 _FRUITLESS = 2
 """After so many turns in a row without a new leader, an arm gives way to others."""
+_SAME_SHARE = 0.01
+"""Probabilities of a label that differ by no more are about the same."""
 ENOUGH = 60
 """So many cases without an error make an error in twenty unlikely (the rule of three)."""
 
@@ -46,12 +49,21 @@ class Track:
 
     def standings(self) -> dict[str, Standing]:
         """Return prompt id -> its standing, fitted anew after each further score."""
-        key = self.board.pairs, self.around
+        key = self.board.pairs, len(self.board.candidates), self.around
         fitted_key, standings = self._fitted
         if fitted_key != key:
             standings = self.board.standings(self.around, self.shrink)
             self._fitted = key, standings
         return standings
+
+    @property
+    def prompts(self) -> list[Candidate]:
+        """All candidates under no setting but that of their requests, without those that were retired."""
+        prompts: list[Candidate] = []
+        for candidate in self.board.candidates.values():
+            if candidate.setting == candidate.setting.of_request and candidate.id not in self.board.retired:
+                prompts.append(candidate)
+        return prompts
 
     def best(self, count: int | None = None) -> list[tuple[Candidate, float]]:
         """Return the best few prompts with their values, the earlier first among equals."""
@@ -88,6 +100,10 @@ class Track:
         """The prompt that leads the race."""
         return self._leader(list(self.board.candidates.values()), -self.reach)
 
+    def shows_other_rows(self, candidate: Candidate) -> bool:
+        """Say whether a prompt has other demonstrations, or shows other rows, than the start."""
+        return candidate.state.shown != self.start.state.shown
+
     @property
     def text(self) -> Candidate:
         """The leader of the prompts with the demonstrations of the start, under which a row takes the fewest tokens."""
@@ -95,7 +111,7 @@ class Track:
         texts: list[Candidate] = []
         for candidate in self.board.candidates.values():
             same_votes = replace(candidate.setting, form=None) == replace(self.start.setting, form=None)
-            if same_votes and candidate.state.shown == self.start.state.shown:
+            if same_votes and not self.shows_other_rows(candidate):
                 texts.append(candidate)
         return self._leader(texts, -self.reach)
 
@@ -112,14 +128,21 @@ class Track:
         """Let a prompt meet a block of cases."""
         self.board.score(candidate, self.open(candidate)[: self.block])
 
-    def advance(self, count: int) -> None:
-        """Give ``count`` blocks away, each to the prompt with the highest upper bound; a long prompt takes several."""
+    def advance(self, count: int, *, texts_only: bool = False) -> None:
+        """Give ``count`` blocks away, each to the prompt with the highest upper bound; a long prompt takes several.
+
+        Args:
+            count: the number of blocks.
+            texts_only: whether prompts with other demonstrations than the start get none.
+        """
         basic_tokens = self._tokens(self.board.basic)
         given_blocks = 0.0
         while given_blocks < count:
             standings = self.standings()
             runnable: list[Candidate] = []
-            for candidate in self.board.candidates.values():
+            for candidate in self.prompts:
+                if texts_only and self.shows_other_rows(candidate):
+                    continue
                 if candidate.id in standings and self.open(candidate):
                     runnable.append(candidate)
             if not runnable:
@@ -134,6 +157,20 @@ class Track:
         if spent is None:
             return 1.0
         return max(1.0, spent.tokens)
+
+    def answers_like_parent(self, candidate: Candidate) -> bool:
+        """Say whether a prompt answers like the one that it was made from, on all cases that both met."""
+        parent = self.board.candidates.get(candidate.parent or "")
+        if parent is None:
+            return False
+        parent_outcomes = self.board.outcomes(parent)
+        shared = 0
+        for case_id, outcome in self.board.outcomes(candidate).items():
+            if case_id in parent_outcomes:
+                shared += 1
+                if not is_alike(outcome.verdict, parent_outcomes[case_id].verdict):
+                    return False
+        return shared > 0
 
     def complete(self) -> None:
         """Let the leader meet all cases, and each prompt that becomes the leader by that."""
@@ -223,6 +260,17 @@ def _instructions(state: PromptState) -> dict[str, str]:
     return {name: state.predictors[name].instructions for name in sorted(state.predictors)}
 
 
+def is_alike(verdict: Verdict, other: Verdict) -> bool:
+    """Say whether two verdicts on a case have the same values, with about the same probabilities."""
+    if verdict.values != other.values or len(verdict.probabilities) != len(other.probabilities):
+        return False
+    for shares, other_shares in zip(verdict.probabilities, other.probabilities, strict=True):
+        for label in shares.keys() | other_shares.keys():
+            if abs(shares.get(label, 0.0) - other_shares.get(label, 0.0)) > _SAME_SHARE:
+                return False
+    return True
+
+
 class Arm(Protocol):
     """A way to make new prompts."""
 
@@ -248,6 +296,37 @@ class Turns:
         self._turns = Counter[str]()  # turns of each arm
         self._fruitless = Counter[str]()  # turns of each arm in a row without a new leader
         self._last: list[tuple[Arm, list[Candidate]]] = []  # the arms of the last turn, with their candidates
+        self.candidates: dict[str, list[Candidate]] = defaultdict(list)  # by arm
+        self.since_lead = Counter[str]()  # candidates of each arm, of those before one that led only half
+        self._batches: dict[str, list[list[str]]] = defaultdict(
+            list
+        )  # by arm and turn, the ids of its candidates
+
+    @property
+    def arms(self) -> list[Arm]:
+        """The arms that still have turns, in their order."""
+        return list(self._order)
+
+    def drop(self, arm: Arm) -> None:
+        """Give an arm no further turn."""
+        self._order.remove(arm)
+
+    def order_by(self, merit: Mapping[str, float]) -> None:
+        """Put the arms in the order of their merit, the highest first; merit is by the name of the arm."""
+        self._order.sort(key=lambda arm: -merit[arm.name])
+
+    def is_silent(self, arm: Arm) -> bool:
+        """Say whether an arm proposed nothing in its last turn."""
+        return self._turns[arm.name] > len(self._batches[arm.name])
+
+    def alike_turns(self, arm: Arm, alike_ids: Collection[str]) -> int:
+        """Return how many of an arm's last turns in a row gave nothing but candidates among these."""
+        turns = 0
+        for ids in reversed(self._batches[arm.name]):
+            if not all(candidate_id in alike_ids for candidate_id in ids):
+                break
+            turns += 1
+        return turns
 
     @property
     def untried(self) -> list[Arm]:
@@ -282,13 +361,18 @@ class Turns:
             candidates = arm.propose(track, self._turns[arm.name])
             if candidates:
                 self._last.append((arm, candidates))
+                self.candidates[arm.name] += candidates
+                self._batches[arm.name].append([candidate.id for candidate in candidates])
                 return
 
-    def note(self, leader: Candidate) -> None:
-        """Order the arms by the leader after the last turn."""
+    def note(self, *leaders: Candidate) -> None:
+        """Order the arms by the leader after the last turn; each kind of prompt may have a leader."""
+        leading_ids = {leader.id for leader in leaders}
         for arm, candidates in self._last:
-            found_leader = any(candidate.id == leader.id for candidate in candidates)
+            found_leader = any(candidate.id in leading_ids for candidate in candidates)
+            self.since_lead[arm.name] += len(candidates)
             if found_leader:
+                self.since_lead[arm.name] //= 2  # it may lead by luck
                 self._fruitless[arm.name] = 0
                 self._order.remove(arm)
                 self._order.insert(0, arm)
@@ -337,7 +421,8 @@ class Finalists:
         candidates: list[Candidate] = []
         for candidate in self._board.candidates.values():
             is_of_source = not self._source or candidate.source == self._source
-            if candidate.id != self._board.basic.id and is_of_source:
+            is_open = candidate.id not in self._board.retired
+            if candidate.id != self._board.basic.id and is_of_source and is_open:
                 candidates.append(candidate)
         dspy_choice: list[Candidate] = []
         if self._source and candidates:
@@ -353,10 +438,14 @@ class Finalists:
 
         def upper_bound(candidate: Candidate) -> float:
             standing = standings[candidate.id]
-            return round(standing.mean + standing.error, 9)
+            return round(standing.mean + standing.error - self._board.toll(candidate), 9)
 
         scored.sort(key=lambda candidate: -upper_bound(candidate))
-        return (dspy_choice + scored + unscored)[: self._count]
+        by_prompt: dict[str, Candidate] = {}  # one of those that differ only in a threshold or weights
+        for candidate in dspy_choice + scored + unscored:
+            if candidate.setting.asks_model and candidate.asked_id != self._board.basic.asked_id:
+                by_prompt.setdefault(candidate.asked_id, self._board.prompt_of(candidate))
+        return list(by_prompt.values())[: self._count]
 
     @contextmanager
     def after(self) -> Iterator[None]:
@@ -377,6 +466,7 @@ class Finalists:
             board.score(candidate, dev)
         best = board.best(dev)
         while best is not None and not board.scored(best, dev):
+            board.score(board.prompt_of(best), dev)
             board.score(best, dev)
             best = board.best(dev)
         if search_end is None:
@@ -451,7 +541,7 @@ class Raced(Optimizer):
         finalists = Finalists(job, board, self.finalists)
         with finalists.after():
             track = self._track(job, board, start)
-            if start.id != board.basic.id or len(track.order) < ENOUGH or not _flawless(track):
+            if start.id != board.basic.id or not is_flawless(track):
                 self._search(track, finalists)
 
     def _track(self, job: Job, board: Board, start: Candidate) -> Track:
@@ -493,6 +583,10 @@ class Raced(Optimizer):
         last_choice = (track.start.id, track.start.id)
         steps_without_news = 0
         for step in range(1, self.steps + 1):
+            board.stop_reason = self.reason_to_stop(track, turns)
+            if board.stop_reason:
+                job.note(board.stop_reason)
+                break
             track.step = step
             untried_count = len(turns.untried)
             calls_left = meter.calls_left()
@@ -503,18 +597,18 @@ class Raced(Optimizer):
             late = is_half_spent or is_stuck or self.steps - step < untried_count
             candidates = turns.propose(track, late=late, first=self.first if step == 1 else ())
             for candidate in candidates:
-                track.run(candidate)
+                self.try_out(track, candidate)
                 value = board.value(candidate, track.order)
                 job.note(f"step {step}: {board.name(candidate)}", value, kind="candidate")
             if not candidates and self.whole:
                 break  # the leader has met all cases
             finalists.keep()
             if not self.whole:
-                track.advance(round(self.extra + self.growth * step))
+                self.advance(track, candidates, round(self.extra + self.growth * step))
             elif self.learns:
                 track.complete()
             leader = track.leader
-            turns.note(leader)
+            turns.note(*self.leaders(track))
             self._compare_with_basic(track, leader)
             best = board.best(job.dev) or track.start
             choice = (best.id, leader.id)
@@ -529,6 +623,22 @@ class Raced(Optimizer):
             if steps_without_news >= self.patience and not turns.untried:
                 break
 
+    def reason_to_stop(self, track: Track, turns: Turns) -> str:
+        """Return why no further step is worth its calls, in words; empty if one may be. Arms may lose their turns."""
+        return ""
+
+    def try_out(self, track: Track, candidate: Candidate) -> None:
+        """Let a new prompt meet its first cases."""
+        track.run(candidate)
+
+    def advance(self, track: Track, candidates: Sequence[Candidate], count: int) -> None:
+        """Give ``count`` blocks to the prompts that may be best, after a step that made some candidates."""
+        track.advance(count)
+
+    def leaders(self, track: Track) -> list[Candidate]:
+        """Return the prompts that an arm has to find to be as good as any."""
+        return [track.leader]
+
     def _compare_with_basic(self, track: Track, leader: Candidate) -> None:
         """Score the basic prompt on as many cases as the leader, and take the metric around the leader from now on."""
         board = track.board
@@ -538,9 +648,11 @@ class Raced(Optimizer):
         track.around = leader
 
 
-def _flawless(track: Track) -> bool:
-    """Whether the basic prompt makes no error on any case of the race; it meets cases until its first error."""
+def is_flawless(track: Track) -> bool:
+    """Whether the basic prompt makes no error on any of many cases of the race; it meets them until its first error."""
     board = track.board
+    if len(track.order) < ENOUGH:
+        return False
     for block in blocks(track.order, track.block):
         for outcome in board.score(board.basic, block):
             if outcome.has_error:

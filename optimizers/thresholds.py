@@ -81,28 +81,54 @@ def with_fitted_rules(job: Job, result: Result) -> Result:
     board = result.board
     if not board.met(board.basic, job.dev):
         return result
-    prompts = _best_prompts(job, result)
-    if can_fit_threshold(job):
-        for prompt in prompts:
-            _add_thresholds(job, board, prompt)
-    # scikit-learn takes a second to load, and commands that fit nothing do without it.
-    from .words import add_word_candidates
+    add_fitted(job, board, _best_prompts(job, result))
+    return replace(result, best=board.best(job.dev) or board.basic)
 
-    add_word_candidates(job, board, prompts)
-    return replace(result, best=board.best(job.dev) or result.best)
+
+def add_fitted(job: Job, board: Board, prompts: Sequence[Candidate], *, by_words: bool = True) -> None:
+    """Enter prompts under the rules that are fitted from their stored verdicts, in place of earlier fits.
+
+    Args:
+        job: the job of the search.
+        board: the board that holds the verdicts.
+        prompts: candidates without a fitted rule.
+        by_words: whether rules of words are fitted too, which takes a while.
+    """
+    for prompt in prompts:
+        _withdraw_fits(board, prompt)
+        if can_fit_threshold(job):
+            _add_thresholds(job, board, prompt)
+    if by_words:
+        # scikit-learn takes a second to load, and commands that fit nothing do without it.
+        from .words import add_word_candidates
+
+        add_word_candidates(job, board, prompts)
+
+
+def _withdraw_fits(board: Board, prompt: Candidate) -> None:
+    """Take back the rules that were fitted to a prompt's verdicts on fewer cases."""
+    for candidate in list(board.candidates.values()):
+        if candidate.cross_fitted and candidate.parent == prompt.id and candidate.setting.asks_model:
+            board.withdraw(candidate)
 
 
 def _best_prompts(job: Job, result: Result) -> list[Candidate]:
-    """Return the basic prompt, and the best few of those that have met all of dev."""
+    """Return the basic prompt, the best few of those that have met all of dev, and those with a fitted rule.
+
+    They are without that rule.
+    """
     board = result.board
     standings = board.standings(result.best)
     estimated: list[Candidate] = []
+    refitted: list[Candidate] = []
     for candidate in board.candidates.values():
-        if board.scored(candidate, job.dev) and candidate.id in standings:
+        if candidate.cross_fitted:
+            refitted.append(board.candidates[candidate.parent or ""])
+        elif board.scored(candidate, job.dev) and candidate.id in standings:
             estimated.append(candidate)
     best_first = sorted(estimated, key=lambda candidate: -round(standings[candidate.id].mean, 9))
-    prompts = {candidate.id: candidate for candidate in [board.basic] + best_first[:_PROMPTS]}
-    return list(prompts.values())
+    prompts = [board.basic] + best_first[:_PROMPTS] + refitted
+    return list({prompt.id: prompt for prompt in prompts}.values())
 
 
 def _add_thresholds(job: Job, board: Board, prompt: Candidate) -> None:

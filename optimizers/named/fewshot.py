@@ -52,6 +52,10 @@ class FewShot(Raced):
             )
         return candidates
 
+    def least_tokens(self, job: Job) -> float:
+        """Return the tokens of the demonstrations of the smallest set."""
+        return min(self.sizes, default=0) * _mean_tokens(job)
+
     def _sizes(self, job: Job, pool: Sequence[Case], turn: int, count: int) -> list[int]:
         """Return the sizes of the sets of a step. Steps go on through the sizes that are possible, over and over."""
         largest = max(1, int(self.tokens // max(1.0, _mean_tokens(job))))

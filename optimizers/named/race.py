@@ -1,4 +1,4 @@
-"""``race``: all arms in one search. It is the default."""
+"""``race``: all arms in one search, which goes in stages. It is the default."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from ...text.templates import CHAT
 from ..base import Job
 from ..guidelines import Guidelines
 from ..layouts import Layouts
-from ..raced import Arm
+from ..raced import Arm, Track
+from ..staged import Staged
 from .fewshot import FewShot
 from .nearest import Nearest
 from .opro import Opro
@@ -17,8 +18,8 @@ ArmName: TypeAlias = Literal["history", "nearest", "guidelines", "demonstrations
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllArms(Opro):
-    """``race``: whatever helps, in one search; the settings of the race, of ``opro``, and of the other arms."""
+class AllArms(Staged, Opro):
+    """``race``: whatever helps, in stages; the settings of the race, of ``opro``, and of the other arms."""
 
     steps: int = 100  # at most this many rounds; a long prompt counts as several, so that rounds are short
     patience: int = 24  # rounds without a new leader or another choice before it stops
@@ -27,9 +28,8 @@ class AllArms(Opro):
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
-    # These arms propose in the first step beside the first arm. The first two are what `teach` does, which takes
-    # some twenty calls.
-    first: ClassVar[tuple[str, ...]] = ("nearest", "guidelines", "layout")
+    # These arms propose in the first step beside the first arm: what they make takes few calls.
+    first: ClassVar[tuple[str, ...]] = ("guidelines", "layout")
 
     @property
     def shows_nearest_rows(self) -> bool:
@@ -48,18 +48,40 @@ class AllArms(Opro):
         return ()
 
     def arms(self, job: Job) -> Sequence[Arm]:
-        """Return the arms named by the setting ``arm``, in its order, without those that the judge has no use for."""
-        arms: dict[str, Arm] = {
-            "history": self,  # new instructions, as those of ``opro``
-            "guidelines": Guidelines(longest=self.longest, copied=self.copied, temperature=self.temperature),
-        }
+        """Return the arms of the race that the setting ``arm`` names, in its order.
+
+        Those that the judge or its model has no use for are left out, and so is :meth:`rows_arm`.
+        """
+        arms: dict[str, Arm] = {}
+        if job.reads_instructions:
+            arms["history"] = self  # new instructions, as those of ``opro``
+            arms["guidelines"] = Guidelines(
+                longest=self.longest, copied=self.copied, temperature=self.temperature
+            )
         if job.judge.answer.has_examples:
-            # Long prompts are the dearest to try, so the first turns draw one set each, and other arms wait.
-            arms["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, trial=1)
-            arms["nearest"] = Nearest(tokens=self.tokens)
+            # Long prompts are the dearest to try, so each turn draws one set.
+            arms["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, sets=1)
         if Layouts.fits(job):
             arms["layout"] = Layouts()
         return [arms[name] for name in self.arm if name in arms]
+
+    def rows_arm(self, job: Job) -> Nearest | None:
+        """Return the arm that shows labelled rows; ``None`` where the setting ``arm`` or the judge has none."""
+        if Nearest.name not in self.arm or not job.judge.answer.has_examples:
+            return None
+        return Nearest(tokens=self.tokens)
+
+    def added_lengths(self, arm: Arm, track: Track) -> float:
+        """Return the tokens that the shortest set of demonstrations adds to a row, in those of the basic prompt."""
+        if not isinstance(arm, FewShot):
+            return 0.0
+        most = float(
+            min(arm.sizes, default=0)
+        )  # a demonstration is not longer than a prompt, which asks about a case
+        spend = track.board.spent(track.board.basic, track.order)
+        if spend is None or not spend.tokens:
+            return most
+        return min(most, arm.least_tokens(track.job) / spend.tokens)
 
 
 optimizer = AllArms

@@ -1,0 +1,359 @@
+"""The search in stages: what costs nothing beyond the basic prompt's answers, nearest rows, then written prompts.
+
+Each stage goes on only as long as the gain that may be expected of it is worth its tokens.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from .base import Job
+from .board import Board
+from .candidate import Candidate
+from .drawing import blocks
+from .raced import Arm, Finalists, Raced, Track, Turns, is_flawless
+from .thresholds import add_fitted
+from .worth import POINT, ROWS_A_POINT, expected_gain, gain_for_lengths, gain_for_rows
+
+_SPREAD = 0.03
+"""The standard deviation of prompts of one kind that is expected before any of them was tried, in best values."""
+_ROWS_SPREAD = 0.05
+"""The same of prompts that show the rows most like the judged one, which say what people decide in like cases."""
+_SPREAD_PROMPTS = 1.0
+"""The weight of that expectation beside the prompts that were tried, in prompts."""
+_RECORD = 0.56
+"""One more of n normal values is better than the best of them by about so many standard deviations, divided by n."""
+_PROPOSAL_ROWS = 5.0
+"""A request to a proposer takes about as many tokens as so many rows of the basic prompt."""
+_ALIKE_TURNS = 2
+"""After so many turns in a row whose prompts all answer like their parents, an arm has no further turn."""
+_BASIC_SHARE = 3
+"""The basic prompt takes at most one call in so many for its first pass over train and dev."""
+
+
+class RowsArm(Arm, Protocol):
+    """An arm that shows labelled rows with each call, in its n-th turn so many as the n-th of its sizes."""
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """The numbers of rows."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staged(Raced):
+    """A race after two cheaper stages; a subclass names the arms of the race, and the one that shows nearest rows."""
+
+    @abstractmethod
+    def rows_arm(self, job: Job) -> RowsArm | None:
+        """Return the arm of the stage of nearest rows; ``None`` where the judge has no use for it."""
+
+    def added_lengths(self, arm: Arm, track: Track) -> float:
+        """Return the tokens that the shortest candidate of an arm adds to a row, in those of the basic prompt."""
+        return 0.0
+
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
+        """Improve on ``start``, stage by stage."""
+        if self.whole:
+            super().run(job, board, start)
+            return
+        finalists = Finalists(job, board, self.finalists)
+        with finalists.after():
+            track = self._track(job, board, start)
+            if is_flawless(track):
+                return
+            if job.judge.answer.has_examples:
+                self._judge_basic(track)
+            arm = self.rows_arm(job)
+            if arm is not None:
+                self._try_rows(track, arm, finalists)
+            self._search(track, finalists)
+            self._complete_best(track)
+
+    def _judge_basic(self, track: Track) -> None:
+        """Score the basic prompt on all cases, as far as calls allow, and enter what is fitted from its answers."""
+        job = track.job
+        calls_left = job.context.meter.calls_left()
+        cases = track.order
+        if calls_left is not None:
+            cases = cases[: calls_left // _BASIC_SHARE // job.calls_per_case]
+        track.board.score(track.board.basic, cases)
+        add_fitted(job, track.board, [track.board.basic])
+        best = track.leader
+        job.note(f"basic prompt scored on train and dev; best {track.board.name(best)}", kind="step")
+
+    def _complete_best(self, track: Track) -> None:
+        """Let the prompt of the best candidate meet all cases, for what is fitted from its answers."""
+        board = track.board
+        prompt = board.prompt_of(best_of(track, list(board.candidates.values())))
+        board.score(prompt, track.open(prompt))
+
+    def _try_rows(self, track: Track, arm: RowsArm, finalists: Finalists) -> None:
+        """Try nearest rows, and other numbers of them where the first number leads."""
+        board = track.board
+        helps = True
+        for turn in range(1, len(arm.sizes) + 1):
+            if not helps:
+                return
+            for candidate in arm.propose(track, turn):
+                race_alone(track, candidate, self.opening, _ROWS_SPREAD)
+                finalists.keep()
+                best = best_of(track, family_of(track, candidate))
+                words = f"{board.name(best)}, tried on {len(board.outcomes(candidate))} cases"
+                track.job.note(words, board.value(best, track.order), kind="candidate")
+                if turn == 1:
+                    helps = leads(track, candidate)
+
+    # -- hooks of the race
+
+    def leaders(self, track: Track) -> list[Candidate]:
+        """Return the prompt of the best candidate, and the best of those without demonstrations."""
+        best = best_of(track, list(track.board.candidates.values()))
+        return [track.text, track.board.prompt_of(best)]
+
+    def try_out(self, track: Track, candidate: Candidate) -> None:
+        """Let a new prompt meet its first block, and one more if it answers like its parent; then it is retired.
+
+        A prompt that shows rows meets cases under all its settings, as far as that is worth their tokens.
+        """
+        if track.shows_other_rows(candidate):
+            race_alone(track, candidate, self.opening)
+            return
+        for _ in range(2):
+            track.run(candidate)
+            if not track.answers_like_parent(candidate):
+                return
+        track.board.retired.add(candidate.id)
+
+    def advance(self, track: Track, candidates: Sequence[Candidate], count: int) -> None:
+        """Give blocks to the prompts without demonstrations that may be best, where the step made any of them."""
+        if not all(track.shows_other_rows(candidate) for candidate in candidates):
+            track.advance(count, texts_only=True)
+        self._combine(track)
+
+    def _combine(self, track: Track) -> None:
+        """Give the best instruction the rows that help most, where both together may be worth their tokens."""
+        board = track.board
+        standings = track.standings()
+        showing = [
+            prompt for prompt in track.prompts if track.shows_other_rows(prompt) and prompt.id in standings
+        ]
+        if not showing:
+            return
+        members: list[Candidate] = []
+        for prompt in showing:
+            members += family_of(track, prompt)
+        rows = best_of(track, members)
+        prompt = board.prompt_of(rows)
+        text = track.text
+        parent = board.candidates[prompt.parent or board.basic.id]
+        best = best_of(track, list(board.candidates.values()))
+        text_gain = standings[text.id].gain(standings[parent.id])
+        gain = value_of(track, rows) + text_gain - value_of(track, best)
+        doubt = math.hypot(
+            standings[text.id].doubt(standings[parent.id]), standings[rows.id].doubt(standings[best.id])
+        )
+        likely = capped_gain(gain, doubt, headroom(track))
+        price = board.best_value * gain_for_rows(self.opening * board.lengths(prompt))
+        if text.id == parent.id or text_gain <= 0.0 or likely < price:
+            return
+        state = text.state
+        for name, (demos, remembered) in prompt.state.shown.items():
+            state = state.with_demos(name, demos, remembered)
+        source = f"{prompt.source}, with the best instruction"
+        for candidate in track.fresh(state, parent=text, source=source, demo_ids=prompt.demo_ids):
+            race_alone(track, candidate, self.opening)
+
+    def reason_to_stop(self, track: Track, turns: Turns) -> str:
+        """Return why no arm is worth a further turn; arms that are not lose theirs."""
+        if not turns.arms:
+            if not track.job.reads_instructions:
+                return (
+                    "no prompt is written: this model reads no instructions, and demonstrations cannot help"
+                )
+            return "no further prompt can be made"
+        reason = ""
+        gain_a_row: dict[str, float] = {}  # by arm, of its next candidate
+        for arm in turns.arms:
+            candidates = turns.candidates[arm.name]
+            gain = self._likely_gain(arm, track, candidates, turns.since_lead[arm.name])
+            rows = self._rows_of_next(arm, track, candidates)
+            gain_a_row[arm.name] = gain / rows
+            reason = self._reason_against(arm, track, turns, gain, rows)
+            if reason:
+                turns.drop(arm)
+        turns.order_by(gain_a_row)
+        if turns.arms:
+            return ""
+        return f"the search stops: {reason}"
+
+    def _reason_against(self, arm: Arm, track: Track, turns: Turns, gain: float, rows: float) -> str:
+        """Return why an arm is worth no further turn; empty if it is worth one.
+
+        Args:
+            gain: what may be expected of its next candidate.
+            rows: of the basic prompt, that take as many tokens as that candidate.
+        """
+        if turns.is_silent(arm):
+            return f"{arm.name} has no further idea"
+        if turns.alike_turns(arm, track.board.retired) >= _ALIKE_TURNS:
+            return f"prompts of {arm.name} answer like the prompts that they are made from"
+        if gain >= track.board.best_value * gain_for_rows(rows):
+            return ""
+        return (
+            f"another prompt of {arm.name} is expected to gain {gain:.4f} at most, for the tokens of {rows:.0f} rows "
+            f"({ROWS_A_POINT:.0f} rows are worth {POINT:g})"
+        )
+
+    def _rows_of_next(self, arm: Arm, track: Track, candidates: Sequence[Candidate]) -> float:
+        """Return the rows of the basic prompt that take as many tokens as one more candidate of an arm."""
+        proposal_rows = _PROPOSAL_ROWS * min(arm.proposer_calls(track.job), 1)
+        if not candidates:
+            added_lengths = self.added_lengths(arm, track)
+            cases = self.opening if added_lengths else self.block
+            return cases * (1.0 + added_lengths) + proposal_rows
+        board = track.board
+        if self.added_lengths(arm, track):  # each further case is a decision of its own
+            return self.opening * min(map(board.lengths, candidates)) + proposal_rows
+        rows = 0.0
+        for candidate in candidates:
+            rows += len(board.outcomes(candidate)) * board.lengths(candidate)
+        return rows / len(candidates) + proposal_rows
+
+    def _likely_gain(self, arm: Arm, track: Track, candidates: Sequence[Candidate], since_lead: int) -> float:
+        """Return an upper bound of the gain to expect of one more candidate of an arm over the best.
+
+        It is what a prompt of this kind gains on average over the prompt that it is made from, where worse ones are not
+        chosen. And it is no more than what one more of so many equals gains over the best of them.
+        """
+        board = track.board
+        usual_gain = 0.0
+        lead = 0.0
+        # Instructions are compared with instructions, and demonstrations with whatever is best.
+        if self.added_lengths(arm, track):
+            best = best_of(track, list(board.candidates.values()))
+            text = track.standings()[track.text.id].mean
+            lead = value_of(track, best) - text
+            if best.state.shown != track.start.state.shown:  # what other shown rows give, these may give too
+                usual_gain = track.standings()[best.id].mean - text
+        mean, deviation = spread_of(track, candidates, usual_gain)
+        lengths = 1.0 + self.added_lengths(arm, track)
+        if candidates:
+            lengths = min(map(board.lengths, candidates))
+        mean -= board.best_value * gain_for_lengths(lengths) + lead
+        of_record = _RECORD * deviation / (1.0 + since_lead)
+        return min(of_record, capped_gain(mean, deviation, headroom(track)))
+
+
+def headroom(track: Track) -> float:
+    """Return what is left from the best candidate to a perfect score, in units of the metric; 0 at least."""
+    board = track.board
+    best = best_of(track, list(board.candidates.values()))
+    perfect = board.perfect_value
+    return max(0.0, perfect - track.standings()[best.id].mean)
+
+
+def spread_of(track: Track, candidates: Sequence[Candidate], usual_gain: float = 0.0) -> tuple[float, float]:
+    """Return the mean and the standard deviation of the true gains of prompts over those they were made from.
+
+    Both begin from an expectation, which counts as a prompt that is known exactly; that of the mean is
+    ``usual_gain``. A prompt that met few cases says little of either, and what chance adds to its gain is taken off.
+    """
+    board = track.board
+    standings = board.standings(track.around, shrink=0.0)
+    usual_variance = (_SPREAD * board.best_value) ** 2
+    gains: list[
+        tuple[float, float, float]
+    ] = []  # gain, its squared error, how much it says beside an exact one
+    for candidate in candidates:
+        standing = standings.get(candidate.id)
+        parent = standings.get(candidate.parent or "")
+        if standing is not None and parent is not None:
+            squared_error = standing.doubt(parent) ** 2
+            weight = usual_variance / (usual_variance + squared_error)
+            gains.append((standing.gain(parent), squared_error, weight))
+    total = _SPREAD_PROMPTS * usual_gain
+    weights = _SPREAD_PROMPTS
+    for gain, _, weight in gains:
+        total += weight * gain
+        weights += weight
+    mean = total / weights
+    squares = _SPREAD_PROMPTS * usual_variance
+    weights = _SPREAD_PROMPTS
+    for gain, squared_error, weight in gains:
+        squares += weight**2 * ((gain - mean) ** 2 - squared_error)
+        weights += weight**2
+    return mean, math.sqrt(max(0.0, squares / weights))
+
+
+def best_of(track: Track, candidates: Sequence[Candidate]) -> Candidate:
+    """Return the candidate with the highest mean, less what the tokens of its rows must bring."""
+    standings = track.standings()
+    scored = [candidate for candidate in candidates if candidate.id in standings]
+    return max(scored, key=lambda candidate: round(value_of(track, candidate), 9))
+
+
+def value_of(track: Track, candidate: Candidate) -> float:
+    """Return the mean of a candidate, less what the tokens of its rows must bring."""
+    return track.standings()[candidate.id].mean - track.board.toll(candidate)
+
+
+def race_alone(track: Track, candidate: Candidate, opening: int, spread: float = _SPREAD) -> None:
+    """Let a prompt meet cases, twice as many each time, as long as it is worth their tokens to know how good it is.
+
+    After each time it is entered under the settings that are fitted from its answers. A prompt that answers like its
+    parent on two blocks is retired.
+    """
+    board = track.board
+    job = track.job
+    for block in list(blocks(track.open(candidate)[: 2 * track.block], track.block)):
+        board.score(candidate, block)
+    if track.answers_like_parent(candidate):
+        board.retired.add(candidate.id)
+        return
+    count = opening
+    while True:
+        board.score(candidate, track.open(candidate)[: max(0, count - len(board.outcomes(candidate)))])
+        add_fitted(job, board, [candidate], by_words=False)
+        track.around = track.leader
+        left = len(track.open(candidate))
+        rows = min(left, count) * board.lengths(candidate)
+        if not left or gain_of_knowing(track, candidate, spread) < board.best_value * gain_for_rows(rows):
+            return
+        count *= 2
+
+
+def family_of(track: Track, candidate: Candidate) -> list[Candidate]:
+    """Return a prompt under all its settings."""
+    family: list[Candidate] = []
+    for member in track.board.candidates.values():
+        if member.asked_id == candidate.asked_id:
+            family.append(member)
+    return family
+
+
+def gain_of_knowing(track: Track, candidate: Candidate, spread: float) -> float:
+    """Return the gain to expect if the better of a prompt and the best of the others were known, and not guessed."""
+    family = family_of(track, candidate)
+    ids = {member.id for member in family}
+    others = [other for other in track.board.candidates.values() if other.id not in ids]
+    best = best_of(track, family)
+    rival = best_of(track, others)
+    standings = track.standings()
+    difference = value_of(track, best) - value_of(track, rival)
+    variance = standings[best.id].doubt(standings[rival.id]) ** 2
+    usual_variance = (spread * track.board.best_value) ** 2
+    share = usual_variance / (usual_variance + variance)  # a difference on few cases is mostly luck
+    return expected_gain(-abs(share * difference), math.sqrt(share * variance))
+
+
+def leads(track: Track, candidate: Candidate) -> bool:
+    """Say whether a prompt under one of its settings is the best of all candidates."""
+    return best_of(track, list(track.board.candidates.values())).asked_id == candidate.asked_id
+
+
+def capped_gain(gain: float, doubt: float, most: float) -> float:
+    """Return the gain to expect of one with a normal distribution, of which no more than ``most`` can be had."""
+    return expected_gain(gain, doubt) - expected_gain(gain - max(0.0, most), doubt)
