@@ -4,6 +4,8 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from jurist.errors import plural
+
 Line: TypeAlias = Mapping[str, Any]
 """A line of the file of results: one cell, run or not."""
 
@@ -65,6 +67,8 @@ def score_cells(lines: Sequence[Line], contenders: Sequence[str]) -> list[str]:
             means[contender] = mean_of(own, "score")
             half = (mean_of(own, "high") - mean_of(own, "low")) / 2
             cell = f"{means[contender]:.3f} ±{half:.3f}"
+            if len(own) < seeds:
+                cell += f" ({plural(len(own), 'seed')})"
         cells.append(cell)
     by_jurist = select(lines, contender="jurist")
     best_prompt = ahead = "-"

@@ -142,8 +142,8 @@ def test_tables_name_the_best_free_contender_hollow_prompts_and_power(
         scripts["scoreboard_tables"].tables(lines, ["constant", "words", "jurist", "mipro", "gepa"])
     )
     assert (
-        "| qags (balanced_accuracy, 90, 2) | 0.500 ±0.100 | 0.650 ±0.100 | 0.550 ±0.100 | 0.450 ±0.100 | - | 0.610 "
-        "| -0.100 |"
+        "| qags (balanced_accuracy, 90, 2) | 0.500 ±0.100 (1 seed) | 0.650 ±0.100 (1 seed) | 0.550 ±0.100 "
+        "| 0.450 ±0.100 (1 seed) | - | 0.610 | -0.100 |"
     ) in text
     assert "| jurist | 100 | 2 | 1,200 | 5 | 7 | 1 |" in text
     assert "| jurist | 100 | 2 | 1 | 0 | 2 | 1 |" in text
