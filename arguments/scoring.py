@@ -11,6 +11,7 @@ from .groups import (
     JudgeOptions,
     Limits,
     ModelsOptions,
+    PanelOptions,
     SamplingOptions,
     ScoringOptions,
     allowed,
@@ -22,6 +23,7 @@ from .options import Options, flag, option, positional, repeated
 
 class CompareOptions(
     ModelsOptions,
+    PanelOptions,
     ScoringOptions,
     Details,
     command="compare",

@@ -55,6 +55,7 @@ from ..report.verdict import (
     criteria_words,
     engine_words,
     labels_that_show,
+    panel_words,
     proof_table,
     prove_words,
     tone_of,
@@ -194,7 +195,7 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     elif sampling.takes_mean:
         prompt_line += f"; of {sampling.samples} scores their mean"
     if card.panel is not None:
-        prompt_line += f"; {card.panel.words}"
+        prompt_line += f"; {panel_words(card)}"
     spend = spend_line(card.spend or SpendCard())
     end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
     if card.words is not None:

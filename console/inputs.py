@@ -30,7 +30,7 @@ from .rows import check_apart, store_of
 if TYPE_CHECKING:
     from ..arguments.compile import CompileOptions
     from ..arguments.generate import AssessOptions
-    from ..arguments.scoring import DetectorOptions
+    from ..arguments.scoring import CompareOptions, DetectorOptions
     from ..gold.goldset import GoldOrigin
 
 
@@ -105,15 +105,19 @@ def judge_of(
 
 
 def answering_model(options: "CompileOptions | AskedOptions") -> Model:
-    """Return the model of the options, or the panel, whose members may have settings of their own in a file."""
-    if not options.panel and options.model == OFFLINE:
+    """Return the model of the options, or the panel."""
+    if options.panel:
+        return panel_of(options, options.model != OFFLINE)
+    if options.model == OFFLINE:
         return Model.of(options, name=OFFLINE, terms=member_terms())
-    if not options.panel:
-        return Model.of(options, name=options.model)
-    if options.model != OFFLINE:
-        raise UsageError(
-            "a panel answers in place of a model", hint="leave out --model, or name it as --panel"
-        )
+    return Model.of(options, name=options.model)
+
+
+def panel_of(options: "CompileOptions | AskedOptions | CompareOptions", names_model: bool) -> Model:
+    """Return the panel of the options, whose members may have settings of their own in a file."""
+    if names_model:
+        hint = "leave out --model, or name it as --panel"
+        raise UsageError("a panel answers in place of a model", hint=hint)
     members = []
     file_settings = panel_settings()
     for name in options.panel:

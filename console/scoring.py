@@ -52,7 +52,7 @@ from ..report.scores import (
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
-from .inputs import answering_model, judge_of, member_terms, models_of, store_option, verifier_model
+from .inputs import answering_model, judge_of, member_terms, models_of, panel_of, store_option, verifier_model
 from .printing import Part, Result, print_notes, write_json
 from .rows import gold_of, store_of
 from .terminal import Terminal
@@ -193,9 +193,12 @@ def _row_and_model_options(options: EvaluateOptions | GateOptions) -> str:
 def compare_command(options: CompareOptions) -> Result:
     """Compare judges on gold."""
     terminal = _Scoring(options, compares=True)
+    models = models_of(options)
+    if options.panel:
+        models = [panel_of(options, bool(options.models))]
     compare(
         options.judges,
-        models=models_of(options),
+        models=models,
         repeats=options.repeats,
         seed=options.seed,
         **_asking(options, terminal),

@@ -124,7 +124,10 @@ def identify_prompt(
         votes += "mean"
     if word_rule is not None:
         votes = word_rule.digest
-    return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
+    temperature: object = model.temperature
+    if model.members:
+        temperature = [member.temperature for member in model.members]
+    return text_hash(repr((state.id, fields, model.name, temperature, adapter, votes)))[:16]
 
 
 def foresee_opening(

@@ -27,6 +27,7 @@ from .card_parts import (
     ModelCard,
     OptimizerCard,
     PanelCard,
+    ReferenceCard,
     References,
     Scores,
     SealedRowsCard,
@@ -108,6 +109,18 @@ class CardContent(Part):
         """Return the content without all other names."""
         content = {name: value for name, value in self.to_json().items() if name in names}
         return CardContent.model_validate(content)
+
+    @property
+    def member_references(self) -> dict[str, ReferenceCard]:
+        """The models of a panel, each with its score alone, the best one first; empty of a single model."""
+        references: dict[str, ReferenceCard] = {}
+        for name in self.panel.answered if self.panel else ():
+            reference = self.references.get(name)
+            if reference is not None:
+                references[name] = reference
+        is_higher_better = self.decision.higher_is_better is not False
+        best_first = sorted(references, key=lambda name: references[name].score, reverse=is_higher_better)
+        return {name: references[name] for name in best_first}
 
     @property
     def proven_scores(self) -> dict[str, Scores]:

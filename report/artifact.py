@@ -52,6 +52,7 @@ from .verdict import (
     engine_words,
     foresee_labels_of,
     labels_that_show,
+    panel_words,
     proof_table,
     prove_words,
 )
@@ -272,7 +273,7 @@ class ArtifactReport:
         commands = []
         for purpose, command in self._commands(metric):
             commands.append((purpose, command + self.store_option))
-        standing = [proof_table(card, metric, _REFERENCES)]
+        standing = [proof_table(card, metric, _REFERENCES + tuple(card.member_references))]
         standing.extend(criteria_table(card.decision))
         return (
             Section("standing", "How good it is", standing),
@@ -306,9 +307,10 @@ class ArtifactReport:
 
     def _panel_facts(self) -> list[tuple[str, str]]:
         """Return how often the models of a panel answered in the proof; nothing of a single model."""
-        if self._card.panel is None:
+        words = panel_words(self._card)
+        if not words:
             return []
-        return [("panel", self._card.panel.words)]
+        return [("panel", words)]
 
     def _commands(self, metric: str) -> Iterator[tuple[str, str]]:
         """Yield what can be done next, as (what, command): use it where it is better, else find out more."""

@@ -123,6 +123,16 @@ def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] 
     return standing_table(metric, card.proven_scores, prices, card.references, shown_references)
 
 
+def panel_words(card: CardContent) -> str:
+    """Return how often the models of a panel answered, and what the best of them has alone; empty of one model."""
+    if card.panel is None:
+        return ""
+    words = card.panel.words
+    for name, reference in card.member_references.items():
+        return f"{words}; the best of them alone, {name}, has {reference.score:.3f}: compiled is {reference.judge_is}"
+    return words
+
+
 def better_references(card: CardContent) -> list[str]:
     """Return the answers of the learned references that the paired test shows to be better than compiled."""
     answers = []

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback
 
+from jurist.engines.ledger import Spend
 from jurist.engines.models import Model, same_model
 from jurist.errors import ModelError, UsageError
 from jurist.evaluation.scores import Scores
@@ -22,7 +23,9 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.card_parts import ModelCard
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.loading import LoadedJudge, reached_as, resolve_sampling
+from jurist.programs.answers.base import Reading
 from jurist.programs.catalogue import find
+from jurist.programs.deciding import verdict_of
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 
@@ -261,3 +264,17 @@ def test_the_file_of_settings_reaches_members_and_changes_no_answer() -> None:
         0.3,
     )
     assert (second.api_base, second.key_env, second.timeout) == (None, None, 7.0)
+
+
+def test_probabilities_are_the_mean_over_those_that_answered() -> None:
+    case = FECT.case(ROW)
+    readings = [
+        Reading(values=("factual",), probabilities=({"factual": 0.9, "non_factual": 0.1},)),
+        Reading(values=(), error_kind="unreadable reply"),
+        Reading(values=("non_factual",), probabilities=({"factual": 0.2, "non_factual": 0.8},)),
+    ]
+    for threshold, label in ((0.4, "non_factual"), (0.5, "factual")):
+        sampling = Sampling(samples=3, threshold=threshold, is_panel=True)
+        verdict = verdict_of(FECT.answer, sampling, case, readings, Spend())
+        assert verdict.probabilities == ({"factual": 0.55, "non_factual": 0.45},)
+        assert (verdict.label, verdict.answered) == (label, 2)

@@ -72,6 +72,11 @@ def test_a_panel_is_compiled_proven_and_asked_again(servers: dict[str, Loopback]
     assert len({server.count for server in servers.values()}) == 1
     assert "of 45 cases answered: openai/a 45, openai/b 45, openai/c 45; two of them agree on" in told.people
 
+    assert "; the best of them alone, openai/" in told.people
+
+    both = ok("compare", "fect@1", "fect:basic", "--gold", "gold.jsonl", *PANEL, "--json").json
+    assert {judge["model"] for judge in both["judges"]} == {card["model"]["name"]}
+
     new_rows()
     before = {name: server.count for name, server in servers.items()}
     done = ok("run", "fect@1", "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
