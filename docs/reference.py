@@ -62,8 +62,10 @@ def _python() -> Iterator[str]:
 
 
 def _signature(value: Any) -> str:
-    """Return what something takes, its types without the modules they stand in."""
+    """Return what something takes, its types without the modules they stand in, and without quotes around them."""
     try:
-        return re.sub(r"\b(?:\w+\.)+(?=[A-Z]\w*)", "", str(inspect.signature(value)))
+        text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return ""
+    unquoted = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
+    return re.sub(r"\b(?:\w+\.)+(?=[A-Z]\w*)", "", unquoted)

@@ -1,7 +1,7 @@
 """Descriptions of the built-in judges and generators, for lists, without their programs.
 
-A judge needs DSPy, which takes seconds to import. ``data/builtin.json`` has the descriptions; ``.ci/builtin`` writes it
-from the catalogue, and a test compares the two.
+A judge needs the modules of its rows, and mostly DSPy, which take long to import. ``data/builtin.json`` has the
+descriptions; ``.ci/builtin`` writes it from the catalogue, and a test compares the two.
 """
 
 import json

@@ -15,7 +15,6 @@ from .ranking import CJK
 
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
 _CJK_CHAR = re.compile(rf"[{CJK}]")
-_CJK_ONLY = re.compile(rf"[{CJK}]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"[A-Z][\w'’&-]*[A-Za-z0-9]|[A-Z]{2,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|(?<=[。！？；])|\n+")
@@ -83,7 +82,7 @@ def _terms_of_token(token: str) -> tuple[str, ...]:
     """Return the terms of one token: none for a word that says nothing, several for a run of characters."""
     if token[0].isdigit():
         return (_plain_number(token),)
-    if _CJK_ONLY.match(token):
+    if _CJK_CHAR.match(token):
         return _cjk_terms(token)
     word = token.lower().replace("’", "'").removesuffix("'s").split("'")[0]
     if word in STOP_WORDS or len(word) < 2:
