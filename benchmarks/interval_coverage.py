@@ -36,7 +36,7 @@ from scipy.special import expit
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
-from jurist.evaluation.paired import compare_pair, gains, holm, run_test
+from jurist.evaluation.paired import compare_pair, holm, run_test
 from jurist.evaluation.permutation import permute
 from jurist.evaluation.proof import level_of
 from jurist.evaluation.scale import Scale
@@ -77,7 +77,6 @@ COMMON_ERROR = 0.2
 UNITS = 6  # of a group, on average
 ERROR, BETTER, ALARMS = 0.30, 0.15, 0.15
 SHARED = 0.95
-TOGETHER = (0.0, 0.15, 0.3)  # the correlation of what two units of a group gain
 DRAWS = 499  # swaps of a permutation test
 LEVEL = level_of(0.05, 1)
 
@@ -399,37 +398,6 @@ def looks(groups: int, correlation: float, runs: int, seed: int) -> str:
     return f"| {groups} | {correlation:g} | {cells} |"
 
 
-def foreseen(groups: int, size: int, opening: int, together: float, runs: int, seed: int) -> str:
-    """Return one line on the gain that is said to be mostly shown, with units that gain together: how often it is."""
-    rng, level, counts = np.random.default_rng(seed), level_of(0.05, opening), Counter[str]()
-    said = gains(np.full(groups, size), level)
-    if said.likely is None:
-        return f"| {groups} | {size} | {level:.4f} | {together} | {said.smallest:.3f} | none | |"
-    for run in range(runs):
-        own, of_group = rng.random((groups, size)), rng.random((groups, 1))
-        drawn = np.where(rng.random((groups, size)) < np.sqrt(together), of_group, own).ravel()
-        lost, won = drawn < said.likely / 2, drawn > 1 - 1.5 * said.likely
-        units = _paired(lost | (~won & (rng.random(len(drawn)) < 0.5)), lost, won, groups, size)
-        metric = replace(LABELS.metrics["accuracy"], draws=DRAWS)
-        counts["shown"] += run_test(units, metric, seed=run, level=level).better < level
-    cells = f"{said.smallest:.3f} | {said.likely:.3f} | {counts['shown'] / runs:.3f}"
-    return f"| {groups} | {size} | {level:.4f} | {together} | {cells} |"
-
-
-def _paired(first: Bools, lost: Bools, won: Bools, groups: int, size: int) -> Units:
-    """Return the answers of two judges to units that are all positive: the second differs where it lost or won."""
-    said = np.stack([first, (first & ~lost) | won])
-    places = np.arange(len(first))
-    return Units(
-        kind=LABELS,
-        values=LABELS.domain,
-        gold=np.zeros(len(first), dtype=np.int64),
-        predicted=np.where(said, 0, 1),
-        group=places // size,
-        groups=groups,
-    )
-
-
 def _holds(ends: Interval, value: float) -> bool:
     return ends.low <= value <= ends.high
 
@@ -468,10 +436,6 @@ def main() -> None:
     print("|" + "---|" * 5)
     for groups in arguments.groups:
         print(looks(groups, 0.4, runs, seed), flush=True)
-    print("\n| groups | units of each | level | together | no gain below | mostly shown | is shown in |")
-    print("|" + "---|" * 7)
-    for groups, size, opening, together in product(arguments.groups, (3, 12), (1, 2), TOGETHER):
-        print(foreseen(groups, size, opening, together, runs, seed), flush=True)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ class _Scoring(Terminal):
             # Of repeated answers, no unit is simply right or wrong, and nothing is tested.
             is_tested = self._compares and work.repeats == 1
             tests = len(work.contenders) - 1 if is_tested else 0
-            limits = work.opening.limits(work.cases, work.scored.comparison, tests)
+            limits = work.opening.limits(work.cases, work.scored, tests)
         notes.extend(limit for limit in limits if limit)
         return notes
 

@@ -16,15 +16,13 @@ import scipy
 
 from ..errors import UsageError
 from .clustered_t import ClusteredT
-from .intervals import Interval, t_quantile
+from .intervals import Interval
 from .metrics import Metric
 from .permutation import Permutation, permute
-from .units import Ints, Units
+from .units import Units
 
 FEW_GROUPS = 20
 POWER = 0.8
-_CHANGED = 2.0  # units that differ, for each that is gained: of four, three are corrected and one is broken
-_TOGETHER = 0.15  # the correlation of what two units of a group gain: moderate, and not known before
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -220,43 +218,3 @@ def holm_levels(p_values: Mapping[str, float], alpha: float) -> dict[str, float]
             rejected = p < level
         levels[name] = level
     return {name: levels[name] for name in p_values}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gains:
-    """The gains in the share of correct units that a paired test of this size can show, of any two systems."""
-
-    units: int
-    groups: int
-    alpha: float  # the one-sided level
-    smallest: float  # no smaller gain can be shown
-    likely: float | None  # one that is shown with a power of .8; ``None`` if even the largest may be missed
-
-    def __str__(self) -> str:
-        """One line for people."""
-        size = f"({self.units} labelled units in {self.groups} groups, level {self.alpha:.3g})"
-        low = f"below {math.ceil(100 * self.smallest - 1e-9)} points"
-        if self.likely is None:
-            return f"a gain in correct answers {low} cannot be confirmed, and any larger one may be missed {size}"
-        points = math.ceil(100 * self.likely - 1e-9)
-        return f"gains of about {points} points in correct answers can be confirmed, {low} none can {size}"
-
-
-def gains(sizes: Ints, alpha: float) -> Gains:
-    """Return the gains that can be shown, by the one-sided t-test of the groups' means."""
-    units = int(sizes.sum())
-    fewest_units = fewest_groups(alpha)
-    uneven = float((sizes**2).sum()) / units  # units of the group that a unit is in, on average
-    degrees = max(1.0, units / uneven - 1.0)
-    errors = t_quantile(1.0 - alpha, degrees) + t_quantile(POWER, degrees)
-    # The difference of a unit has the variance k d - d^2 at a gain of d, if k d of the units differ; solved for d.
-    square = errors**2 * (1.0 + _TOGETHER * (uneven - 1.0)) / units
-    likely = max(fewest_units / units, _CHANGED * square / (1.0 + square))
-    may_be_missed = _CHANGED * likely > 1.0
-    return Gains(
-        units=units,
-        groups=len(sizes),
-        alpha=alpha,
-        smallest=min(1.0, fewest_units / units),
-        likely=None if may_be_missed else likely,
-    )

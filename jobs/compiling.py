@@ -228,7 +228,7 @@ def compile_judge(
     _check_budget(plan, proof_calls)
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
     opening = foresee_proof_opening(plan.split)
-    limits = opening.limits(opening.cases, plan.judge.comparison)
+    limits = opening.limits(opening.cases, plan.judge)
     _note(
         sink, *plan.gold.shared_words, plan.split.words, opening.words
     )  # an opening is why a level is strict

@@ -82,7 +82,7 @@ class _RenewedPlan(Plan):
         opening = self._foreseen.opening
         rows = f"{len(opening.cases)} sealed cases, opening {opening.number} of this test"
         plan = (f"proving {self.candidate.id} on {rows}",)
-        return plan + opening.limits(opening.cases, self.judge.comparison)
+        return plan + opening.limits(opening.cases, self.judge)
 
     def foresee(self) -> Estimate:
         contest = self._foreseen

@@ -1,20 +1,17 @@
 """Openings of sealed rows, each with its number and level, and the gold rows that a judge was compiled on."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..cases import Case, text_hash
 from ..engines.models import Model
-from ..evaluation.paired import fewest_groups, gains, limits
+from ..evaluation.paired import limits
 from ..evaluation.proof import level_of
-from ..evaluation.scale import Scale
 from ..evaluation.votes import Sampling, more_than_half
 from ..gold.copies import find_near_cases
 from ..gold.goldset import Gold
+from ..gold.label_totals import foresee_shown_gain
 from ..gold.splits import Split
 from ..keeping.contenders import Contender
 from ..programs.judge import Judge
@@ -52,20 +49,13 @@ class Opening:
             return f"{sealed}: this is opening {self.number} of them ({level})"
         return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.number}"
 
-    def limits(self, cases: Sequence[Case], comparison: Scale, tests: int = 1) -> tuple[str, ...]:
-        """Lines about what so few units and groups can show, before anything is spent."""
+    def limits(self, cases: Sequence[Case], judge: Judge, tests: int = 1) -> tuple[str, ...]:
+        """Lines about what so few units and groups can show in a judge's metric, before anything is spent."""
         level = self.level / max(1, tests)
-        unit_counts = Counter[str]()  # group -> labelled units
-        groups: set[str] = set()
-        for case in cases:
-            groups.add(case.group)
-            if case.known:
-                unit_counts[case.group] += len(case.known)
-        labelled_units = np.array(list(unit_counts.values()), dtype=np.int64)
         lines: list[str] = []
-        has_enough_groups = len(labelled_units) >= fewest_groups(level)
-        if tests and has_enough_groups and comparison.right_means:
-            lines.append(str(gains(labelled_units, level)))
+        if tests:
+            lines.append(foresee_shown_gain(cases, judge, level))
+        groups = {case.group for case in cases}
         lines.append(limits(len(groups), level))
         return tuple(filter(None, lines))
 

@@ -1,58 +1,126 @@
-"""The gains that can be shown, against simulation."""
+"""The power of a proof: laws of it, and how far it agrees with a formula."""
+
+import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
-from jurist.evaluation.paired import fewest_groups, gains
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.power import ASSUMED_RIGHT, AnswerPool, assume_answers
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scale import Scale
+from jurist.evaluation.scores import Scores
+from jurist.evaluation.sets import LabelSets
+from jurist.evaluation.units import Units, encode
 
-LEVELS = (0.05, 0.05 / 3, 0.05 / 66, 0.2)
-
-
-@pytest.mark.parametrize(
-    ("correlation", "lowest", "highest"), [(0.0, 0.7, 1.0), (0.15, 0.65, 0.85), (0.3, 0.45, 0.75)]
-)
-@pytest.mark.parametrize(("groups", "size", "alpha"), [(13, 6, 0.025), (36, 5, 0.05)])
-def test_a_gain_that_is_said_to_be_mostly_confirmed_is(
-    groups: int, size: int, alpha: float, correlation: float, lowest: float, highest: float
-) -> None:
-    """By the one-sided permutation of whole groups, where units of a group gain together moderately."""
-    rng = np.random.default_rng(4)
-    likely = gains(np.full(groups, size), alpha).likely
-    assert likely is not None
-    runs = 150
-    confirmed = 0
-    for _ in range(runs):
-        unit_draws = rng.random((groups, size))
-        group_draws = rng.random((groups, 1))
-        follows_group = rng.random((groups, size)) < np.sqrt(correlation)
-        draws = np.where(follows_group, group_draws, unit_draws)
-        gained = draws < 1.5 * likely
-        lost = draws > 1 - likely / 2
-        sums = (gained.sum(axis=1) - lost.sum(axis=1)).astype(float)
-        flips = rng.choice([-1.0, 1.0], (499, groups))
-        reaching = (flips @ sums >= sums.sum() - 1e-9).sum()
-        confirmed += (1 + reaching) / 500 < alpha
-    assert lowest < confirmed / runs < highest
+LEVEL = 0.025
+CLOSED = ClosedLabels("ab", positive={"a"})
+SCORES = Scores(low=1, high=5, whole=True)
+SETS = LabelSets(labels=("x", "y", "z"))
+KINDS = {"accuracy": CLOSED, "balanced_accuracy": CLOSED, "f1": CLOSED, "mae": SCORES, "example_f1": SETS}
+SOME_SETS: tuple[tuple[str, ...], ...] = ((), ("x",), ("x", "y"), ("z",))
 
 
-@pytest.mark.parametrize("alpha", LEVELS)
-def test_no_gain_below_the_least_can_be_shown(alpha: float) -> None:
-    showable = gains(np.full(25, 4), alpha)
-    fewest = fewest_groups(alpha)
-    assert showable.smallest == fewest / 100
-    assert 2.0**-fewest < alpha <= 2.0 ** (1 - fewest)
-    assert showable.likely is not None
-    assert showable.smallest < showable.likely
+def labelled(kind: Scale, units: int = 200, size: int = 1, rare: float = 0.4) -> Units:
+    """Return units in groups of one size, answered as gold has it; a share of them has the first value."""
+    values = {CLOSED: CLOSED.domain, SCORES: (1, 2, 3, 4, 5), SETS: SOME_SETS}[kind]
+    common = (1.0 - rare) / (len(values) - 1)
+    shares = [rare] + [common] * (len(values) - 1)
+    rows = []
+    for unit, code in enumerate(np.random.default_rng(1).choice(len(values), units, p=shares).tolist()):
+        gold = (values[code],)
+        rows.append(Row(id=f"{unit:04}", group=f"{unit // size:04}", gold=gold, predicted=gold))
+    return encode(kind, rows)
 
 
-def test_what_uneven_groups_and_few_units_can_show() -> None:
-    even = gains(np.full(10, 10), 0.05)
-    uneven = gains(np.array([82] + [2] * 9), 0.05)
-    assert even.likely is not None
-    assert (uneven.units, uneven.groups, uneven.likely) == (100, 10, None)
-    assert str(even) == (
-        f"gains of about {np.ceil(100 * even.likely):.0f} points in correct answers can be confirmed, below 5 points "
-        "none can (100 labelled units in 10 groups, level 0.05)"
+def pool_of(metric: str, size: int = 1, rare: float = 0.4, level: float = LEVEL) -> AnswerPool:
+    """Return made-up answers to 200 units."""
+    kind = KINDS[metric]
+    return AnswerPool.of(assume_answers(labelled(kind, size=size, rare=rare)), kind.metrics[metric], level)
+
+
+def drawn_answers(wins: float, losses: float, units: int = 400) -> Units:
+    """Return answers to units of one size: the second system wins some, loses others; the others both have right."""
+    gold = np.arange(units) % 2
+    luck = (np.arange(units) * 7919 % units) / units
+    first = np.where(luck < wins, 1 - gold, gold)
+    second = np.where(luck > 1.0 - losses, 1 - gold, gold)
+    return Units(
+        kind=CLOSED,
+        values=CLOSED.domain,
+        gold=gold,
+        predicted=np.stack([first, second]),
+        group=np.arange(units),
+        groups=units,
     )
-    few_units = str(gains(np.full(7, 1), 0.025))
-    assert "below 86 points cannot be confirmed, and any larger one may be missed" in few_units
+
+
+@pytest.mark.parametrize("metric", KINDS)
+def test_of_equal_systems_luck_shows_a_gain_at_most_at_the_level(metric: str) -> None:
+    runs = 200
+    noise = 3.0 * math.sqrt(LEVEL / runs)
+    assert pool_of(metric).power(0.0, 100, runs=runs) <= LEVEL + noise
+
+
+def test_of_a_proof_with_a_gain_luck_alone_shows_none() -> None:
+    """A pool whose second system is better is turned so that the two are alike."""
+    pool = AnswerPool.of(drawn_answers(wins=0.2, losses=0.05), CLOSED.metrics["accuracy"], LEVEL)
+    assert pool.gain == pytest.approx(0.15, abs=0.01)
+    assert pool.power(0.0, 100, runs=300) <= LEVEL + 3.0 * math.sqrt(LEVEL / 300)
+
+
+@pytest.mark.parametrize("metric", KINDS)
+def test_power_grows_with_labels_and_with_the_gain(metric: str) -> None:
+    pool = pool_of(metric)
+    small, large = pool.typical_gains
+    by_groups = [pool.power(large, groups, runs=50) for groups in (40, 120, 400)]
+    assert by_groups[0] < by_groups[1] < by_groups[2]
+    assert pool.power(small, 120, runs=50) < by_groups[1]
+    smallest = [pool.smallest_gain(groups) for groups in (60, 120, 400)]
+    assert smallest[0] is None or smallest[0] > (smallest[1] or 0.0)
+    assert (smallest[1] or 1.0) > (smallest[2] or 1.0)
+
+
+@pytest.mark.parametrize("gain", [0.05, 0.15, 0.3])
+def test_of_drawn_tests_the_gain_is_the_one_asked_about_on_average(gain: float) -> None:
+    pool = AnswerPool.of(drawn_answers(wins=0.2, losses=0.05), CLOSED.metrics["accuracy"], LEVEL)
+    gains = []
+    for run in range(200):
+        units = pool.draw_test(gain, 100, np.random.default_rng(run))
+        first, second = units.halves
+        gains.append(pool.metric.of(second) - pool.metric.of(first))
+    assert np.mean(gains) == pytest.approx(min(gain, pool.largest_gain), abs=0.015)
+
+
+def test_the_power_is_that_of_a_formula_for_accuracy() -> None:
+    """Of 100 units that differ in a quarter, 15 points are gained: the one-sided z test with a pair of units added."""
+    pool = AnswerPool.of(drawn_answers(wins=0.2, losses=0.05), CLOSED.metrics["accuracy"], LEVEL)
+    error = math.sqrt((0.25 - 0.15**2) / 100 + 4.0 / 100**2)
+    assert pool.power(0.15, 100, runs=300) == pytest.approx(ndtr(0.15 / error - 1.98), abs=0.09)
+
+
+@pytest.mark.parametrize(("size", "rare"), [(6, 0.4), (1, 0.08)])
+def test_labels_of_few_groups_and_of_a_rare_class_show_less(size: int, rare: float) -> None:
+    usual = pool_of("balanced_accuracy")
+    poor = pool_of("balanced_accuracy", size=size, rare=rare)
+    assert poor.power(0.15, poor.groups_for(120)) < usual.power(0.15, usual.groups_for(120))
+
+
+def test_too_few_groups_show_nothing() -> None:
+    pool = pool_of("accuracy", size=20)
+    assert pool.power(pool.largest_gain, 5) == 0.0
+    assert pool.smallest_gain(5) is None
+
+
+def test_answers_are_assumed_as_is_said() -> None:
+    units = assume_answers(labelled(CLOSED, units=1000, rare=0.2))
+    for label in (0, 1):
+        is_unit = units.gold == label
+        for answers in units.predicted:
+            right = (answers == units.gold)[is_unit].mean()
+            assert right == pytest.approx(ASSUMED_RIGHT, abs=0.08)
+
+
+def test_a_forecast_is_the_same_each_time() -> None:
+    assert pool_of("f1").smallest_gain(60) == pool_of("f1").smallest_gain(60)
