@@ -47,7 +47,11 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send has passed a sealed test"),
     ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
-    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "in balanced_accuracy is shown in four of five"),
+    (
+        "jurist compare may-send@1 may-send:basic --gold gold.jsonl",
+        0,
+        "in balanced_accuracy is shown in four of five",
+    ),
     ("jurist artifacts list", 0, "may-send@1"),
     ("jurist run may-snd --input gold.jsonl --output o.jsonl", 1, "did you mean may-send?"),
     ("jurist artifacts show may-snd", 1, "did you mean may-send?"),
