@@ -5,9 +5,9 @@
 Each command runs three times in a process of its own, and the least counts. ``first line`` is the CPU until a terminal
 shows something. Modules are compiled to bytecode in the first of the three, as ``pip install`` compiles them.
 
-``run`` imports DSPy. ``gold check`` of a FECT judge does not: the judge declares its rows, its inputs and its answer.
-Its signature, a class of DSPy, is imported when it is asked for. A judge whose rows follow from its signature, one with
-a program of several steps, and one in a user's file are read with DSPy.
+``run`` imports DSPy. ``gold check`` of a FECT judge, or of one of CogniBench's for whole responses, does not: the judge
+declares its rows, its inputs and its answer, and its signature, a class of DSPy, is imported when it is asked for. A
+judge whose rows follow from its signature, one with a program of several steps, and one in a user's file need DSPy.
 """
 
 import json

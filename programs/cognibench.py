@@ -13,11 +13,11 @@ from typing import Any, Final, Literal, Self, get_args
 import pydantic
 
 from ..cases import Case, Label, Values, text_hash
-from ..signatures.cognibench import LABELS, DetectHallucinations, EchoResponse, SentenceLabel, TagResponse
+from ..signatures.cognibench_labels import LABELS, SentenceLabel
 from ..text.sentences import locate, split
 from ..text.turns import Text, dialogue_text
 from .answers.sentences import Listed, PerSentence, Tagged
-from .judge import Judge, Row
+from .judge import Judge, Row, own_signature
 from .options import JudgeOption
 
 Strictness = Literal["rational", "grounded", "irrefutable"]
@@ -192,6 +192,11 @@ def sentence_details(label: Label, hallucinated: frozenset[Label]) -> dict[str, 
     }
 
 
+def _signature(name: str) -> Any:
+    """Return a signature of whole responses by its name, for the declaration of a judge."""
+    return own_signature("cognibench", name, "reference", "dialogue", "sentences")
+
+
 _SENTENCES: dict[str, Any] = {
     "field": "labels",
     "unit": "sentences",
@@ -205,7 +210,7 @@ COGNIBENCH = Judge(
     name="cognibench",
     variant="basic",
     description="CogniBench: every sentence of a response, faithful, hallucinated or irrelevant, with type and tier",
-    signature=TagResponse,
+    signature=_signature("TagResponse"),
     answer=PerSentence(**_SENTENCES),
     options=strictness_option(BELOW),
     metric="f1",
@@ -220,7 +225,7 @@ COGNIBENCH_TAGS = replace(
     name="cognibench-tags",
     variant="tags",
     description="CogniBench: the same, every sentence echoed in tags and not numbered (its formative prompting)",
-    signature=EchoResponse,
+    signature=_signature("EchoResponse"),
     answer=Tagged(**_SENTENCES),
 )
 """The paper's own form; the same rows, labels and rules, so that both can be compared."""
@@ -267,7 +272,7 @@ DETECTOR = Judge(
     name="detector",
     variant="basic",
     description="CogniBench's CogniDet: the list of hallucinated sentences of a response, in one pass",
-    signature=DetectHallucinations,
+    signature=_signature("DetectHallucinations"),
     answer=Listed(field="hallucinated", **TWO_LABELS),
     metric="f1",
     rows=DetectorRow,

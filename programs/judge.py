@@ -174,6 +174,8 @@ class Judge:
         answer = self.answer
         signature: object = self.signature
         if isinstance(signature, OwnSignature):  # a test makes the judge with the signature itself
+            assert answer is not None
+            assert not any((positive, labels, unit)), "the answer of such a judge is complete"
             object.__setattr__(self, "_own_signature", signature)
             object.__delattr__(self, "signature")
         else:

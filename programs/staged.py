@@ -13,7 +13,8 @@ from typing import Final
 import dspy
 
 from ..cases import Case, Label
-from ..signatures.cognibench import ECHO_LABELS, TIERS, EchoTags, TagStatements, TierOrFact, TierStatements
+from ..signatures.cognibench import EchoTags, TagStatements, TierOrFact, TierStatements
+from ..signatures.cognibench_labels import ECHO_LABELS, TIERS
 from .answers.sentences import Tagged
 from .cognibench import COGNIBENCH, verdict_word
 from .echo_flow import ECHO_THEN_LABELS

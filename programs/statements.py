@@ -20,18 +20,14 @@ import pydantic
 
 from ..cases import Case, Label, text_hash
 from ..signatures.cognibench import (
-    LABELS,
-    TIERS,
     FactIsFaithful,
-    Faithfulness,
     IsGrounded,
     IsIrrefutable,
     IsRational,
-    StatementType,
-    Tier,
     TierOfStatement,
     TypeOfStatement,
 )
+from ..signatures.cognibench_labels import LABELS, TIERS, Faithfulness, StatementType, Tier
 from ..text.sentences import locate
 from ..text.turns import Text
 from .answers.labels import OneLabel

@@ -13,16 +13,22 @@ authors hears another one.
 """
 
 import inspect
-from typing import Literal, get_args
+from typing import Literal
 
 import dspy
 import pydantic
 
-SentenceLabel = Literal[
-    "irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable"
-]
-LABELS: tuple[str, ...] = get_args(SentenceLabel)
-
+from .cognibench_labels import (
+    ECHO_LABELS,
+    LABELS,
+    STAGE_LABELS,
+    TIERS,
+    Faithfulness,
+    SentenceLabel,
+    StageLabel,
+    StatementType,
+    Tier,
+)
 
 _TESTS = """Is it rational to believe, given the reference? If not, it is misleading.
     Is it grounded, does it follow from what the reference says? If not, it is speculative.
@@ -64,16 +70,6 @@ class TagResponse(_WholeResponse):  # noqa: D101 - its docstring ends with the t
         desc="exactly one item for each numbered sentence, with its number n and its label, one of: "
         + "; ".join(LABELS)
     )
-
-
-StatementType = Literal["irrelevant", "factual", "cognitive"]
-Faithfulness = Literal["faithful", "invented"]
-Tier = Literal["misleading", "speculative", "reliable", "irrefutable"]
-StageLabel = Literal["irrelevant", "faithful", "invented", "cognitive"]
-TIERS: tuple[str, ...] = get_args(Tier)
-ECHO_LABELS = ("irrelevant", "faithful", "hallucinated")
-"""The three tags of the paper's first stage (section 3.1, table 6)."""
-STAGE_LABELS: tuple[str, ...] = get_args(StageLabel)
 
 
 _RULES = inspect.cleandoc(TagResponse.__doc__ or "").partition("\n")[2]

@@ -30,7 +30,7 @@ from ...programs.dialogue import RESPOND
 from ...programs.judge import Judge
 from ...report.scores import number_cell
 from ...report.table import Table, table
-from ...signatures.cognibench import LABELS
+from ...signatures.cognibench_labels import LABELS
 from ...text.sentences import split
 from ...text.turns import dialogue_text
 from ...text.wording import count_words

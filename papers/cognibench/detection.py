@@ -37,7 +37,7 @@ from ...keeping.paying import PaidJob
 from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, statement_type
 from ...programs.judge import Judge
 from ...report.table import Table, table
-from ...signatures.cognibench import LABELS
+from ...signatures.cognibench_labels import LABELS
 from ...text.wording import count_words
 
 Kind = Literal["factual", "cognitive", "macro", "overall"]

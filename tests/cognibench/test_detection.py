@@ -15,7 +15,7 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
 from jurist.papers.cognibench.detection import KINDS, STATISTICS, Line
 from jurist.programs.cognibench import BELOW, statement_type
-from jurist.signatures.cognibench import LABELS
+from jurist.signatures.cognibench_labels import LABELS
 
 KIND_OF = {label: statement_type(label) for label in LABELS}
 GROUNDED = BELOW["grounded"]

@@ -42,6 +42,7 @@ def imported_by(*argv: str) -> set[str]:
         (("judges",), ASKING | LEARNING | CARDS | {"numpy"}),
         (("artifacts", "list"), ASKING | LEARNING | CARDS | {"numpy"}),
         (("gold", "check", "fect", "gold.jsonl"), ASKING | LEARNING | CARDS | OTHERS),
+        (("gold", "check", "cognibench", "cognibench-mini"), ASKING | LEARNING | CARDS | OTHERS),
         (
             ("run", "fect:basic", "--input", "rows.jsonl", "--output", "verdicts.jsonl"),
             LEARNING | CARDS | OTHERS | {"jurist.evaluation.paired", "jurist.jobs.compiling"},

@@ -19,7 +19,7 @@ from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
-from jurist.signatures.cognibench import LABELS
+from jurist.signatures.cognibench_labels import LABELS
 
 ANY = st.sampled_from(["a", "b", "c", None])
 RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem", "dan"]), ANY)

@@ -25,7 +25,7 @@ from jurist.programs.state import PromptState
 from jurist.programs.statements import STEPS, TIER, decisions
 from jurist.programs.together import asking_of
 from jurist.programs.verdicts import Verdict
-from jurist.signatures.cognibench import LABELS, TIERS
+from jurist.signatures.cognibench_labels import LABELS, TIERS
 
 CASE = TIER.case({"reference": "The mill closed in 1911.", "sentence": "It must have hurt the town."})
 PATHS = {

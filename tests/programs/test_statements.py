@@ -14,7 +14,7 @@ from jurist.gold.goldset import Gold
 from jurist.gold.new_rows import read_rows
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import statement_type
-from jurist.signatures.cognibench import LABELS, TIERS
+from jurist.signatures.cognibench_labels import LABELS, TIERS
 
 REFERENCE = "The mill was built in 1802. It closed in 1911."
 SENTENCES = "Sure!|It was built in 1802.|It had two owners.|It must have been loved.|It closed."
