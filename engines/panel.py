@@ -16,7 +16,7 @@ from ..errors import ModelError
 from .channel import Channel
 from .conversion import config_with
 from .draws import current_draw
-from .failures import FATAL, UNAVAILABLE, Breaker, brief, kind_of
+from .failures import FATAL, Breaker, brief, kind_of
 
 _SETTINGS: Final = ("temperature", "top_p", "max_tokens")
 """The settings of a request that a member has of its own, where the request names none."""
@@ -39,7 +39,9 @@ class PanelChannel(Channel):
         first = seats[0].channel
         super().__init__(first.inner, first.context, first.purpose, first.pace)
         self.seats = tuple(seats)
-        self._breakers = [Breaker() for _ in seats]
+        self._breakers: list[Breaker] = []
+        for _ in seats:
+            self._breakers.append(Breaker())
         self._given_up: dict[
             int, LMError
         ] = {}  # place of a member -> the failure after which it is not asked again
@@ -95,7 +97,7 @@ class PanelChannel(Channel):
         kind = kind_of(error)
         is_given_up = kind in FATAL
         try:
-            self._breakers[place].note(str(kind) if kind in UNAVAILABLE else "", brief(error))
+            self._breakers[place].note(str(kind), brief(error))
         except ModelError:
             is_given_up = True
         if is_given_up and place not in self._given_up:

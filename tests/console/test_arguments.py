@@ -81,6 +81,7 @@ ELSEWHERE = {
         "settings": "options",
         "split": "shares",
         "models": "models",
+        "no_words": "words",
     },
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
     **{"metric": "Judge.with_metric", "strictness": "load.strictness", "timeout": "Model.timeout"},
