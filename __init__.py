@@ -55,6 +55,7 @@ MODULES = {
     "harden": "jobs.scoring",
     "judge": "jobs.judges",
     "load": "jobs.judges",
+    "plan_gold": "jobs.gold_plan",
     "prove": "jobs.unlabelled",
     "run": "jobs.judges",
     "verifier": "programs.frozen",

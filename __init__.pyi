@@ -16,6 +16,7 @@ from .jobs.comparing import Comparison as Comparison
 from .jobs.compiling import Compiled as Compiled
 from .jobs.compiling import compile as compile
 from .jobs.exporting import export as export
+from .jobs.gold_plan import plan_gold as plan_gold
 from .jobs.judges import judge as judge
 from .jobs.judges import load as load
 from .jobs.judges import run as run

@@ -26,7 +26,7 @@ GROUPS = {
     "artifacts": "compiled judges: list, show, diff, tag, verify, remember, forget",
     "batch": "run a judge through a Batch API: submit, status, collect",
     "generate": "write dialogues, benchmark queries and items from documents",
-    "gold": "check, import and split labelled rows; agreement of raters",
+    "gold": "check, import and split labelled rows; how many to label; agreement of raters",
     "table": "a paper's table on any gold: detectors side by side",
 }
 """What groups of commands are about. A group without a text is a command with further ones beside it, as ``run``."""

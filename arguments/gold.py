@@ -68,6 +68,15 @@ class ImportOptions(RowOptions, Printed, command="gold import", does="gold.impor
     )
 
 
+class PlanGoldOptions(SplitOptions, JudgedGold, command="gold plan", does="gold_plan.plan_labels"):
+    """Say what a compilation with 100, 200 or 400 labels could show, and which labels help most. Asks no model.
+
+    examples:
+      jurist gold plan fect --gold labels.csv      # from the labels that are there
+      jurist gold plan fect@1                      # from what both prompts answered on the sealed test of a version
+    """
+
+
 class SplitGoldOptions(CheckOptions, command="gold split", does="gold.write_parts"):
     """Write train, dev and test as files."""
 

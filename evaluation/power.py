@@ -41,7 +41,7 @@ class AnswerPool:
 
     units: Units  # of two answer sets, without missing answers
     metric: Metric
-    gain: float  # of the second system over the first, turned so that more is better; at least 0
+    measured_gain: float  # of the second system over the first, turned so that more is better
     level: float  # of the one-sided test
     seed: int = 0
 
@@ -54,8 +54,12 @@ class AnswerPool:
         gain = _gain(filled, metric)
         if gain <= 0.0:
             filled = _with_both_orders(filled)
-            gain = 0.0
-        return cls(units=filled, metric=metric, gain=gain, level=level, seed=seed)
+        return cls(units=filled, metric=metric, measured_gain=gain, level=level, seed=seed)
+
+    @property
+    def gain(self) -> float:
+        """The gain of the second system in the pool: 0 where it had none, as either counts as the second then."""
+        return max(0.0, self.measured_gain)
 
     @property
     def units_per_group(self) -> float:
@@ -66,7 +70,7 @@ class AnswerPool:
         """Return the number of groups that hold about so many labelled units."""
         return max(1, round(labels / self.units_per_group))
 
-    def power(self, gain: float, groups: int, *, runs: int = 150) -> float:
+    def power(self, gain: float, groups: int, *, runs: int = 100) -> float:
         """Return the share of drawn tests of so many groups that show a gain, from 0 to 1."""
         count = 0
         for run in range(runs):

@@ -10,6 +10,7 @@ from ..cases import Case
 from ..evaluation.metrics import SLOW_DRAWS
 from ..evaluation.paired import fewest_groups
 from ..evaluation.power import ASSUMED_RIGHT, AnswerPool, assume_answers
+from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
 from ..evaluation.scale import MetricLike, Scale, resolve
 from ..evaluation.units import Units, encode
@@ -19,6 +20,8 @@ from .splits import Shares, default_shares
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
+FIRST_LEVEL = level_of(0.05, 1)
+"""The one-sided level at which rows are tested that nobody has opened before."""
 TOTALS = (100, 200, 400)
 """Numbers of labels, train and dev included, for which it is said what the test shows."""
 _TRIED_TOTALS = (50, 100, 150, 200, 250, 400, 600, 800, 1000, 1500, 2000)
@@ -76,7 +79,7 @@ def foresee_shown_gain(cases: Iterable[Case], judge: Judge, level: float) -> str
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelTotals:
-    """The sealed tests that gold sets of some size have, drawn from what is known."""
+    """The sealed tests that gold sets of some size have, drawn from labels or from a proof."""
 
     pool: AnswerPool
     labels_per_case: float

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..evaluation.disagreements import foresee_labels
-from ..evaluation.proof import level_of
 from ..evaluation.scale import resolve
 from ..gold.rows import label_keys
 from ..keeping.artifact_card import Artifact, read_proof_rows
@@ -13,6 +12,7 @@ from ..keeping.card_parts import CountsCard, DecisionCard, PanelCard
 from ..keeping.spend_card import PurposeSpend
 from ..programs.judge import Judge
 from .document import Tone
+from .foreseen import first_level
 from .scores import (
     OFFLINE,
     References,
@@ -32,7 +32,6 @@ from .table import Table, table
 
 LEARNED_REFERENCES = ("words", "neighbours")
 """References that learned from the same labels."""
-_ALPHA = 0.05  # the level of all openings together, where the card of an earlier jurist does not say it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +191,7 @@ def foresee_labels_of(artifact: Artifact, judge: Judge) -> int | None:
         read_proof_rows(judge.answer, records, "compiled"),
         resolve(judge.metric, judge.comparison),
         judge.comparison,
-        level_of(artifact.about.decision.alpha or _ALPHA, 1),
+        first_level(artifact),
     )
 
 
