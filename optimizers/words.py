@@ -27,11 +27,11 @@ from .learners import FittedWords, UnitTexts, fit_words, make_folds
 from .offsets import fit_offsets
 from .weighing import weigh_words
 
-LEAST_LABELS: Final = 40
+LEAST_LABELS: Final = 30
 """The fewest labelled units on which words are fitted."""
-LEAST_A_SIDE: Final = 10
+LEAST_A_SIDE: Final = 6
 """The fewest units of the second most frequent label."""
-_LEAST_REPLIES: Final = 20
+_LEAST_REPLIES: Final = 15
 """The fewest labelled units with a reply on which replies are calibrated."""
 _FOLDS: Final = 5
 _RIDGE: Final = 10.0

@@ -212,7 +212,7 @@ def _fits(judge: Judge, rows: list[dict[str, Any]]) -> WordFits:
 
 @pytest.mark.parametrize(
     ("labels", "minority", "can_fit"),
-    [(200, 100, True), (200, 60, True), (200, 8, False), (40, 20, False)],
+    [(200, 100, True), (200, 60, True), (200, 4, False), (40, 20, False)],
 )
 def test_words_are_fitted_to_labels_enough_of_both_sides(
     labels: int, minority: int, can_fit: bool, tmp_path: Path
