@@ -27,7 +27,7 @@ from ..text.redaction import redact
 from ..text.replies import fields_of, said_once, typed
 from ..text.templates import CHAT, JSON, PLAIN, Template, with_named_inputs
 from .channel import Channel
-from .draws import TypedRequest, answers_cut_off, typed_request
+from .draws import TypedRequest, answers_cut_off, config_of_draw, typed_request
 from .dspy_internals import (
     UnboundJSONAdapter,
     apply_output_field_defaults,
@@ -63,7 +63,7 @@ class _Prompt:
     """The inputs' fields."""
 
     def filled(self, inputs: _Values) -> Request | None:
-        """Return the request for a case; ``None`` if DSPy would make something else of it."""
+        """Return the request for a case in the current draw; ``None`` if DSPy would make something else of it."""
         if inputs.keys() != self.fields.keys():
             return None
         texts = {name: _value_as_text(field, inputs[name]) for name, field in self.fields.items()}
@@ -73,7 +73,7 @@ class _Prompt:
         if _CUSTOM_TYPE in text or not (text.isascii() or _HALF_CHARACTER.search(text) is None):
             return None
         messages = self.request.messages[:-1] + (Message.user(text),)
-        return replace(self.request, messages=messages)
+        return replace(self.request, messages=messages, config=config_of_draw(self.request.config))
 
 
 class _Recorder:

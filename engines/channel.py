@@ -132,6 +132,8 @@ class _Call:
     sent: Request
     """The request as it is sent: a further draw of an equal request has a seed of its own."""
     key: str
+    size: int
+    """The bytes of its texts."""
     past: Past
 
 
@@ -325,7 +327,7 @@ class Channel:
         request, phase = call.request, self.context.meter.phase
         try:
             number = self.context.journal.note_sending(
-                call.key, call.past.occurrence, phase=phase, asker=self._asker(request), size=size_of(request)
+                call.key, call.past.occurrence, phase=phase, asker=self._asker(request), size=call.size
             )
         except CheckpointError:
             self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
@@ -353,7 +355,7 @@ class Channel:
         elif past.retried:  # an earlier process was interrupted between two attempts
             self._book_earlier_failures(past, past.retried)
         sent = request_with_number(request, number_of_draw(key, past.occurrence))
-        return _Call(request=request, sent=sent, key=key, past=past)
+        return _Call(request=request, sent=sent, key=key, size=size_of(request), past=past)
 
     def _replay(self, request: Request, answer: Answer, past: Past) -> None:
         """Book an answer that was paid before, and the attempts that failed before it."""
@@ -402,8 +404,7 @@ class Channel:
 
     def _book_answer(self, call: _Call, attempt: _Attempt, answer: Answer, begun: float) -> None:
         """Book an attempt that was answered; estimate and pace learn from the answer."""
-        size = size_of(call.request)
-        self._estimate.learn(size, answer.input_tokens, answer.output_tokens, answer.cost)
+        self._estimate.learn(call.size, answer.input_tokens, answer.output_tokens, answer.cost)
         self.pace.note_answer(begun)
         waited = time.monotonic() - begun if self._is_timed else 0.0
         self._settle(attempt, _spend_of(answer, seconds=waited), answer)

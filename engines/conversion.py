@@ -138,6 +138,8 @@ def _of_choice(response: Response, *path: str | int) -> Any:
 
 def without_key(response: Response, key: str) -> Response:
     """Return a response that does not show the key, as a server may that shows what it was sent: replies are kept."""
+    if len(key) < _SHORTEST_KEY:
+        return response
     reply, model = reply_text(response), response.model
     text, model_without_key = hide_key(reply, key), hide_key(model, key)
     if text == reply and model_without_key == model:

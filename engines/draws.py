@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import dspy
-from dspy.lm15 import Request, Response
+from dspy.lm15 import Config, Request, Response
 
 from .conversion import config_with
 from .journal import WITHOUT_END, Answer
@@ -78,16 +78,24 @@ _STRIDE: Final = 1_000_003
 
 
 def request_of_draw(request: Request) -> Request:
-    """Return a request with the current sample's number as its seed, and log-probabilities where they are needed."""
-    draw, config = current_draw.get(), request.config
+    """Return a request with the settings of the current draw."""
+    config = config_of_draw(request.config)
+    if config is request.config:
+        return request
+    return replace(request, config=config)
+
+
+def config_of_draw(config: Config) -> Config:
+    """Return settings with the current sample's number as the seed, and log-probabilities where they are needed."""
+    draw = current_draw.get()
     seed = draw.sample if config.seed is None else config.seed
     logprobs = config.logprobs
     typed = typed_request.get() if draw.labels else None
     if typed is not None and not closed_fields(typed.signature).keys().isdisjoint(draw.labels):
         logprobs = ALTERNATIVES
     if (seed, logprobs) == (config.seed, config.logprobs):
-        return request
-    return replace(request, config=config_with(config, seed, logprobs))
+        return config
+    return config_with(config, seed, logprobs)
 
 
 def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:

@@ -1,6 +1,7 @@
 """The calls, tokens and cost of a job by purpose, counted where a call is made: DSPy loses those of other threads."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -37,7 +38,8 @@ class Spend:
 
     def to_json(self) -> dict[str, int | float]:
         """Return the counts as a plain mapping, the cost rounded to a millionth."""
-        counts = {name: round(count, 6) for name, count in vars(self).items()}
+        counts = dict(vars(self))
+        counts["cost"] = round(self.cost, 6)
         del counts["seconds"]
         return counts
 
@@ -64,12 +66,12 @@ class Ledger:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._spend: dict[Purpose, Spend] = {}
+        self._spend: defaultdict[Purpose, Spend] = defaultdict(Spend)
 
     def add(self, purpose: Purpose, spend: Spend) -> None:
         """Add to the counts of one purpose."""
         with self._lock:
-            self._spend.setdefault(purpose, Spend()).add(spend)
+            self._spend[purpose].add(spend)
 
     @classmethod
     def merged(cls, ledgers: "Iterable[Ledger]") -> "Ledger":
@@ -78,7 +80,7 @@ class Ledger:
         for ledger in ledgers:
             with ledger._lock:
                 for purpose, spend in ledger._spend.items():
-                    total._spend.setdefault(purpose, Spend()).add(spend)
+                    total._spend[purpose].add(spend)
         return total
 
     def spend(self, purpose: Purpose | None = None) -> Spend:

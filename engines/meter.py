@@ -59,6 +59,9 @@ class Amount:
         )
 
 
+_NOTHING: Final = Amount()
+
+
 class Meter:
     """Counts one job's spending against its budget. Thread-safe."""
 
@@ -189,7 +192,7 @@ class Meter:
             self.calls += 1
             self.in_flight += 1
             self._in_flight_without_estimate += reservation is None
-            self._reserved += reservation or Amount()
+            self._reserved += reservation or _NOTHING
             return True
 
     def _lacks_estimate(self, reservation: Amount | None) -> bool:
@@ -246,7 +249,7 @@ class Meter:
 
     def _outstanding(self, last_phase: float = math.inf) -> Amount:
         """Return the outstanding amount of all phases up to ``last_phase``; the caller has the lock."""
-        total = Amount()
+        total = _NOTHING
         for phase, prior in self._prior.items():
             if phase <= last_phase:
                 total += prior
@@ -291,9 +294,9 @@ class Meter:
             self._failed += failed
             self._in_flight_without_estimate -= reservation is None
             if self.in_flight:
-                self._reserved -= reservation or Amount()
+                self._reserved -= reservation or _NOTHING
             else:  # sums of floats drift: with nothing in flight nothing is reserved
-                self._reserved = Amount()
+                self._reserved = _NOTHING
             self.tokens += tokens
             self.cost += cost or 0.0
             self.unpriced += cost is None
