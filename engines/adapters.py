@@ -212,9 +212,10 @@ class _Typed:
                 return await super().acall(lm, lm_kwargs, signature, demos, inputs)  # type: ignore[misc]
             with error_boundary(lm.model, unexpected=True):
                 response: Response = await lm.engine.acomplete(request)
-            if not response.text:
+            text = response.text
+            if not text:
                 raise self._unusable(signature, "", "The LM returned an empty or null response.")
-            return [self.parse(signature, response.text)]
+            return [self.parse(signature, text)]
 
     def request(
         self,

@@ -28,7 +28,7 @@ def defuse(value: Any) -> Any:
     # it twice changes nothing more.
     if isinstance(value, str):
         text = well_formed(value)
-        if not any(character in text for character in _SUSPICIOUS):
+        if not any(map(text.__contains__, _SUSPICIOUS)):  # each row comes here several times
             return text
         text = _HEADER.sub(r"(\1(", text)
         text = _HEADER_END.sub(r"\1)\2)", text)
