@@ -7,6 +7,10 @@ The mark stands in the row and in the model's reasoning, which a server on this 
 jurist whose object holds the mark in one of its attributes, directly or in plain lists, tuples, dictionaries and
 queues; what holds it through another holder alone (a job that holds cases) is none. Every call and every return of a
 function of jurist is looked at, in all threads.
+
+What a reader of jurist has to know is counted. So classes of libraries are not (DSPy's request, response and
+prediction, aiohttp's response), nor plain dictionaries and texts. Classes of ours that have the shape of a library's
+count: the row model that a judge declares for pydantic, and the HTTP reply that DSPy's providers read.
 """
 
 import argparse

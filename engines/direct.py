@@ -281,7 +281,7 @@ class Direct:
             else:
                 reply = await transport.send(template.wire_request, template.body(text))
             if template and reply.status == 200:
-                with suppress(LMError), self._errors():  # it is read again below, which says what is wrong
+                with suppress(Exception):  # it is read again below, which says what is wrong
                     response: Response = self._client.parse_response(template.request, reply)
                     return response
         return self.read(request, reply)

@@ -2,7 +2,7 @@
 
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
@@ -60,8 +60,11 @@ def _iterate_lines(stream: BinaryIO, path: str) -> NumberedLines:
         if len(line) == CELL_LIMIT:  # a line that never ends would fill the memory
             message = f"the line has more than {CELL_LIMIT // 1024**2} MiB"
             raise Place(path, number + 1).wrong(message, hint="write one row per line")
-        # spreadsheets end lines by a carriage return alone in their CSV for Macintosh
-        for part in io.StringIO(line.decode(coding, "surrogateescape"), newline=""):
+        text = line.decode(coding, "surrogateescape")
+        parts: Iterable[str] = [text] if text else []
+        if "\r" in text:  # spreadsheets end lines by a carriage return alone in their CSV for Macintosh
+            parts = io.StringIO(text, newline="")
+        for part in parts:
             number += 1
             yield number, part
         coding = "utf-8"
