@@ -16,7 +16,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -26,7 +26,7 @@ import scipy.special
 import scipy.stats
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.disagreements import LabelledUnit, UnitGains, alike_test, weigh_estimates
+from jurist.evaluation.disagreements import LabelGains, LabelledUnit, UnitGains, alike_test, weigh_estimates
 from jurist.evaluation.looks import LabelLook, level_of_look, plan_looks
 from jurist.evaluation.rows import Row
 
@@ -204,16 +204,16 @@ class Labels:
 
     worth: UnitGains
     units: Sequence[LabelledUnit]
-    by_unit: npt.NDArray[np.float64]
+    gains: LabelGains
 
     @classmethod
     def of(cls, worth: UnitGains, units: Sequence[LabelledUnit]) -> "Labels":
         """Return the labels with the gain by each."""
-        return cls(worth=worth, units=units, by_unit=worth.estimates(units, LEVEL).estimate.by_unit)
+        return cls(worth=worth, units=units, gains=worth.estimates(units, LEVEL).estimate)
 
     def are_better(self, number: int, level_of: Callable[[], float]) -> bool:
         """Say whether the first of them show the second judge to be better at a level."""
-        gains = self.by_unit[:number]
+        gains = self.gains.by_unit[:number]
         if gains.sum() <= HOPELESS * math.sqrt(float((gains**2).sum())):
             return False
         level = level_of()
@@ -225,7 +225,8 @@ class Labels:
         for place, look in enumerate(looks):
 
             def level_of(place: int = place, look: LabelLook = look) -> float:
-                return level_of_look(self.by_unit[: look.labels], looks[: place + 1])
+                gains = replace(self.gains, by_unit=self.gains.by_unit[: look.labels])
+                return level_of_look(gains, looks[: place + 1])
 
             if self.are_better(look.labels, level_of):
                 return look.labels
@@ -346,7 +347,9 @@ def print_power() -> None:
         looks = plan_looks(labels, LEVEL)
         levels = []
         for place, look in enumerate(looks):
-            levels.append(level_of_look(np.ones(look.labels), looks[: place + 1]))
+            levels.append(
+                level_of_look(LabelGains(by_unit=np.ones(look.labels), largest=1.0), looks[: place + 1])
+            )
         rows = []
         for share in (0.5, win_share):
             rows.append((course_of(looks[-1:], [LEVEL], share), course_of(looks, levels, share)))

@@ -4,8 +4,8 @@ Labels of planned units arrive in a fixed order that was drawn at random. A look
 labelling ends where a look shows a difference. Each look may spend a part of the level, which is fixed with the plan:
 up to the look at a share t of the labels it is t³ of the level (Lan and DeMets 1983; Kim and DeMets 1987). What that
 means as a level of the look follows from flips of the labels that are in (:mod:`.disagreements`): so many of all flips
-of the units reach the level of this look or of one before, as the plan allows. No normal distribution is supposed, and
-what a look cannot spend, as few labels have few flips, is left for the next one.
+of the units end at this look or at one before, as the plan allows. No normal distribution is supposed, and what a look
+cannot spend, as few labels have few flips or a rare class counts much, is left for the next one.
 """
 
 import math
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .disagreements import alike_test
+from .disagreements import LabelGains, alike_test
 from .permutation import EXACT_GROUPS, SLICE
-from .units import Bools, Floats, Ints
+from .units import Bools, Floats
 
 SHARES = (0.5, 0.75, 1.0)
 """The shares of the planned labels at which looks are taken."""
@@ -50,7 +50,7 @@ def plan_looks(labels: int, level: float, *, power: float = POWER_OF_SPENDING) -
     return tuple(looks)
 
 
-def level_of_look(gains: Floats, looks: Sequence[LabelLook], *, seed: int = 0) -> float:
+def level_of_look(gains: LabelGains, looks: Sequence[LabelLook], *, seed: int = 0) -> float:
     """Return the one-sided level at which the last of some looks is tested.
 
     Args:
@@ -58,14 +58,15 @@ def level_of_look(gains: Floats, looks: Sequence[LabelLook], *, seed: int = 0) -
         looks: this look, and all that the plan has before it, whether they were taken or not.
         seed: of the random flips.
     """
-    sums = np.concatenate(list(_flipped_sums(gains, looks, seed)))  # (flips, looks)
-    largest = float(np.abs(gains).max(initial=0.0))
-    if largest > 0.0:
-        sums = np.round(sums / largest, _DECIMALS)
-    reached = np.zeros(len(sums), dtype=np.bool_)  # by each flip, at a look before
+    by_unit = gains.by_unit / (gains.largest or 1.0)
+    sums = np.round(np.concatenate(list(_flipped_sums(by_unit, looks, seed))), _DECIMALS)  # (flips, looks)
+    ended = np.zeros(len(sums), dtype=np.bool_)  # whether each flip reaches the level of a look before
     level = looks[-1].spent
     for place, look in enumerate(looks):
-        level = _reach(sums[:, place], look.spent, reached)
+        ordered = np.sort(sums[:, place])
+        p = _p_of_sums(ordered, sums[:, place])
+        level = _highest_level(p, look.spent, ended)
+        ended |= (p < level) & (_p_with_a_pair(ordered, sums[:, place]) < level)
     return level
 
 
@@ -89,22 +90,28 @@ def _flipped_sums(gains: Floats, looks: Sequence[LabelLook], seed: int) -> Itera
         yield totals[:, ends]
 
 
-def _reach(sums: Floats, spent: float, reached: Bools) -> float:
-    """Return the level of a look by its flipped sums, and mark the flips that reach it."""
-    values, kind_of_flip = np.unique(-sums, return_inverse=True)  # from the largest sum on
-    flips_of_value: Ints = np.bincount(kind_of_flip, minlength=len(values))
-    first_reached_here: Ints = np.bincount(kind_of_flip[~reached], minlength=len(values))
-    reached_in_all = int(reached.sum()) + np.cumsum(first_reached_here)
-    allowed = int(
-        np.searchsorted(reached_in_all, spent * len(sums), side="right")
-    )  # values that may be reached
-    p_of_value = np.cumsum(flips_of_value) / len(sums)
+def _p_of_sums(ordered: Floats, sums: Floats) -> Floats:
+    """Return the share of sorted sums that are at least as large as each of some sums."""
+    return 1.0 - np.searchsorted(ordered, sums, side="left") / len(ordered)
+
+
+def _p_with_a_pair(ordered: Floats, sums: Floats) -> Floats:
+    """Return that share with two more units of gain 1 flipped along, once each way."""
+    below = _p_of_sums(ordered, sums - 2.0)  # either one flipped moves a sum by twice its gain
+    above = _p_of_sums(ordered, sums + 2.0)
+    return np.asarray((below + 2.0 * _p_of_sums(ordered, sums) + above) / 4.0)
+
+
+def _highest_level(p: Floats, spent: float, ended: Bools) -> float:
+    """Return the highest level that so few flips reach that with those which have ended no more is spent."""
+    p_of_open = np.sort(p[~ended])
+    number = math.floor(spent * len(p) + 1e-9) - int(ended.sum())  # of flips that may end here
+    if number >= len(p_of_open):
+        return spent
+    p_of_next = float(p_of_open[number])  # flips of this p would be one too many
     p_reached = 0.0
-    if allowed:
-        p_reached = float(p_of_value[allowed - 1])
-    p_of_next = 1.0
-    if allowed < len(values):
-        p_of_next = float(p_of_value[allowed])
-    reached |= kind_of_flip < allowed
+    reaching = p[p < p_of_next]
+    if len(reaching):
+        p_reached = float(reaching.max())
     # Halfway to the next p, so that a p computed from other flips is on the same side.
     return min(spent, (p_reached + p_of_next) / 2.0)

@@ -406,9 +406,8 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
             untold += 1
     level = plan.level
     if len(plan.all_looks) > 1:
-        by_unit = gains.estimates(labelled_units, plan.level).estimate.by_unit
         looks = plan.all_looks[: plan.all_looks.index(look) + 1]
-        level = level_of_look(by_unit, looks)
+        level = level_of_look(gains.estimates(labelled_units, plan.level).estimate, looks)
     rate = (plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"])
     weighed = weigh_estimates(gains.estimates(labelled_units, level), rate, level)
     result = LookResult(
