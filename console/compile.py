@@ -1,5 +1,6 @@
 """``jurist compile``, ``artifacts remember`` and ``prove``: what makes a version, and what shows that it is better."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any
 
 from ..arguments.artifacts import RememberOptions
 from ..arguments.compile import CompileOptions, ProveOptions
+from ..arguments.groups import StoreOptions
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
@@ -38,6 +40,7 @@ from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..report.differing import change_words
+from ..report.next_step import NextStep, choose_next_step, outcome_of
 from ..report.scores import (
     OFFLINE,
     ceiling_card,
@@ -54,17 +57,28 @@ from ..report.verdict import (
     VerdictCard,
     criteria_words,
     engine_words,
-    labels_that_show,
     panel_words,
     proof_table,
-    prove_words,
     tone_of,
 )
 from .bars import SearchBar
-from .inputs import answering_model, member_terms, settings_of, store_option, verifier_model
+from .inputs import (
+    answering_model,
+    member_terms,
+    row_and_model_options,
+    settings_of,
+    store_option,
+    verifier_model,
+)
 from .printing import Part, Result, print_notes
 from .rows import gold_of, shares_of, store_of
 from .terminal import Terminal
+
+_MORE_GAIN = (
+    "the sealed test stays closed: the next compilation is tested on it as if this one had not been. More labelled "
+    "rows, more calls (--max-calls), another --optimizer, or a larger --model or --prompt-model may find more"
+)
+"""What may find more than the basic prompt."""
 
 
 def compile_command(options: CompileOptions) -> Result:
@@ -210,15 +224,9 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     is_basic = compiled.proof is None
     end_parts.append(_artifact_line(artifact, latest=compiled.latest, is_basic=is_basic))
     report = f"jurist report {artifact.ref} -o report.html{store}"
-    end_parts.append(f"next: {report} (every score, every changed word, every case)")
-    labels = None
-    if not is_basic:
-        labels = labels_that_show(artifact, plan.judge)
-    if labels:
-        end_parts.append(
-            f"or: {prove_words(artifact.ref, labels, store)} ({labels} labels on rows that nobody labelled, only where "
-            "the two prompts differ, will mostly show a gain like that of the sealed test)"
-        )
+    row_options = row_and_model_options(options, options.gold or plan.judge.bundled)
+    end_parts.append(choose_next_step(outcome_of(artifact, plan.judge), row_options, store).words)
+    end_parts.append(f"or: {report} (every score, every changed word, every case)")
     end_parts.append(_default_search_line(plan))
     if plan.model.offline:
         end_parts.append(OFFLINE)
@@ -287,9 +295,19 @@ def remember_rows(options: RememberOptions) -> Result:
         end_parts.extend([card.against.words, _margin_line(card.against)])
     end_parts.append(spend_line(card.spend or SpendCard()))
     end_parts.append(_artifact_line(artifact, latest=concluded.latest))
+    end_parts.append(_step_after_proof(artifact, options).words)
     body: list[Part] = [words]
     body.extend(_proof_parts(concluded, end_parts, is_full=options.whole))
     return Result(data=data, body=body)
+
+
+def _step_after_proof(artifact: Artifact, options: StoreOptions, *, by_labels: str = "") -> NextStep:
+    """Return the next step after a version was proven on its sealed test, or by labels."""
+    store = store_of(options)
+    store_words = store_option(options)
+    outcome = outcome_of(artifact, load_judge(artifact.ref, store=store).judge, by_labels=by_labels)
+    row_options = f"--gold {shlex.quote(artifact.about.gold.place or 'labels.csv')}{store_words}"
+    return choose_next_step(outcome, row_options, store_words)
 
 
 def _margin_line(against: AgainstCard) -> str:
@@ -303,7 +321,7 @@ def _margin_line(against: AgainstCard) -> str:
 def _proof_parts(concluded: Concluded, end_parts: Sequence[str], *, is_full: bool) -> list[Part]:
     """Return the verdict card that ends in ``end_parts``, below all evidence if ``is_full``."""
     if concluded.proof is None:
-        parts = list(_more_gain(concluded))
+        parts = [_MORE_GAIN]
         parts.extend(end_parts)
         return [VerdictCard(tone="open", decision=f"decision: {concluded.words}", parts=parts)]
     card, decision = concluded.artifact.about, concluded.proof.decision
@@ -352,16 +370,6 @@ def _evidence_parts(card: Card, decision: Decision) -> list[Table | str]:
     for warning in card.warnings:
         parts.append(f"warning: {warning}")
     return parts
-
-
-def _more_gain(concluded: Concluded) -> Iterator[str]:
-    """Yield what may find more than the basic prompt."""
-    judge = concluded.artifact.about.reference
-    yield (
-        "the sealed test stays closed: the next compilation is tested on it as if this one had not been. More labelled "
-        "rows, more calls (--max-calls), another --optimizer, or a larger --model or --prompt-model may find more"
-    )
-    yield f"to see what the basic prompt gets wrong: jurist evaluate {judge}:basic --gold F --verbose"
 
 
 def _artifact_line(artifact: Artifact, *, latest: bool, is_basic: bool = False) -> str:
@@ -473,7 +481,9 @@ def _decided_result(plan: LabelPlan, note: str, options: ProveOptions, data: Map
     decision = LabelProofRecord.model_validate(plan.decision)
     lines = disagreement_words(decision)
     parts = list(lines[1:])
-    parts.append(f"next: jurist artifacts show {plan.version}{store_option(options)}")
+    artifact = store_of(options).load(plan.version)
+    parts.append(_step_after_proof(artifact, options, by_labels=decision.verdict).words)
+    parts.append(f"or: jurist artifacts show {plan.version}{store_option(options)}")
     if plan.model == OFFLINE_MODEL:
         parts.append(OFFLINE)
     card = VerdictCard(tone=tone_of(decision.verdict), decision=lines[0], parts=parts)

@@ -30,7 +30,7 @@ from .rows import check_apart, store_of
 if TYPE_CHECKING:
     from ..arguments.compile import CompileOptions
     from ..arguments.generate import AssessOptions
-    from ..arguments.scoring import CompareOptions, DetectorOptions
+    from ..arguments.scoring import CompareOptions, DetectorOptions, EvaluateOptions, GateOptions
     from ..gold.goldset import GoldOrigin
 
 
@@ -177,3 +177,24 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--set {pair!r} is not a setting", hint="write it as --set NAME=VALUE")
         settings[name] = value
     return settings
+
+
+def row_and_model_options(
+    options: "EvaluateOptions | GateOptions | CompileOptions", gold: str | None = None
+) -> str:
+    """Return the options by which another command reads the same rows, or other gold, and asks the same model."""
+    pairs: list[tuple[str, str | None]] = [("--gold", gold or options.gold), ("--rejects", options.rejects)]
+    for column, field in options.columns:
+        pairs.append(("--column", f"{column}={field}"))
+    for label, meaning in options.labels:
+        pairs.append(("--map", f"{label}={meaning}"))
+    if options.model != OFFLINE:
+        pairs.append(("--model", options.model))
+    pairs.append(("--api-base", options.api_base))
+    pairs.append(("--api-key-env", options.key_env))
+    pairs.append(("--store", options.store))
+    options_with_values = []
+    for name, value in pairs:
+        if value:
+            options_with_values.append(f"{name} {shlex.quote(value)}")
+    return " ".join(options_with_values)

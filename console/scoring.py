@@ -52,7 +52,16 @@ from ..report.scores import (
 from ..report.table import Table, table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
-from .inputs import answering_model, judge_of, member_terms, models_of, panel_of, store_option, verifier_model
+from .inputs import (
+    answering_model,
+    judge_of,
+    member_terms,
+    models_of,
+    panel_of,
+    row_and_model_options,
+    store_option,
+    verifier_model,
+)
 from .printing import Part, Result, print_notes, write_json
 from .rows import gold_of, store_of
 from .terminal import Terminal
@@ -164,30 +173,11 @@ def _next_step(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | 
     if has_too_few_answers(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
     judge = shlex.quote(options.judge.removesuffix(":basic"))
-    row_options = _row_and_model_options(options)
+    row_options = row_and_model_options(options)
     if data["judge"].endswith(":basic"):
         return f"next: jurist compile {judge} {row_options}"
     limit = "min" if rises else "max"
     return f"next: jurist gate {judge} {row_options} --{limit} {data['metric']}=LIMIT"
-
-
-def _row_and_model_options(options: EvaluateOptions | GateOptions) -> str:
-    """Return the options by which another command reads the same rows, and asks the same model."""
-    pairs: list[tuple[str, str | None]] = [("--gold", options.gold), ("--rejects", options.rejects)]
-    for column, field in options.columns:
-        pairs.append(("--column", f"{column}={field}"))
-    for label, meaning in options.labels:
-        pairs.append(("--map", f"{label}={meaning}"))
-    if options.model != OFFLINE_MODEL:
-        pairs.append(("--model", options.model))
-    pairs.append(("--api-base", options.api_base))
-    pairs.append(("--api-key-env", options.key_env))
-    pairs.append(("--store", options.store))
-    options_with_values = []
-    for name, value in pairs:
-        if value:
-            options_with_values.append(f"{name} {shlex.quote(value)}")
-    return " ".join(options_with_values)
 
 
 def compare_command(options: CompareOptions) -> Result:
@@ -298,7 +288,7 @@ def gate_command(options: GateOptions) -> Result:
         code = 1
     parts: list[Table | str] = [_check_table(gated.checks), rows_words(terminal.data["comparison"])]
     if not gated.passed:
-        row_options = _row_and_model_options(options)
+        row_options = row_and_model_options(options)
         command = f"jurist evaluate {shlex.quote(options.judge)} {row_options} --verbose"
         parts.append(f"next: {command} (what it gets wrong)")
     if all(contender.model == OFFLINE_MODEL for contender in gated.comparison.contenders):

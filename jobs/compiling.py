@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ..arguments.groups import Combining
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
@@ -369,7 +368,7 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
             adapter=result.adapter,
             samples=plan.settings.sampling.samples,
             threshold=plan.settings.sampling.threshold,
-            **_means(plan.settings.sampling),
+            **_rare_settings(plan),
         ),
         "gold": _gold_card(plan),
     }
@@ -381,11 +380,14 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
     return CardContent(**content)
 
 
-def _means(sampling: Sampling) -> dict[str, Combining]:
-    """Return by its name on a card that scores are combined by their mean; nothing where they are not."""
-    if not sampling.takes_mean:
-        return {}
-    return {"combine": "mean"}
+def _rare_settings(plan: Plan) -> dict[str, Any]:
+    """Return by their names on a card the settings that few compilations have: scores by their mean, and no words."""
+    settings: dict[str, Any] = {}
+    if plan.settings.sampling.takes_mean:
+        settings["combine"] = "mean"
+    if not plan.words:
+        settings["words"] = False
+    return settings
 
 
 def _gold_card(plan: Plan) -> GoldCard:

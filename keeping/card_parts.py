@@ -185,6 +185,7 @@ class JobCard(Part):
     samples: Votes | None = None
     threshold: Figure | None = None
     combine: Combining | None = None
+    words: bool = True  # whether words might decide; written where they might not
 
 
 class OptimizerCard(Part):

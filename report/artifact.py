@@ -30,6 +30,7 @@ from ..programs.state import PromptState
 from .differing import basic_state, change_words, prompt_changes, sign_of
 from .document import Cases, Document, Link, Part, Section, Tone
 from .judged import SYSTEMS, paired_cases
+from .next_step import choose_next_step, outcome_of
 from .scores import (
     OFFLINE,
     ceiling_table,
@@ -313,11 +314,15 @@ class ArtifactReport:
         return [("panel", words)]
 
     def _commands(self, metric: str) -> Iterator[tuple[str, str]]:
-        """Yield what can be done next, as (what, command): use it where it is better, else find out more."""
+        """Yield what can be done next, as (what, command), the most helpful first: use a better one, else find out."""
         ref, decision = self.artifact.ref, self._card.decision
         judge = shlex.quote(self.artifact.about.reference)
+        outcome = outcome_of(self.artifact, self.judge)
+        step = choose_next_step(outcome, "--gold labels.csv")
+        yield step.reason, step.command
         if decision.verdict == "better":
-            yield "judge new rows", f"jurist run {ref} --input rows.jsonl --output verdicts.jsonl"
+            if not step.command.startswith("jurist run"):
+                yield "judge new rows", f"jurist run {ref} --input new.csv --output judged.jsonl"
             yield "serve it", f"jurist serve {ref}"
             limit = self._gate_limit(metric)
             if limit:
@@ -327,14 +332,7 @@ class ArtifactReport:
                 yield f"prove it on new rows, by {labels} labels", prove_words(ref, labels)
             return
         yield "see what was tried", f"jurist artifacts show {ref} --history"
-        if self._labels_that_show:
-            yield (
-                f"show the gain with {self._labels_that_show} labels",
-                prove_words(ref, self._labels_that_show),
-            )
-        if self._generates:
-            yield "search with more documents", f"jurist compile {judge} --gold more.jsonl"
-        else:
+        if not self._generates:
             yield "label more rows", f"jurist review {judge} --gold labels.csv"
             yield "compile with more labels", f"jurist compile {judge} --gold labels.csv"
 

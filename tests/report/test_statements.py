@@ -119,7 +119,7 @@ SITUATIONS: dict[str, Situation] = {
         store_option=" --store kept",
         said=(
             "jurist prove fect@1 --rows new.jsonl --labels 40 --store kept",
-            "show the gain with 40 labels",
+            "40 labels on rows that nobody labelled",
             "40 labels on new rows, only where the two differ, will mostly tell",
         ),
         never=USE,
