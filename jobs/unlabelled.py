@@ -99,6 +99,8 @@ class Unlabelled(Experiment):
             return False
         if basic.sampling.samples != version.sampling.samples:
             return False
+        if basic.settings.words is not None or version.settings.words is not None:
+            return False  # words decide beside the replies
         # A threshold on probabilities takes the probabilities that the model gives with its replies.
         return (
             not basic.sampling.by_probability

@@ -1,6 +1,7 @@
 """``jurist prove`` of a version that differs from basic by a threshold alone asks the model once."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.goldset import Gold
-from jurist.jobs.unlabelled import Unlabelled
+from jurist.jobs.unlabelled import Unlabelled, load_both
+from jurist.keeping.artifacts import Store
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.programs.settings import AskSettings
@@ -55,3 +57,17 @@ def test_replies_that_both_get_are_asked_for_once(version: str, monkeypatch: pyt
     assert "before: 2 contenders x" in both.err
     assert both.json["surveyed"] == plan.surveyed
     assert jurist.prove(version).units == plan.units
+
+
+def test_a_version_that_words_decide_too_is_asked_itself(version: str) -> None:
+    store = Store("compiled")
+    basic, threshold = load_both(store.load(version), store)
+    gold = Gold.load("new.jsonl", FECT, labelled=False)
+    work = Unlabelled(contenders=(basic, threshold), gold=gold)
+    assert work.replies_are_shared
+    assert list(work.contenders_to_ask) == [version]
+    words: Any = object()  # a rule of words, which is not asked for anything here
+    by_words = replace(threshold, settings=replace(threshold.settings, words=words))
+    assert not Unlabelled(contenders=(basic, by_words), gold=gold).replies_are_shared
+    other_prompt = replace(threshold, state=replace(threshold.state, predictors={}))
+    assert not Unlabelled(contenders=(basic, other_prompt), gold=gold).replies_are_shared
