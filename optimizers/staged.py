@@ -19,7 +19,7 @@ from .worth import POINT, ROWS_A_POINT, expected_gain, gain_for_lengths, gain_fo
 
 _SPREAD = 0.03
 """The standard deviation of prompts of one kind that is expected before any of them was tried, in best values."""
-_ROWS_SPREAD = 0.05
+_ROWS_SPREAD = 0.1
 """The same of prompts that show the rows most like the judged one, which say what people decide in like cases."""
 _SPREAD_PROMPTS = 1.0
 """The weight of that expectation beside the prompts that were tried, in prompts."""
