@@ -117,6 +117,13 @@ class CompileOptions(
     prompt_max_tokens: int | None = option(
         "N", "the most tokens of a proposal (default: --max-tokens)", type=positive_integer, rare=True
     )
+    tokens_per_row: int | None = option(
+        "N",
+        "the most tokens that a row of the compiled judge may take (default: twice those of the basic prompt, and more "
+        "where that brings enough)",
+        type=positive_integer,
+        rare=True,
+    )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
     no_words: bool = flag("let no regression on words decide, alone or with the model's replies")
     anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)

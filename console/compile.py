@@ -216,6 +216,8 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
         end_parts = [card.words.words, *end_parts]
     if result.ending != "finished":
         end_parts.append(f"warning: the search ended early: {result.reason}")
+    elif result.reason:
+        end_parts.append(result.reason)
     unread_count = _unread_proposals(result.board.context.unusable_proposals)
     if unread_count:
         unread_words = plural(unread_count, "proposal")

@@ -109,6 +109,7 @@ def compile(
     concurrency: int = 8,
     shares: tuple[float, float, float] | None = None,
     words: bool = True,
+    tokens_per_row: int | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
@@ -147,6 +148,8 @@ def compile(
             below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
         words: whether a regression on words and overlap may decide, alone or with the model's replies, where it is
             better. It knows nothing but the surface of a text.
+        tokens_per_row: the most tokens that a row of the compiled judge may take. Default: twice those of the basic
+            prompt, and more where each further length of that brings half a point of the metric.
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
@@ -200,6 +203,7 @@ def compile(
         ),
         shares=shares,
         words=words,
+        tokens_per_row=tokens_per_row,
         seed=seed,
         earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
         model=fit.model,

@@ -56,6 +56,7 @@ class Plan:
     # how both prompts are asked; a threshold left open is fitted on train and dev
     settings: AskSettings = FOR_SEARCHES
     words: bool = True  # whether a regression on words may decide, alone or with the model's replies
+    tokens_per_row: int | None = None  # the most that a row of the compiled judge may take, if it is named
     seed: int = 0  # of the split and of every random choice
     budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
     # of the cases in train, dev and test; default: the judge's own, else by how many there are
@@ -113,6 +114,7 @@ class Plan:
             "frozen": self.judge.frozen,
             "verifier": verifier,
             **({} if self.words else {"words": False}),
+            **({} if self.tokens_per_row is None else {"tokens_per_row": self.tokens_per_row}),
         }
 
     @property
@@ -189,6 +191,7 @@ class Plan:
             frozen_lm=frozen_lm,
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
+            tokens_per_row=self.tokens_per_row,
             reads_instructions=self.model.reads_instructions,
             finds_adapter=not self.model.offline,
             sink=sink,
@@ -272,7 +275,13 @@ def foresee_compilation(plan: Plan) -> Estimate:
         "longest": _measure_longest(plan, job, question),
     }
     asks = (
-        Ask(role="optimizing", calls=Span(least_calls, most_calls), who="to optimize", **common),
+        Ask(
+            role="optimizing",
+            calls=Span(least_calls, most_calls),
+            who="to optimize",
+            expected=_expected_calls(plan, job),
+            **common,
+        ),
         # Nothing is asked where the search finds nothing better than the basic prompt.
         Ask(role="proving", calls=Span(0, proof_calls), who="for the proof", **common),
     )
@@ -288,6 +297,14 @@ def foresee_compilation(plan: Plan) -> Estimate:
     )
 
 
+def _expected_calls(plan: Plan, job: Job) -> float | None:
+    """Return the calls that the search is expected to take, within the limit; ``None`` where nothing is known."""
+    expected = plan.configured_optimizer.expected_calls(job)
+    if expected is None or plan.budget.calls is None:
+        return expected
+    return max(0, min(expected, plan.budget.calls - plan.proof_calls))
+
+
 def _offline_job(plan: Plan) -> Job:
     """Return the job of an optimizer, with the offline engine in place of the models."""
     context, offline = CallContext.fresh(), Model(temperature=0.0)
@@ -300,6 +317,8 @@ def _offline_job(plan: Plan) -> Job:
         judge_lm=connect(offline, context, "judge"),
         proposer_lm=connect(offline, context, "proposer"),
         context=context,
+        tokens_per_row=plan.tokens_per_row,
+        reads_instructions=plan.model.reads_instructions,
     )
 
 

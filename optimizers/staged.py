@@ -20,7 +20,7 @@ from .worth import POINT, ROWS_A_POINT, expected_gain, gain_for_lengths, gain_fo
 _SPREAD = 0.03
 """The standard deviation of prompts of one kind that is expected before any of them was tried, in best values."""
 _ROWS_SPREAD = 0.1
-"""The same of prompts that show the rows most like the judged one, which say what people decide in like cases."""
+"""The same of prompts that show labelled rows, where such rows help at all."""
 _SPREAD_PROMPTS = 1.0
 """The weight of that expectation beside the prompts that were tried, in prompts."""
 _RECORD = 0.56
@@ -29,6 +29,12 @@ _PROPOSAL_ROWS = 5.0
 """A request to a proposer takes about as many tokens as so many rows of the basic prompt."""
 _ALIKE_TURNS = 2
 """After so many turns in a row whose prompts all answer like their parents, an arm has no further turn."""
+_USUAL_OPENINGS = 2
+"""So many prompts that show rows usually meet their first cases."""
+_USUAL_PROMPTS = 20
+"""So many instructions are usually written."""
+_USUAL_BLOCKS = 3
+"""So many blocks of cases an instruction meets on average."""
 _BASIC_SHARE = 3
 """The basic prompt takes at most one call in so many for its first pass over train and dev."""
 
@@ -47,12 +53,29 @@ class Staged(Raced):
     """A race after two cheaper stages; a subclass names the arms of the race, and the one that shows nearest rows."""
 
     @abstractmethod
-    def rows_arm(self, job: Job) -> RowsArm | None:
-        """Return the arm of the stage of nearest rows; ``None`` where the judge has no use for it."""
+    def rows_arm(self, job: Job, most_tokens: float) -> RowsArm | None:
+        """Return the arm of the stage of nearest rows; ``None`` where the judge has no use for it.
+
+        Args:
+            job: the job of the search.
+            most_tokens: that the rows of a call may take together.
+        """
 
     def added_lengths(self, arm: Arm, track: Track) -> float:
         """Return the tokens that the shortest candidate of an arm adds to a row, in those of the basic prompt."""
         return 0.0
+
+    def expected_calls(self, job: Job) -> int | None:
+        """Return the calls that a search usually takes: the stages, and some turns of the arms."""
+        cases = min(self.sample, len(job.train)) + len(job.dev)
+        rows = cases
+        if self.rows_arm(job, math.inf) is not None:
+            rows += _USUAL_OPENINGS * min(self.opening, cases) + cases // 2
+        proposals = 0
+        if self.proposals_of_first_step(job):
+            rows += _USUAL_PROMPTS * _USUAL_BLOCKS * self.block
+            proposals = _USUAL_PROMPTS
+        return rows * job.calls_per_case + proposals
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Improve on ``start``, stage by stage."""
@@ -66,7 +89,7 @@ class Staged(Raced):
                 return
             if job.judge.answer.has_examples:
                 self._judge_basic(track)
-            arm = self.rows_arm(job)
+            arm = self.rows_arm(job, tokens_left(track))
             if arm is not None:
                 self._try_rows(track, arm, finalists)
             self._search(track, finalists)
@@ -119,7 +142,9 @@ class Staged(Raced):
         A prompt that shows rows meets cases under all its settings, as far as that is worth their tokens.
         """
         if track.shows_other_rows(candidate):
-            race_alone(track, candidate, self.opening)
+            best = best_of(track, list(track.board.candidates.values()))
+            spread = _ROWS_SPREAD if track.shows_other_rows(best) else _SPREAD
+            race_alone(track, candidate, self.opening, spread)
             return
         for _ in range(2):
             track.run(candidate)
@@ -198,6 +223,8 @@ class Staged(Raced):
         """
         if turns.is_silent(arm):
             return f"{arm.name} has no further idea"
+        if self.added_lengths(arm, track) * basic_tokens(track) > tokens_left(track):
+            return f"rows with {arm.name} would take more tokens than --tokens-per-row allows"
         if turns.alike_turns(arm, track.board.retired) >= _ALIKE_TURNS:
             return f"prompts of {arm.name} answer like the prompts that they are made from"
         if gain >= track.board.best_value * gain_for_rows(rows):
@@ -230,21 +257,36 @@ class Staged(Raced):
         """
         board = track.board
         usual_gain = 0.0
+        spread = _SPREAD
         lead = 0.0
         # Instructions are compared with instructions, and demonstrations with whatever is best.
         if self.added_lengths(arm, track):
             best = best_of(track, list(board.candidates.values()))
             text = track.standings()[track.text.id].mean
             lead = value_of(track, best) - text
-            if best.state.shown != track.start.state.shown:  # what other shown rows give, these may give too
+            if track.shows_other_rows(best):  # what other shown rows give, these may give too
+                spread = _ROWS_SPREAD
                 usual_gain = track.standings()[best.id].mean - text
-        mean, deviation = spread_of(track, candidates, usual_gain)
+        mean, deviation = spread_of(track, candidates, usual_gain, spread)
         lengths = 1.0 + self.added_lengths(arm, track)
         if candidates:
             lengths = min(map(board.lengths, candidates))
         mean -= board.best_value * gain_for_lengths(lengths) + lead
         of_record = _RECORD * deviation / (1.0 + since_lead)
         return min(of_record, capped_gain(mean, deviation, headroom(track)))
+
+
+def basic_tokens(track: Track) -> float:
+    """Return the tokens of a row of the basic prompt; 0 if they are not known."""
+    spend = track.board.spent(track.board.basic, track.order)
+    return spend.tokens if spend is not None else 0.0
+
+
+def tokens_left(track: Track) -> float:
+    """Return the tokens that may be added to a row of the basic prompt, by a limit that was named; else infinity."""
+    if track.job.tokens_per_row is None:
+        return math.inf
+    return max(0.0, track.job.tokens_per_row - basic_tokens(track))
 
 
 def headroom(track: Track) -> float:
@@ -255,18 +297,19 @@ def headroom(track: Track) -> float:
     return max(0.0, perfect - track.standings()[best.id].mean)
 
 
-def spread_of(track: Track, candidates: Sequence[Candidate], usual_gain: float = 0.0) -> tuple[float, float]:
+def spread_of(
+    track: Track, candidates: Sequence[Candidate], usual_gain: float = 0.0, spread: float = _SPREAD
+) -> tuple[float, float]:
     """Return the mean and the standard deviation of the true gains of prompts over those they were made from.
 
-    Both begin from an expectation, which counts as a prompt that is known exactly; that of the mean is
-    ``usual_gain``. A prompt that met few cases says little of either, and what chance adds to its gain is taken off.
+    Both begin from an expectation, which counts as a prompt that is known exactly: ``usual_gain`` and ``spread``. A
+    prompt that met few cases says little of either, and what chance adds to its gain is taken off.
     """
     board = track.board
     standings = board.standings(track.around, shrink=0.0)
-    usual_variance = (_SPREAD * board.best_value) ** 2
-    gains: list[
-        tuple[float, float, float]
-    ] = []  # gain, its squared error, how much it says beside an exact one
+    usual_variance = (spread * board.best_value) ** 2
+    # Of each prompt the gain, its squared error, and how much it says beside one that is known exactly.
+    gains: list[tuple[float, float, float]] = []
     for candidate in candidates:
         standing = standings.get(candidate.id)
         parent = standings.get(candidate.parent or "")

@@ -9,8 +9,8 @@ ROWS_A_POINT: Final = 200.0
 """A point that may be expected is worth the tokens of so many rows of the basic prompt in a search."""
 FREE_LENGTHS: Final = 2.0
 """A row may take so many times the tokens of the basic prompt; each further length must bring ``A_LENGTH``."""
-A_LENGTH: Final = 0.005
-"""The gain that each further length must bring: one more right row for the tokens of 200 rows of the basic prompt."""
+A_LENGTH: Final = 0.0025
+"""The gain that each further length must bring: one more right row for the tokens of 400 rows of the basic prompt."""
 
 
 def gain_for_rows(rows: float) -> float:

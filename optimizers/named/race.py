@@ -9,12 +9,15 @@ from ..base import Job
 from ..guidelines import Guidelines
 from ..layouts import Layouts
 from ..raced import Arm, Track
-from ..staged import Staged
+from ..staged import Staged, basic_tokens
 from .fewshot import FewShot
 from .nearest import Nearest
 from .opro import Opro
 
 ArmName: TypeAlias = Literal["history", "nearest", "guidelines", "demonstrations", "layout"]
+
+_OF_ROWS = 0.8
+"""The share of the tokens of shown rows that is their text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +68,12 @@ class AllArms(Staged, Opro):
             arms["layout"] = Layouts()
         return [arms[name] for name in self.arm if name in arms]
 
-    def rows_arm(self, job: Job) -> Nearest | None:
+    def rows_arm(self, job: Job, most_tokens: float) -> Nearest | None:
         """Return the arm that shows labelled rows; ``None`` where the setting ``arm`` or the judge has none."""
-        if Nearest.name not in self.arm or not job.judge.answer.has_examples:
+        if Nearest.name not in self.arm or not job.judge.answer.has_examples or most_tokens <= 0:
             return None
-        return Nearest(tokens=self.tokens)
+        # What stands around a row in a prompt takes tokens, too.
+        return Nearest(tokens=int(min(self.tokens, _OF_ROWS * most_tokens)))
 
     def added_lengths(self, arm: Arm, track: Track) -> float:
         """Return the tokens that the shortest set of demonstrations adds to a row, in those of the basic prompt."""
@@ -78,10 +82,10 @@ class AllArms(Staged, Opro):
         most = float(
             min(arm.sizes, default=0)
         )  # a demonstration is not longer than a prompt, which asks about a case
-        spend = track.board.spent(track.board.basic, track.order)
-        if spend is None or not spend.tokens:
+        tokens = basic_tokens(track)
+        if not tokens:
             return most
-        return min(most, arm.least_tokens(track.job) / spend.tokens)
+        return min(most, arm.least_tokens(track.job) / tokens)
 
 
 optimizer = AllArms
