@@ -81,7 +81,7 @@ def test_prompts_that_answer_like_their_parents_are_retired_and_their_arm_has_no
     def deaf(request: Request) -> str:
         return reply("chat", factual=hashed(field_of(user_of(request), "claim")) % 2 == 0)
 
-    run = Run("race", judged=deaf, options={"arm": ("history",), "candidates": 3, "block": 4})
+    run = Run("race", judged=deaf, options={"arm": ("history",), "candidates": 3, "block": 4}, words=False)
     retired = run.board.retired
     written = [one for one in run.board.candidates.values() if one.source == "race"]
     assert {one.id for one in written} == retired
