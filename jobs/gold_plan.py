@@ -93,7 +93,7 @@ def plan_gold(
         judge: a judge; or a version, ``JUDGE@V``, whose answers on its sealed test are resampled.
         gold: labelled rows of the judge, whose labels and groups are resampled; none with a version.
         labels: numbers of labels to forecast, train and dev included; the present number is added.
-        shares: of train, dev and test; default: the usual ones for so many rows.
+        shares: of train, dev and test; default: those of the judge, else the usual ones for so many rows.
         mapping: the names of columns and labels in ``gold``.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
 
@@ -134,7 +134,7 @@ def plan_from_gold(gold: Gold, labels: Sequence[int] = TOTALS, shares: Shares | 
     totals = LabelTotals(
         pool=pool_of_labels(labelled, judge.metric, judge.comparison, FIRST_LEVEL),
         labels_per_case=len(labelled.gold) / len(gold.cases),
-        shares=shares,
+        shares=shares or judge.shares,
     )
     return _plan(
         totals,

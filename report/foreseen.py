@@ -16,7 +16,10 @@ def first_level(artifact: Artifact) -> float:
 
 
 def totals_of_version(artifact: Artifact, judge: Judge, shares: Shares | None = None) -> LabelTotals | None:
-    """Return the sealed tests that are drawn from a version's own; ``None`` where it kept no answers to labels."""
+    """Return the sealed tests that are drawn from a version's own; ``None`` where it kept no answers to labels.
+
+    The shares of the split are those of the judge, else the usual ones, where none are given.
+    """
     records = artifact.proof_records()
     if not records or not label_keys(judge) or artifact.about.cascade:
         return None
@@ -26,4 +29,4 @@ def totals_of_version(artifact: Artifact, judge: Judge, shares: Shares | None = 
     labels = 0
     for row in first:
         labels += sum(value is not None for value in row.gold)
-    return LabelTotals(pool=pool, labels_per_case=labels / len(first), shares=shares)
+    return LabelTotals(pool=pool, labels_per_case=labels / len(first), shares=shares or judge.shares)

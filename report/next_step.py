@@ -110,7 +110,7 @@ def outcome_of(artifact: Artifact, judge: Judge, *, by_labels: str = "") -> Outc
         labels_to_prove = labels_that_show(artifact, judge)
     labels_in_all = None
     if is_open and not labels_to_prove:
-        totals = totals_of_version(artifact, judge, card.gold.three_shares)
+        totals = totals_of_version(artifact, judge)
         if totals is not None:
             labels_in_all = totals.enough_labels(difference)
     return Outcome(

@@ -12,11 +12,12 @@ from jurist.jobs.gold_plan import GoldPlan
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
+from jurist.report.next_step import choose_next_step, outcome_of
 
 NON_FACTUAL, FACTUAL = "non_factual", "factual"
 
 
-def save_version(wins: int, losses: int, units: int = 40) -> None:
+def save_version(wins: int, losses: int, gain: float = 0.0, units: int = 40) -> None:
     """Keep a version whose compiled prompt wins some units of its sealed test, and loses others."""
     lines = []
     for unit in range(units):
@@ -27,7 +28,9 @@ def save_version(wins: int, losses: int, units: int = 40) -> None:
         for name, answer in (("basic", basic), ("compiled", compiled)):
             line[name] = {"status": "verdict", "values": [answer], "votes": [{answer: 1}]}
         lines.append(line)
-    card = {"gold": {"name": "labels", "train": 24, "dev": 16, "test": units}}
+    card: dict[str, Any] = {"gold": {"name": "labels", "train": 24, "dev": 16, "test": units}}
+    card["decision"] = {"verdict": "not shown to be better", "p": 0.2, "tested": 0.025}
+    card["decision"] |= {"difference": gain, "constant": {"better": False}}
     Store("compiled").save(
         FECT, PromptState.of(FECT.basic()), card, [], make_latest=False, records={"proof.jsonl": lines}
     )
@@ -51,7 +54,7 @@ def test_labels_say_what_more_of_them_show() -> None:
 
 
 def test_a_version_says_how_many_labels_show_its_gain() -> None:
-    save_version(wins=8, losses=4)
+    save_version(wins=8, losses=4, gain=0.1)
     plan = jurist.plan_gold("fect@1", labels=(100, 800))
     assert plan.labels == 80
     assert plan.assumed == ""
@@ -62,6 +65,11 @@ def test_a_version_says_how_many_labels_show_its_gain() -> None:
     assert (few.labels, many.labels) == (100, 800)
     assert few.power[-1].probability < many.power[-1].probability
     assert (many.smallest_gain or 1.0) < (few.smallest_gain or 1.0)
+    outcome = outcome_of(Store("compiled").load("fect@1"), FECT)
+    assert outcome.labels_to_prove is None, "it is not shown to be better than a constant answer"
+    step = choose_next_step(outcome, "--gold labels.csv")
+    assert step.command == "jurist gold plan fect@1"
+    assert f"about {outcome.labels_in_all} labels" in step.reason
     words = ok("gold", "plan", "fect@1").out
     assert f"which about {plan.enough_labels} labels show in four of five compilations" in words
 
