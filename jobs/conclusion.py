@@ -352,7 +352,7 @@ def _references_beside(contest: Contest, compiled: Sequence[Row], verdicts: Sequ
     references = references.with_members(split.judge, split.test, verdicts)
     # The proof itself tests the constant answer.
     names = references.by_name.keys() - {"constant"}
-    if not contest.candidate.setting.asks_model:
+    if not contest.candidate_asker.settings.asks_model:
         names -= {"words"}  # which is what the candidate itself is
     return references.against(
         split.judge, "compiled", compiled, names, seed=plan.seed, level=contest.opening.level

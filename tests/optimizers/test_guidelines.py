@@ -72,7 +72,7 @@ def test_teaching_takes_two_passes_and_a_proposal_for_twenty_labels(project: Pat
         write_jsonl(Path("gold.jsonl"), rows())
     with Loopback(taught) as server:
         done = ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "teach", *chat(server.url),
-                  "--json", "--yes")  # fmt: skip
+                  "--json", "--yes", "--no-words")  # fmt: skip
         asked = [json.dumps(hit.body["messages"]) for hit in server.hits]
     split = Gold.load("gold.jsonl", find("route.py:judge")).split(0)
     proposals = [text for text in asked if "current_instruction" in text]
@@ -92,7 +92,7 @@ def test_teaching_takes_two_passes_and_a_proposal_for_twenty_labels(project: Pat
 
 def test_a_forgotten_row_leaves_no_trace(project: Path) -> None:
     with Loopback(taught) as server:
-        asked = shlex.split("compile route.py:judge --gold gold.jsonl --optimizer teach --yes")
+        asked = shlex.split("compile route.py:judge --gold gold.jsonl --optimizer teach --yes --no-words")
         assert "or: the same without --optimizer teach: a search, " in ok(*asked, *chat(server.url)).out
         first = jurist.Store().load("route")
         row = first.card["guidelines"][0]["cases"][0]
