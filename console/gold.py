@@ -16,7 +16,6 @@ from ..arguments.gold import (
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import human_ceiling, rater_agreement
 from ..gold.goldset import Gold, describe, import_gold, write_split
-from ..gold.label_totals import FIRST_LEVEL, foresee_shown_gain
 from ..gold.raters import Rule, Strata, rating_columns, rules_of, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import row_keys
@@ -90,14 +89,9 @@ def check_gold(options: CheckOptions) -> Result:
     ]
     if rejects.count:
         body.append(_problem_table(rejects))
-    forecast = foresee_shown_gain(parts.test, judge, FIRST_LEVEL)
-    if forecast:
-        store_words = f" --store {shlex.quote(options.store)}" if options.store else ""
-        plan_command = (
-            f"jurist gold plan {shlex.quote(options.judge)} --gold {shlex.quote(gold_name(options))}"
-        )
-        body.append(f"the sealed test: {forecast}")
-        body.append(f"next: {plan_command}{store_words} (what more labels show)")
+    store_words = f" --store {shlex.quote(options.store)}" if options.store else ""
+    plan_command = f"jurist gold plan {shlex.quote(options.judge)} --gold {shlex.quote(gold_name(options))}"
+    body.append(f"next: {plan_command}{store_words} (the gain that so many labels show, and more of them)")
     data = facts | _problems(rejects)
     data["near_copies"] = [asdict(copies) for copies in gold.near_copies]
     data["near_test"] = parts.copies

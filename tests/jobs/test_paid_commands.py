@@ -23,7 +23,10 @@ SEARCH = (
     *("--set", "sizes=2", "--set", "block=4"),
 )
 COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
-    "compile": (improving, ("compile", "fect", "--gold", "wide.jsonl", "--model", "openai/x", *SEARCH)),
+    "compile": (
+        improving,
+        ("compile", "fect", "--gold", "wide.jsonl", "--model", "openai/x", "--no-words", *SEARCH),
+    ),
     "compare": (answer, ("compare", "fect:basic", *GOLD, "--model", "openai/y", "--repeats", 2)),
     "evaluate": (answer, ("evaluate", "fect:basic", "--gold", "wide.jsonl", "--model", "openai/x")),
     "gate": (

@@ -121,7 +121,7 @@ def test_where_no_prompt_changes_an_answer_the_basic_one_stays(name: str) -> Non
     def deaf(request: Request) -> str:
         return reply("chat", factual=hashed(field_of(user_of(request), "claim")) % 2 == 0)
 
-    run = Run(name, judged=deaf)
+    run = Run(name, judged=deaf, words=False)
     assert run.result.best == run.board.basic
 
 
@@ -202,7 +202,7 @@ def test_a_failed_answer_is_no_outcome(name: str, no_waiting: None) -> None:
     def flaky(request: Request) -> Any:
         return LMServerError("busy") if field_of(user_of(request), "claim") in lost else judged(request)
 
-    run = Run(name, judged=flaky)
+    run = Run(name, judged=flaky, words=False)
     ids = {case.id for case in split().train if case.inputs["claim"] in lost}
     for candidate in run.board.candidates.values():
         for case_id in ids & run.board.outcomes(candidate).keys():

@@ -77,7 +77,9 @@ def test_they_are_fitted_proven_kept_and_used(serve: Callable[..., Loopback], tm
     rows = [{"text": text, "topic": text.split()[0]} for text in texts]
     Path("gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = ("--model", "openai/x", "--api-base", server.url)
-    asked = shlex.split("compile judge.py:judge --gold gold.jsonl --optimizer threshold --yes --json")
+    asked = shlex.split(
+        "compile judge.py:judge --gold gold.jsonl --optimizer threshold --no-words --yes --json"
+    )
     done = ok(*asked, *model)
     weights, spend = done.json["thresholds"]["weights"], done.json["spend"]["calls"]
     assert spend == server.count == 240  # fitting took none
