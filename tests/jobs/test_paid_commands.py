@@ -20,7 +20,7 @@ GOLD = ("--gold", "gold.jsonl", "--model", "openai/x")
 JUDGE = ("--judge", "cognibench:basic", "--judge-model", "openai/y", "--samples", 2)
 SEARCH = (
     *("--set", "steps=4", "--set", "patience=4", "--set", "candidates=2", "--set", "sample=24"),
-    *("--set", "sizes=2", "--set", "block=4"),
+    *("--set", "block=4", "--optimizer", "opro"),
 )
 COMMANDS: dict[str, tuple[Callable[..., str], tuple[object, ...]]] = {
     "compile": (
