@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .disagreements import LabelGains, alike_test
-from .permutation import EXACT_GROUPS, SLICE
+from .permutation import EXACT_GROUPS, choose_in_parts
 from .units import Bools, Floats
 
 SHARES = (0.5, 0.75, 1.0)
@@ -79,14 +79,9 @@ def _flipped_sums(gains: Floats, looks: Sequence[LabelLook], seed: int) -> Itera
         count = 2 ** len(differing)
     ends = np.searchsorted(differing, [look.labels for look in looks])  # the differing units of each look
     draws = np.random.default_rng((seed, 2))
-    for start in range(0, count, SLICE):
-        codes = np.arange(start, min(start + SLICE, count))
-        if exact:
-            chosen = codes[:, np.newaxis] >> np.arange(len(differing)) & 1
-        else:
-            chosen = draws.integers(0, 2, size=(len(codes), len(differing)))
-        totals = np.zeros((len(codes), len(differing) + 1))
-        np.cumsum((1.0 - 2.0 * chosen) * gains[differing], axis=1, out=totals[:, 1:])
+    for flipped in choose_in_parts(len(differing), count, draws, exact=exact):
+        totals = np.zeros((len(flipped), len(differing) + 1))
+        np.cumsum((1.0 - 2.0 * flipped) * gains[differing], axis=1, out=totals[:, 1:])
         yield totals[:, ends]
 
 

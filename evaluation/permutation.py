@@ -13,7 +13,7 @@ swapped. The interval holds the differences that are not rejected, so it exclude
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -186,16 +186,10 @@ def _swap(
     shares: list[Floats] = []
     differing_draws = np.random.default_rng(seed)
     alike_draws = np.random.default_rng((seed, 1))
-    for start in range(0, count, SLICE):
-        codes = np.arange(start, min(start + SLICE, count))
-        if exact:
-            # Swap number n swaps the groups whose bits are set in n.
-            chosen = codes[:, np.newaxis] >> np.arange(len(differing)) & 1
-        else:
-            chosen = differing_draws.integers(0, 2, size=(len(codes), len(differing)))
-        swaps = np.zeros((len(codes), len(differ)), dtype=np.bool_)
-        swaps[:, differing] = chosen.astype(np.bool_)
-        alike = alike_draws.integers(0, 2, size=(len(codes) * repeats, len(alike_weights)))
+    for chosen in choose_in_parts(len(differing), count, differing_draws, exact=exact):
+        swaps = np.zeros((len(chosen), len(differ)), dtype=np.bool_)
+        swaps[:, differing] = chosen
+        alike = alike_draws.integers(0, 2, size=(len(chosen) * repeats, len(alike_weights)))
         values.append(np.repeat(difference_after(swaps), repeats))
         shares.append(np.repeat(swaps @ weights, repeats) + alike @ alike_weights)
     return Swaps(
@@ -206,6 +200,25 @@ def _swap(
         exact=exact,
         differing=len(differing),
     )
+
+
+def choose_in_parts(width: int, count: int, draws: np.random.Generator, *, exact: bool) -> Iterator[Bools]:
+    """Yield choices among things, as parts of shape (choices, ``width``) with at most :data:`SLICE` rows.
+
+    Args:
+        width: the number of things of which each choice takes some.
+        count: the number of choices; all that there are, if ``exact``.
+        draws: draws random choices.
+        exact: whether each possible choice comes once, in place of random ones.
+    """
+    for start in range(0, count, SLICE):
+        numbers = np.arange(start, min(start + SLICE, count))
+        if exact:
+            # Choice number n takes the things whose bits are set in n.
+            chosen = numbers[:, np.newaxis] >> np.arange(width) & 1
+        else:
+            chosen = draws.integers(0, 2, size=(len(numbers), width))
+        yield chosen.astype(np.bool_)
 
 
 def _group_weights(filled: Units, metric: Metric) -> Floats:
