@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,13 @@ from jurist.programs.deciding import verdict_of
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 
-SCORE = find(f"{Path(__file__).parents[2]}/docs/reply_score.py:judge")
+
+@cache
+def score_judge() -> Judge:
+    """Return the judge of scores of the docs."""
+    return find(f"{Path(__file__).parents[2]}/docs/reply_score.py:judge")
+
+
 ROW = {"conversation": "Agent: hello", "claim": "a claim"}
 
 
@@ -169,7 +176,7 @@ def test_where_all_members_are_dead_the_work_ends(no_waiting: None) -> None:
 def test_scores_of_a_panel_have_a_mean() -> None:
     row = {"facts": "a", "question": "b", "reply": "c"}
     servers = (says(1, "score"), says(4, "score"), says("five", "score"))
-    with panel(*servers, judge=SCORE) as judge:
+    with panel(*servers, judge=score_judge()) as judge:
         verdict = judge(**row)
     assert (verdict.value, verdict.answered) == (2, 2)  # 2.5, of two equally near ones the even one
     assert judge.sampling.takes_mean
