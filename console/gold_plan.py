@@ -24,7 +24,7 @@ def plan_labels(options: PlanGoldOptions) -> Result:
 
 
 def _plan_words(plan: GoldPlan) -> str:
-    """Return what a plan was drawn from, and how many labels show the gain that a sealed test estimated."""
+    """Return the source of a plan's draws in words, and how many labels show the gain that a sealed test estimated."""
     words = f"{plan.judge}: {plural(plan.labels, 'label')} are there; drawn from {plan.source}"
     if plan.assumed:
         words += f", if {plan.assumed}"

@@ -126,7 +126,7 @@ def panel_of(options: "CompileOptions | AskedOptions | CompareOptions", names_mo
 
 
 def member_terms() -> tuple[Model, ...]:
-    """Return what the file of settings says of models of panels, for a version that is asked with its own panel."""
+    """Return the settings of a panel's models in the settings file, for a version that is asked with its own panel."""
     terms: list[Model] = []
     for name, settings in panel_settings().items():
         terms.append(Model(name=name, **settings))

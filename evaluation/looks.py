@@ -91,7 +91,7 @@ def _p_of_sums(ordered: Floats, sums: Floats) -> Floats:
 
 
 def _p_with_a_pair(ordered: Floats, sums: Floats) -> Floats:
-    """Return that share with two more units of gain 1 flipped along, once each way."""
+    """Return the p of each sum with two more units of gain 1 flipped along, once each way."""
     below = _p_of_sums(ordered, sums - 2.0)  # either one flipped moves a sum by twice its gain
     above = _p_of_sums(ordered, sums + 2.0)
     return np.asarray((below + 2.0 * _p_of_sums(ordered, sums) + above) / 4.0)

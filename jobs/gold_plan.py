@@ -43,7 +43,7 @@ class GainPower:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelForecast:
-    """What a compilation with so many labels could show."""
+    """A forecast of the gains that a compilation with so many labels could show."""
 
     labels: int  # train and dev included
     test_labels: int
@@ -56,7 +56,7 @@ class LabelForecast:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldPlan:
-    """What numbers of labels could show, and which labels help most."""
+    """Forecasts for several numbers of labels, and the labels that help most."""
 
     judge: str
     metric: str
@@ -217,7 +217,7 @@ def _plan(
 
 
 def _forecast(totals: LabelTotals, labels: int, gains: Sequence[float]) -> LabelForecast:
-    """Return what so many labels show, of each gain in order of size."""
+    """Return the forecast for so many labels, with the power for each gain in order of size."""
     groups = totals.test_groups(labels)
     power: list[GainPower] = []
     for gain in sorted(gains):

@@ -63,7 +63,7 @@ class PlannedUnit:
 
 @dataclass(frozen=True, kw_only=True)
 class LookResult:
-    """What a look at the first labels of a plan has shown."""
+    """The result of a look at the first labels of a plan."""
 
     labels: int  # the number of labels that it took
     level: float  # its one-sided level

@@ -290,7 +290,7 @@ def tokens_left(track: Track) -> float:
 
 
 def headroom(track: Track) -> float:
-    """Return what is left from the best candidate to a perfect score, in units of the metric; 0 at least."""
+    """Return the distance from the best candidate to a perfect score, in units of the metric; 0 at least."""
     board = track.board
     best = best_of(track, list(board.candidates.values()))
     perfect = board.perfect_value

@@ -70,7 +70,7 @@ class OwnSignature(NamedTuple):
 
 
 def own_signature(module: str, name: str, *inputs: str) -> Any:
-    """Return what stands for a signature of jurist's own in the declaration of a judge, whose answer is complete."""
+    """Return a placeholder, in the declaration of a judge with a complete answer, for a signature of jurist's own."""
     return OwnSignature(module, name, inputs)
 
 

@@ -47,7 +47,7 @@ def _reads_query(request: ParsedRequest) -> bool:
 
 
 def _filler(module: str, function: str) -> Filler:
-    """Return what writes by a function of a module of this folder, which is imported when it first does."""
+    """Return a writer that calls a function of a module of this folder, which is imported with the first call."""
 
     def fill(inputs: Inputs, sampler: Sampler) -> Written:
         write: Filler = getattr(import_module(f".{module}", __package__), function)

@@ -25,7 +25,7 @@ class NextStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What is known of a version once it was decided about, as far as it says what to do next."""
+    """The known facts of a version once it was decided about, as far as it says what to do next."""
 
     ref: str  # ``JUDGE@VERSION``
     judge: str  # the name of the judge, as a shell takes it

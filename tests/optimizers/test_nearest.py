@@ -30,6 +30,17 @@ from jurist.programs.state import PromptState
 from jurist.runs.serving import Serving, application
 from jurist.text.ranking import Ranking, folded
 
+COMPILE_NEAREST = (
+    "compile",
+    "route.py:judge",
+    "--gold",
+    "gold.jsonl",
+    "--optimizer",
+    "nearest",
+    "--no-words",
+)
+"""The compilation of nearest rows, in which no regression on words may decide."""
+
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -175,16 +186,7 @@ def test_while_compiling_no_row_of_the_group_is_shown(project: Path) -> None:
     talks = [{**row, "group": row["group"].partition("-")[0]} for row in rows()]  # a topic is a group
     write_jsonl(Path("gold.jsonl"), talks)
     with Loopback(most_like) as server:
-        command = (
-            "compile",
-            "route.py:judge",
-            "--gold",
-            "gold.jsonl",
-            "--optimizer",
-            "nearest",
-            "--no-words",
-        )
-        ok(*command, *chat(server.url), "--max-calls", "700")
+        ok(*COMPILE_NEAREST, *chat(server.url), "--max-calls", "700")
         many = [hit.body["messages"] for hit in server.hits if len(hit.body["messages"]) > 2]
     assert many
     for *shown, asked in many:
@@ -215,16 +217,7 @@ def test_a_proposer_that_cannot_be_read_is_given_up_and_named(project: Path, opt
 def test_rows_that_come_later_are_remembered_and_the_test_stays_sealed(project: Path) -> None:
     later = [{"ticket": f"quxor {letter * 6} {letter * 5} quxor", "desk": "blue"} for letter in "klmnop"]
     with Loopback(most_like) as server:
-        command = (
-            "compile",
-            "route.py:judge",
-            "--gold",
-            "gold.jsonl",
-            "--optimizer",
-            "nearest",
-            "--no-words",
-        )
-        ok(*command, *chat(server.url), "--max-calls", "700")
+        ok(*COMPILE_NEAREST, *chat(server.url), "--max-calls", "700")
         first = jurist.Store().load("route@1")
         gold = {jurist.Case(inputs={"ticket": row["ticket"]}).id: row for row in rows()}
         tested, (known, *_) = [gold[row["case"]] for row in first.proof()], first.card["gold"]["seen"]
