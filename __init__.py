@@ -43,6 +43,7 @@ MODULES = {
     "Score": "programs.answers.whole",
     "StoppedError": "errors",
     "Store": "keeping.artifacts",
+    "Trace": "text.traces",
     "Verdict": "programs.verdicts",
     "assert_judge": "jobs.scoring",
     "cascade": "jobs.scoring",

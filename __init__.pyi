@@ -40,5 +40,6 @@ from .programs.frozen import verifier as verifier
 from .programs.generator import Generator as Generator
 from .programs.judge import Judge as Judge
 from .programs.verdicts import Verdict as Verdict
+from .text.traces import Trace as Trace
 
 __version__: str

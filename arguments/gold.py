@@ -68,6 +68,23 @@ class ImportOptions(RowOptions, Printed, command="gold import", does="gold.impor
     )
 
 
+class TracesOptions(Printed, command="gold traces", does="gold.write_traces"):
+    """Write a row for each trace in exports of tracing tools, files of spans, or conversations with tool calls.
+
+    Reads messages of OpenAI, Anthropic and LangChain, spans of OpenTelemetry and OpenInference, and exports of
+    Langfuse, LangSmith, MLflow and Phoenix. A judge reads the rows in an input of the type jurist.Trace.
+
+    examples:
+      jurist gold traces spans.json --output traces.jsonl
+      jurist run agent_check.py:judge --input traces.jsonl --output verdicts.jsonl
+    """
+
+    sources: tuple[str, ...] = positional(
+        "PATH", "files of traces: JSON, JSONL, CSV or Parquet", nargs="+", type=nonempty_name
+    )
+    output: str = option("F.jsonl", "the file to write")
+
+
 class PlanGoldOptions(SplitOptions, JudgedGold, command="gold plan", does="gold_plan.plan_labels"):
     """Say what a compilation with 100, 200 or 400 labels could show, and which labels help most. Asks no model.
 

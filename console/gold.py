@@ -12,6 +12,7 @@ from ..arguments.gold import (
     ImportOptions,
     JudgedGold,
     SplitGoldOptions,
+    TracesOptions,
 )
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import human_ceiling, rater_agreement
@@ -20,7 +21,8 @@ from ..gold.raters import Rule, Strata, rating_columns, rules_of, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import row_keys
 from ..gold.splits import PARTS
-from ..gold.writing import write_whole
+from ..gold.trace_rows import TraceRow, trace_rows
+from ..gold.writing import check_files, write_jsonl, write_whole
 from ..jobs.incoming import add_names
 from ..keeping.artifacts import Store
 from ..programs.catalogue import CATALOGUE
@@ -220,6 +222,19 @@ def _keep_names(options: ImportOptions, judge: Judge) -> list[str]:
         return []
     write_whole(new_text.encode("utf-8", "surrogateescape"), file)
     return [f"{file} now reads {names} in such files: --column and --map can be left out"]
+
+
+def write_traces(options: TracesOptions) -> Result:
+    """Write a row for each trace of some files."""
+    check_apart(options.output, *options.sources)
+    check_files(options.output)
+    rows: list[TraceRow] = []
+    for source in options.sources:
+        rows += trace_rows(source)
+    write_jsonl([row.to_json() for row in rows], options.output)
+    step_count = sum(len(row.steps) for row in rows)
+    line = f"{plural(len(rows), 'trace')} with {plural(step_count, 'step')} written to {options.output}"
+    return Result(data={"output": options.output, "traces": len(rows), "steps": step_count}, body=[line])
 
 
 def write_parts(options: SplitGoldOptions) -> Result:

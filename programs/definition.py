@@ -18,12 +18,13 @@ from dspy import make_signature
 from pydantic.fields import FieldInfo
 
 from ..errors import ArtifactError, JuristError
+from ..text.traces import Trace
 from .answers.base import Answer
 from .answers.infer import PLAIN_KINDS
 from .judge import Judge
 from .state import PromptState
 
-_TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
+_TYPES = {kind.__name__: kind for kind in (str, int, float, bool, Trace)} | {"None": type(None)}
 _ANSWERS: Mapping[str, type[Answer]] = {kind.__name__: kind for kind in PLAIN_KINDS}
 _BOUNDS = {
     annotated_types.Ge: "ge",

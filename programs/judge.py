@@ -25,6 +25,7 @@ from ..errors import EmptyInputError, GoldError, JudgeError, UsageError, check_t
 from ..evaluation.scale import Scale
 from ..text.escaping import defuse
 from ..text.templates import CHAT, PLAIN, Template
+from ..text.traces import Trace
 from ..text.turns import EXACT_TYPES, Text
 from ..text.wording import plain_spelling
 from .answers.base import Answer, Inputs, Places, Reading, Tokens
@@ -360,9 +361,10 @@ class Judge:
                 what = f"judge {self.name}: its program cannot be made: {type(bug).__name__}: {bug}"
                 raise JudgeError(what, hint="correct the program") from bug
         signature = self.signature
-        if self.answer.per_unit:
-            for name in self.answer.unit_fields:
-                signature = signature.with_updated_fields(name, type_=str)  # a list is shown as one text
+        for name, info in signature.input_fields.items():
+            is_list = self.answer.per_unit and name in self.answer.unit_fields
+            if is_list or is_trace_type(info.annotation):
+                signature = signature.with_updated_fields(name, type_=str)  # the prompt shows one text
         return dspy.Predict(signature)
 
     def as_compiled(self, metric: str | None, common: Sequence[str] | None) -> "Judge":
@@ -500,12 +502,25 @@ class Judge:
             return self.rows
         fields: dict[str, Any] = {}
         for name, info in self.signature.input_fields.items():
-            fields[name] = (Text if info.annotation is str else info.annotation, ...)
+            fields[name] = (self._row_type(name, info.annotation), ...)
         fields[self.answer.field] = (self.answer.row_type | None, None)
         fields["group"] = (Text, "")  # many conversations are numbered
         return pydantic.create_model(
             f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
         )
+
+    def _row_type(self, name: str, annotation: Any) -> Any:
+        """Return the type that a row has in the place of an input field."""
+        if annotation is str:
+            return Text
+        if is_trace_type(annotation) and self.answer.per_unit and name in self.answer.unit_fields:
+            return annotation.list_type()
+        return annotation
+
+
+def is_trace_type(annotation: object) -> bool:
+    """Say whether the type of an input is that of a trace."""
+    return isinstance(annotation, type) and issubclass(annotation, Trace)
 
 
 def _gold_error(error: pydantic.ValidationError, row: Row, path: str, line: int | None) -> GoldError:
