@@ -54,8 +54,9 @@ def new_judge(options: NewOptions) -> Result:
     shape = _shape(options, prompt.instruction, prompt.variables)
     answer, meanings = _answer_of(options, prompt.variables, shape)
     columns = shape.columns if shape else None
+    traces = shape.traces if shape else ()
     source_name = Path(options.source).name
-    text = judge_source(options.name, source_name, prompt, answer, options.unit, columns, meanings)
+    text = judge_source(options.name, source_name, prompt, answer, options.unit, columns, meanings, traces)
     output = _new_file(options)
     judge = _load_draft(text)
     rejects = Rejects()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..programs.answers import echo, listed  # noqa: F401 - they add how their lists are shown
 from ..programs.answers.portable import RENDERERS
+from ..programs.judge import is_trace_type
+from ..programs.trace_inputs import STEPS_INPUT, TRACE_INPUT
 from ..text.escaping import defuse
 from ..text.templates import PLAIN
 from .portable_judge import InputSpec
@@ -89,16 +91,21 @@ def inputs_of(judge: Judge) -> list[InputSpec]:
     for name in judge.input_fields:
         rule = judge.answer.render_rule(name)
         column = judge.row_model.model_fields.get(name)
-        is_text = judge.signature.input_fields[name].annotation is str or rule in RENDERERS
+        annotation = judge.signature.input_fields[name].annotation
+        is_text = annotation is str or rule in RENDERERS
         constraints = column.metadata if column else ()
-        inputs.append(
-            {
-                "name": name,
-                "render": rule,
-                "type": "text" if is_text else "json",
-                "filled": any(getattr(constraint, "min_length", 0) for constraint in constraints),
-            }
-        )
+        entry: InputSpec = {
+            "name": name,
+            "render": rule,
+            "type": "text" if is_text else "json",
+            "filled": any(getattr(constraint, "min_length", 0) for constraint in constraints),
+        }
+        if is_trace_type(annotation):
+            assert annotation is not None
+            entry["type"] = STEPS_INPUT if rule in RENDERERS else TRACE_INPUT
+            entry["step_limit"] = annotation.step_limit
+            entry["trace_limit"] = annotation.trace_limit
+        inputs.append(entry)
     return inputs
 
 

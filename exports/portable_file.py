@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..evaluation.votes import more_than_half
-from ..programs.answers.portable import TYPED, gives_number
+from ..programs import trace_inputs
+from ..programs.answers.portable import INPUT_READERS, TYPED, gives_number
 from ..text.quoting import in_docstring
 from ..text.templates import PLAIN
 from .description import contents, inputs_of, response_format
@@ -102,6 +103,8 @@ class PortableFile:
         }
         plan, _ = program_steps(subject)
         carried = plan.carries + subject.judge.answer.reader_modules
+        if any(column["type"] in INPUT_READERS for column in spec["inputs"]):
+            carried += trace_inputs.MODULES
         return Template(_FILE_TEMPLATE).substitute(
             ref=in_docstring(subject.ref),
             proof=in_docstring("\n".join(textwrap.wrap(subject.proof, 110))),

@@ -10,10 +10,19 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from functools import cached_property
 from operator import mul
 from statistics import mean
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, NotRequired, TypeAlias, TypedDict
 
 from ..evaluation.votes import nearest_score
-from ..programs.answers.portable import COMBINERS, READERS, RENDERERS, SCORES, Reply, Spec, gives_number
+from ..programs.answers.portable import (
+    COMBINERS,
+    INPUT_READERS,
+    READERS,
+    RENDERERS,
+    SCORES,
+    Reply,
+    Spec,
+    gives_number,
+)
 from ..programs.flows import FLOWS, Flow, Inputs
 from ..text.drafts import without_drafts
 from ..text.escaping import defuse
@@ -62,8 +71,10 @@ class InputSpec(TypedDict):
 
     name: str
     render: str  # how it stands in the prompt
-    type: str  # ``text`` or ``json``
+    type: str  # ``text``, ``json``, or one that has a reader in ``INPUT_READERS``
     filled: bool  # whether an empty value is refused
+    step_limit: NotRequired[int]  # of a trace: the most characters of a step's part
+    trace_limit: NotRequired[int]  # of a trace: the most characters of the whole
 
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -277,6 +288,10 @@ class PortableJudge:
         missing = [column["name"] for column in self._inputs if column["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
+        for column in self._inputs:
+            if column["type"] in INPUT_READERS:
+                read = INPUT_READERS[column["type"]]
+                inputs[column["name"]] = read(inputs[column["name"]], column)
         for column in self._inputs:
             name, value = column["name"], inputs[column["name"]]
             if name in self._lists and not _is_list_of_texts(value):

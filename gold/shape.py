@@ -11,6 +11,7 @@ from shlex import quote
 from ..errors import GoldError, UsageError, suggest_name
 from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
+from ..text.trace_reading import is_trace
 from ..text.wording import plain_spelling
 from .columns import (
     Candidate,
@@ -34,6 +35,8 @@ _SIDE = re.compile(
 _CHOICE = Preference.columns
 _SIDE_WORDS = {"a": "b", "1": "2", "first": "second", "left": "right"}
 """The words by which the names of the two inputs of a pair differ."""
+_ROWS_SEEN = 50
+"""Rows in which an input is looked at for traces."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,7 @@ class Shape:
     rated: bool = (
         False  # True where the labels are ratings of several people, which are no gold before they are merged
     )
+    traces: Sequence[str] = ()  # inputs whose columns hold traces of agents
 
 
 def shape_of(
@@ -103,6 +107,7 @@ def shape_of(
         silent=_silent_labels(counts),
         pair=pair,
         rated="rater" in columns.values() or has_raters_only,
+        traces=_trace_inputs(table, columns),
     )
 
 
@@ -129,6 +134,19 @@ def _read_table(source: str | Path, role_of_column: Mapping[str, str]) -> _Table
             flat_rows.append(flat_row)
             names.update(dict.fromkeys(flat_row))
     return _Table(path=reading.path, items=items, flat_rows=flat_rows, names=list(names))
+
+
+def _trace_inputs(table: _Table, role_of_column: Mapping[str, str]) -> list[str]:
+    """Return the inputs whose columns hold a trace, with a tool that was called, in half of the first rows or more."""
+    inputs: list[str] = []
+    for column, role in role_of_column.items():
+        trace_count = 0
+        rows = table.items[:_ROWS_SEEN]
+        for row in rows:
+            trace_count += is_trace(read_path(row, column))
+        if trace_count and 2 * trace_count >= len(rows):
+            inputs.append(role)
+    return inputs
 
 
 def _find_label_columns(table: _Table, columns: Iterable[str], ratings: Sequence[str]) -> list[Candidate]:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from ..errors import GoldError
 from ..text.trace_messages import find_messages, steps_of_messages
+from ..text.trace_reading import LAYOUTS, steps_as_json
 from ..text.trace_spans import Span, decode_json, find_spans, is_span, spans_by_trace, steps_of_spans
 from ..text.trace_steps import Step
-from ..text.traces import LAYOUTS, steps_as_json
 from .files import Place, parse_json, read_utf8
 from .sources import read
 

@@ -166,6 +166,7 @@ def judge_source(
     unit: str = "",
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
+    traces: Sequence[str] = (),
 ) -> str:
     """Return the text of a judge's file.
 
@@ -177,6 +178,7 @@ def judge_source(
         unit: the input that is judged; default: the prompt's last variable.
         columns: column -> field; the field ``label`` stands for the output field.
         values: label in files -> label of the judge.
+        traces: the inputs that are traces of agents.
     """
     output = _output_field(answer, prompt)
     renamed = {}
@@ -190,6 +192,10 @@ def judge_source(
         arguments.append(f"columns={_quoted(renamed)}")
     if values:
         arguments.append(f"values={_quoted(dict(values))}")
+    input_lines: list[str] = []
+    for variable in prompt.variables:
+        kind = "jurist.Trace" if variable in traces else "str"
+        input_lines.append(f"    {variable}: {kind} = dspy.InputField()")
     imports = ""
     if "Literal" in answer.annotation:
         imports = "\nfrom typing import Literal\n"
@@ -199,7 +205,7 @@ def judge_source(
         imports=imports,
         name=_class_name(name),
         prompt=_prompt_source(prompt.as_prompt()),
-        inputs="\n".join(f"    {variable}: str = dspy.InputField()" for variable in prompt.variables),
+        inputs="\n".join(input_lines),
         output=output,
         annotation=answer.annotation,
         judge=name,

@@ -18,13 +18,14 @@ from dspy import make_signature
 from pydantic.fields import FieldInfo
 
 from ..errors import ArtifactError, JuristError
-from ..text.traces import Trace
 from .answers.base import Answer
 from .answers.infer import PLAIN_KINDS
-from .judge import Judge
+from .judge import Judge, is_trace_type
 from .state import PromptState
 
-_TYPES = {kind.__name__: kind for kind in (str, int, float, bool, Trace)} | {"None": type(None)}
+_TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
+_TRACE = "Trace"
+"""The name of the type of traces, whose module is imported when a definition has it."""
 _ANSWERS: Mapping[str, type[Answer]] = {kind.__name__: kind for kind in PLAIN_KINDS}
 _BOUNDS = {
     annotated_types.Ge: "ge",
@@ -224,6 +225,8 @@ def _type_data(kind: object) -> object:
     for name, plain_type in _TYPES.items():
         if kind == plain_type:
             return name
+    if is_trace_type(kind) and kind is _trace_type():
+        return _TRACE
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
         return {"literal": list(arguments)}
@@ -234,8 +237,17 @@ def _type_data(kind: object) -> object:
     raise TypeError(f"{kind} is no plain type")
 
 
+def _trace_type() -> type:
+    """Return the type of traces."""
+    from ..text.traces import Trace
+
+    return Trace
+
+
 def _read_type(data: Any) -> Any:
     """Return the type that :func:`_type_data` wrote."""
+    if data == _TRACE:
+        return _trace_type()
     if isinstance(data, str):
         return _TYPES[data]
     ((kind, arguments),) = data.items()

@@ -25,7 +25,6 @@ from ..errors import EmptyInputError, GoldError, JudgeError, UsageError, check_t
 from ..evaluation.scale import Scale
 from ..text.escaping import defuse
 from ..text.templates import CHAT, PLAIN, Template
-from ..text.traces import Trace
 from ..text.turns import EXACT_TYPES, Text
 from ..text.wording import plain_spelling
 from .answers.base import Answer, Inputs, Places, Reading, Tokens
@@ -520,7 +519,11 @@ class Judge:
 
 def is_trace_type(annotation: object) -> bool:
     """Say whether the type of an input is that of a trace."""
-    return isinstance(annotation, type) and issubclass(annotation, Trace)
+    if not isinstance(annotation, type) or annotation.__module__ == "builtins":
+        return False
+    from ..text.traces import Trace  # few judges read traces
+
+    return issubclass(annotation, Trace)
 
 
 def _gold_error(error: pydantic.ValidationError, row: Row, path: str, line: int | None) -> GoldError:

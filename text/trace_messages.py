@@ -4,8 +4,7 @@ Only the standard library: exported files carry this source along.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .trace_steps import Step, value_text
 
@@ -34,8 +33,7 @@ _CALL_TYPES: Final = ("tool_use", "tool_call", "function_call", "server_tool_use
 _RESULT_TYPES: Final = ("tool_result", "tool_call_response", "function_call_output", "web_search_tool_result")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Call:
+class _Call(NamedTuple):
     """A tool that a message calls."""
 
     id: str
@@ -43,8 +41,7 @@ class _Call:
     arguments: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Result:
+class _Result(NamedTuple):
     """What a tool returned for a call."""
 
     call_id: str
@@ -53,8 +50,7 @@ class _Result:
     is_error: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Message:
+class _Message(NamedTuple):
     """A message: its parts in their order, each words, a call or a result."""
 
     role: str
@@ -126,8 +122,8 @@ def _place_of_call(steps: Sequence[Step], open_calls: list[tuple[str, int]], res
 def _with_result(step: Step, result: _Result) -> Step:
     """Return a step with the result of its tool, or with its error."""
     if result.is_error:
-        return replace(step, error=result.text or "the tool reported an error")
-    return replace(step, result=result.text)
+        return step._replace(error=result.text or "the tool reported an error")
+    return step._replace(result=result.text)
 
 
 def _read_message(item: Mapping[str, Any]) -> _Message | None:

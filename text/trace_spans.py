@@ -7,8 +7,7 @@ Only the standard library: exported files carry this source along.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .trace_messages import find_messages, steps_of_messages
 from .trace_steps import Step, value_text
@@ -113,8 +112,7 @@ _SESSION_PATHS: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Span:
+class Span(NamedTuple):
     """A span, whatever the layout: its place in the trace, and what it recorded."""
 
     id: str
@@ -144,7 +142,7 @@ def find_spans(value: object) -> list[Span] | None:
         kind = span.kind
         if not kind:
             kind = _CONTAINER if span.id in containers or not span.parent else _TOOL
-        named.append(replace(span, kind=kind))
+        named.append(span._replace(kind=kind))
     return sorted(named, key=lambda span: span.start)
 
 
@@ -329,7 +327,7 @@ def _langfuse_spans(trace: Mapping[str, Any]) -> Iterator[Span]:
         session=session,
     )
     for span in spans:
-        yield replace(span, parent=span.parent or trace_id, trace=trace_id, session=session)
+        yield span._replace(parent=span.parent or trace_id, trace=trace_id, session=session)
 
 
 def _read_span(record: Mapping[str, Any]) -> Span:
@@ -352,8 +350,7 @@ def _read_span(record: Mapping[str, Any]) -> Span:
     )
     if kind != _MODEL:
         return span
-    return replace(
-        span,
+    return span._replace(
         prompt=_first(tree, _PROMPT_PATHS),
         reply=_first(tree, _REPLY_PATHS),
         system=_first(tree, _SYSTEM_PATHS),
@@ -392,15 +389,17 @@ def _time(value: object) -> float:
 
 
 def _first(tree: Mapping[str, Any], paths: Sequence[str]) -> Any:
-    """Return the value at the first path that has one; ``None`` without any. JSON in a text is read."""
+    """Return the value at the first path that has one, JSON in a text decoded; an empty text only if all are empty."""
+    empty_text = None
     for path in paths:
         value: Any = tree
         for part in path.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-        decoded = decode_json(value)
-        if decoded not in (None, "", [], {}):
-            return decoded
-    return None
+        if value == "":
+            empty_text = value
+        elif value is not None:
+            return decode_json(value)
+    return empty_text
 
 
 def decode_json(value: object) -> object:

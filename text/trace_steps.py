@@ -6,8 +6,7 @@ business of :mod:`.trace_messages` and :mod:`.trace_spans`.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 STEP_LIMIT: Final = 2_000
 """The most characters that are shown of a step's words, of its arguments, and of its result."""
@@ -17,8 +16,7 @@ _HEAD_SHARE: Final = 2 / 3
 """The share of a text that is cut which is shown from its beginning; the rest is shown from its end."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """A step of a trace: words that somebody said, or a tool that was called with what came back."""
 
     actor: str  # who: user, assistant, system, tool, or the name of an agent

@@ -160,6 +160,10 @@ TYPED: Final = _SHAPES | {"title", "description", "minimum", "maximum"}
 """The keys that a JSON Schema may hold for :func:`jurist.text.replies.typed` to read it whole."""
 
 
+InputReader: TypeAlias = Callable[[object, Mapping[str, Any]], object]
+"""(the value of a row, the description of its input) -> the input. ``ValueError`` for a value that is none."""
+INPUT_READERS: Final[dict[str, InputReader]] = {}
+"""Type of an input -> its reader, where rows may hold it in other layouts. Modules with such readers add them."""
 READERS: Final[dict[str, Callable[[Rule, Reply, Sequence[str], Sequence[int]], list[object]]]] = {
     "label": _read_label,
     "verified": _read_verified,

@@ -9,8 +9,8 @@ import pytest
 from small import cli, ok, read_jsonl, write_jsonl
 from trace_layouts import LAYOUTS, langfuse, mlflow, openinference, opentelemetry
 
+from jurist.text.trace_reading import read_steps
 from jurist.text.trace_steps import Step
-from jurist.text.traces import read_steps
 
 FIRST = [
     Step(actor="user", words="Refund order 17."),
@@ -79,7 +79,7 @@ def test_sessions_are_groups_and_labels_are_kept(tmp_path: Path) -> None:
 def test_a_table_of_spans(tmp_path: Path) -> None:
     records = LAYOUTS["phoenix"](FIRST, "t1")
     names = sorted({name for record in records for name in record})
-    with open(tmp_path / "in.csv", "w", newline="", encoding="utf-8") as file:
+    with (tmp_path / "in.csv").open("w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, names)
         table.writeheader()
         for record in records:

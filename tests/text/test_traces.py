@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_layouts import LAYOUTS
 
+from jurist.text.trace_reading import is_trace, read_steps, steps_as_json
 from jurist.text.trace_steps import Step, number_steps, step_text
-from jurist.text.traces import Trace, is_trace, read_steps, steps_as_json
+from jurist.text.traces import Trace
 
 STEPS = [
     Step(actor="system", words="Refunds up to 50 EUR need no approval."),
@@ -19,15 +20,17 @@ STEPS = [
 ]
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=30)
 plain_words = words.filter(lambda text: text[:1] not in '{["' and text.strip())
-said = st.builds(Step, actor=st.sampled_from(["user", "assistant"]), words=plain_words)
-called = st.builds(
-    Step,
-    actor=st.just("assistant"),
-    tool=st.sampled_from(["search", "refund", "send_mail"]),
-    arguments=st.dictionaries(words, st.integers(), min_size=1, max_size=2).map(
-        lambda value: json.dumps(value, ensure_ascii=False)
-    ),
-    result=plain_words,
+said = st.tuples(st.sampled_from(["user", "assistant"]), plain_words).map(
+    lambda parts: Step(actor=parts[0], words=parts[1])
+)
+json_objects = st.dictionaries(words, st.integers(), min_size=1, max_size=2)
+called = st.tuples(st.sampled_from(["search", "refund"]), json_objects, plain_words).map(
+    lambda parts: Step(
+        actor="assistant",
+        tool=parts[0],
+        arguments=json.dumps(parts[1], ensure_ascii=False),
+        result=parts[2],
+    )
 )
 
 
