@@ -50,8 +50,11 @@ def trace_rows(path: str) -> list[TraceRow]:
     rows: list[TraceRow] = []
     loose_spans: list[Span] = []  # of records that are single spans, or hold several traces
     for place, record in _records(path):
-        spans = find_spans(record)
-        messages = find_messages(record)
+        try:
+            spans = find_spans(record)
+            messages = find_messages(record)
+        except RecursionError as error:
+            raise place.wrong("the record is nested too deeply", hint="leave it out") from error
         if spans is not None:
             is_single_span = len(spans) == 1 and is_span(record)
             if is_single_span or len(spans_by_trace(spans)) > 1:

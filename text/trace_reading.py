@@ -28,6 +28,17 @@ def read_steps(value: object) -> list[Step]:
     Raises:
         ValueError: it has no known layout, has no step, or holds several traces.
     """
+    try:
+        steps = _read_layout(value)
+    except RecursionError as error:
+        raise ValueError("the trace is nested too deeply") from error
+    if not steps:
+        raise ValueError("the trace has no step")
+    return steps
+
+
+def _read_layout(value: object) -> list[Step]:
+    """Return the steps of a trace in the first layout that it has; none for a trace without steps."""
     data = value
     if isinstance(value, str):
         try:
@@ -43,8 +54,6 @@ def read_steps(value: object) -> list[Step]:
             steps = steps_of_messages(messages)
     if steps is None:
         raise ValueError(f"the layout of the trace is not known; a trace is {LAYOUTS}")
-    if not steps:
-        raise ValueError("the trace has no step")
     return steps
 
 

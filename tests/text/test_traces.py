@@ -18,6 +18,10 @@ STEPS = [
     Step(actor="assistant", tool="refund", arguments='{"id": 17}', result="done"),
     Step(actor="assistant", words="Your 41 EUR are on their way."),
 ]
+DEEP: list[object] = []
+"""A list within a list, and so on."""
+for _ in range(5_000):
+    DEEP = [DEEP]
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=30)
 plain_words = words.filter(lambda text: text[:1] not in '{["' and text.strip())
 said = st.tuples(st.sampled_from(["user", "assistant"]), plain_words).map(
@@ -73,6 +77,8 @@ def test_no_text_looks_like_the_beginning_of_a_step(steps: list[Step], hostile: 
         (7, "the layout of the trace is not known"),
         ("[1, ", "holds no JSON"),
         ([{"role": "user", "content": ""}], "the trace has no step"),
+        ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        (DEEP, "nested too deeply|layout of the trace is not known"),
         ([*LAYOUTS["phoenix"](STEPS, "t1"), *LAYOUTS["phoenix"](STEPS, "t2")], "belong to 2 traces"),
     ],
 )
