@@ -225,22 +225,31 @@ class Direct:
         *,
         headers: Sequence[tuple[str, str]] = (),
         fields: Mapping[str, object] | None = None,
+        provider: str = "",
     ) -> None:
+        """Reach a model's endpoint; ``provider`` is one of the router's that DSPy itself never chooses."""
         self._headers, self._fields = headers, fields or {}
-        backend = select_backend(lm)
-        self.fits = backend.native and not backend.resolution.declared
-        self._model = lm.model
+        self.shown_name = lm.model  # in errors
         # Connections are closed with the generator that has opened them.
         self._transports: dict[
             asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]
         ] = {}
         self._reply_in_hand, self._lock = _ReplyInHand(), threading.Lock()
         self._templates: Final[IdentityCache[_RequestTemplate | None]] = IdentityCache(self._template_of)
+        clients: Mapping[str, Any] = lm.kwargs
+        if provider:
+            self.fits = True
+            self.provider, self.name = provider, lm.model.partition("/")[2]
+        else:
+            backend = select_backend(lm)
+            clients = backend.clients
+            self.fits = backend.native and not backend.resolution.declared
+            if self.fits:
+                self.provider, self.name = backend.resolution.provider, backend.resolution.model
         if self.fits:
-            self.provider, self.name = backend.resolution.provider, backend.resolution.model
             self._options = {
-                "api_keys": _by_provider(self.provider, backend.clients.get("api_key")),
-                "base_urls": _by_provider(self.provider, backend.clients.get("api_base")),
+                "api_keys": _by_provider(self.provider, clients.get("api_key")),
+                "base_urls": _by_provider(self.provider, clients.get("api_base")),
             }
 
     @cached_property
@@ -287,12 +296,17 @@ class Direct:
         return self.read(request, reply)
 
     async def embed(self, texts: Sequence[str]) -> Any:
-        """Return the response of OpenAI's ``/embeddings``, the address beside that of chat, for some texts."""
+        """Return the response of OpenAI's ``/embeddings`` for some texts."""
+        return await self.post("embeddings", {"model": self.name, "input": texts})
+
+    async def post(self, path: str, body: Mapping[str, object]) -> Any:
+        """Return the JSON of the reply to a body, sent to an address beside that of chat."""
         request = Request(model=self.name, messages=(Message.user("-"),))
-        to_embeddings = replace(self.wire_request(request), url=f"{self.base}/embeddings")
+        beside_chat = replace(self.wire_request(request), url=f"{self.base}/{path}")
         with self._errors():
             transport = await self._transport()
-            reply = await transport.send(to_embeddings, orjson.dumps({"model": self.name, "input": texts}))
+            sent_body = merge_fields(body, self._fields)
+            reply = await transport.send(beside_chat, orjson.dumps(sent_body))
             if reply.status >= 400:
                 self.read(request, reply)  # says what is wrong
             return reply.json()
@@ -301,7 +315,7 @@ class Direct:
         """Return a request as it is sent."""
         with self._errors():
             if callable(self._client.api_key):  # it may ask for a new key
-                raise LMUnsupportedFeatureError("more than one request", model=self._model)
+                raise LMUnsupportedFeatureError("more than one request", model=self.shown_name)
             built = self._client.build_request(self._with_name(request), stream=False)
         headers, body = list(built.headers), built.body
         if self._fields:
@@ -340,7 +354,7 @@ class Direct:
         except LMUnsupportedFeatureError as error:
             if error.status is not None:
                 raise
-            raise LMProviderError(error.message, model=self._model, status=reply.status) from error
+            raise LMProviderError(error.message, model=self.shown_name, status=reply.status) from error
         except LMUnexpectedError:
             if (
                 request.config.response_format
@@ -377,7 +391,7 @@ class Direct:
     def _errors(self) -> AbstractContextManager[None]:
         """Turn errors of the block into those of DSPy."""
         boundary: AbstractContextManager[None] = error_boundary(
-            self._model, provider=self.provider, unexpected=True
+            self.shown_name, provider=self.provider, unexpected=True
         )
         return boundary
 

@@ -49,6 +49,8 @@ from .terms import ANTHROPIC, Terms
 from .usage import with_all_tokens
 from .window import Window
 
+DECISION_PROVIDERS: Final = ("systemone", "typesafe", "decisions")
+"""What the names of decision models begin with: a server of System One, TypeSafe's own, and OpenAI's."""
 OFFLINE = "offline"
 PANEL = "panel of "
 """How the name of a panel begins."""
@@ -275,6 +277,16 @@ class Model(EndpointSettings):
         return not (self.offline or self.recorded)
 
     @property
+    def decides(self) -> bool:
+        """Whether it is a decision model, which is asked questions, and answers with probabilities and no text."""
+        return self.name.partition("/")[0] in DECISION_PROVIDERS
+
+    @property
+    def reads_demonstrations(self) -> bool:
+        """Whether a prompt may show it worked examples."""
+        return not any(member.decides for member in self.each)
+
+    @property
     def recorded(self) -> bool:
         """Whether a file of verdicts stands for a model: nothing is sent, and nothing is paid."""
         return self.name.startswith(RECORDED)
@@ -302,6 +314,10 @@ def reached(model: Model) -> InnerEngine:
     """Return the offline engine, or the endpoint, which answer at once."""
     if model.offline:
         return _Offline(model.seed)
+    if model.decides:
+        from .decision_models import DecisionModel  # few models are
+
+        return DecisionModel(model, key_of(model))
     return Endpoint(model)
 
 
@@ -352,8 +368,18 @@ def key_of(model: Model) -> str | None:
             hint = "set it to the key of the endpoint"
             raise UsageError(f"the environment variable {model.key_env} holds no key", hint=hint)
         return key
-    local = model.api_base and model.name.startswith("openai/") and not os.environ.get("OPENAI_API_KEY")
+    variable = _KEY_VARIABLES.get(model.name.partition("/")[0])
+    local = model.api_base and variable and not os.environ.get(variable)
     return "none" if local else None  # local servers ask for no key, DSPy's client does
+
+
+_KEY_VARIABLES: Final = {
+    "openai": "OPENAI_API_KEY",
+    "decisions": "OPENAI_API_KEY",
+    "systemone": "TYPESAFE_API_KEY",
+    "typesafe": "TYPESAFE_API_KEY",
+}
+"""Provider whose protocol servers of one's own speak -> the environment variable of its key."""
 
 
 _OLLAMA = ("ollama", "ollama_chat")

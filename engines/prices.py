@@ -2,6 +2,7 @@
 
 import os
 from functools import cache, lru_cache
+from typing import Final
 
 from dspy.lm15 import Message, Request, Response, Usage
 
@@ -39,6 +40,18 @@ def listed_cost(provider: str, request: Request, response: Response) -> float | 
     return float(cost)
 
 
+_INPUT_PRICES: Final = {"typesafe/jev": 0.042, "decisions/gpt-6-luna": 0.10}
+"""Beginning of a decision model's name -> US dollars of a million input tokens, 2026-11-28; its answers are free."""
+
+
+def input_cost(model: str, input_tokens: int) -> float | None:
+    """Return US dollars of a decision model's answer by its input tokens; ``None`` if the price is not known."""
+    for beginning, price in _INPUT_PRICES.items():
+        if model.startswith(beginning):
+            return input_tokens * price / _MILLION
+    return None
+
+
 @lru_cache(maxsize=256)  # each look-up goes through the whole table
 def _is_listed(provider: str, name: str) -> bool:
     """Say whether the table has a model."""
@@ -51,6 +64,9 @@ def foreseen_cost(model: str, prices: Prices, input_tokens: int, output_tokens: 
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     if prices.price_in is not None:
         return stated_cost(prices, usage)
+    cost_of_input = input_cost(model, input_tokens)
+    if cost_of_input is not None:
+        return cost_of_input
     shipped_prices()
     provider, _, name = model.partition("/")
     reply = Response(id=None, model=name, message=Message.assistant(""), finish_reason="stop", usage=usage)

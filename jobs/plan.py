@@ -175,6 +175,11 @@ class Plan:
         """The model that writes prompts."""
         return self.prompt_model or self.model.each[0]
 
+    @property
+    def writes_instructions(self) -> bool:
+        """Whether instructions are written for the judge's model: it reads them, and the proposer writes text."""
+        return self.model.reads_instructions and not self.proposer.decides
+
     def job(self, context: CallContext, sink: Sink = lambda event: None) -> Job:
         """Return the job of an optimizer: its cases, and the askers of its candidates."""
         frozen_lm = None
@@ -192,8 +197,9 @@ class Plan:
             proposer_lm=connect(self.proposer, context, "proposer"),
             context=context,
             tokens_per_row=self.tokens_per_row,
-            reads_instructions=self.model.reads_instructions,
-            finds_adapter=not self.model.offline,
+            reads_instructions=self.writes_instructions,
+            decides=self.model.decides,
+            finds_adapter=not (self.model.offline or self.model.decides),
             sink=sink,
         )
 
@@ -318,7 +324,8 @@ def _offline_job(plan: Plan) -> Job:
         proposer_lm=connect(offline, context, "proposer"),
         context=context,
         tokens_per_row=plan.tokens_per_row,
-        reads_instructions=plan.model.reads_instructions,
+        reads_instructions=plan.writes_instructions,
+        decides=plan.model.decides,
     )
 
 

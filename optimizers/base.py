@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import Final, Literal, Protocol, Self, runtime_checkable
 
 import dspy
 
@@ -54,6 +54,14 @@ class Event:
 Sink = Callable[[Event], None]
 
 
+FOR_DECISION_MODELS: Final = (
+    "The judge's model is a decision model: it reads one question and its choices, writes nothing, and sees no "
+    "examples. Write one short, plain question about the input, of at most 40 words, and below it, if that helps, a "
+    "line for each label that describes it, in the form LABEL: words. Do not ask for reasons, steps or a format."
+)
+"""What a proposer has to know of an instruction for a decision model."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """The work of an optimizer: a judge, the cases to learn from and to choose by, and the models.
@@ -70,6 +78,7 @@ class Job:
         seed: of every random choice.
         words: whether a rule of words may decide, alone or with the replies.
         reads_instructions: whether the words of an instruction can change an answer of the judge's model.
+        decides: whether the judge's model is a decision model: it reads a question, and no demonstrations.
         tokens_per_row: the most tokens that a row of a chosen prompt may take; ``None`` where nobody named a limit.
         finds_adapter: whether the job first finds out in which adapter replies can be read.
         sink: receives events.
@@ -86,6 +95,7 @@ class Job:
     seed: int = 0
     words: bool = True
     reads_instructions: bool = True
+    decides: bool = False
     tokens_per_row: float | None = None
     finds_adapter: bool = False
     sink: Sink = lambda event: None
@@ -94,6 +104,16 @@ class Job:
     def basic_adapter(self) -> str:
         """The adapter of the basic prompt: the one that was named, else the judge's own."""
         return self.settings.adapter_of(self.judge)
+
+    @property
+    def shows_demonstrations(self) -> bool:
+        """Whether a prompt of the judge may show demonstrations: gold makes them, and the model reads them."""
+        return self.judge.answer.has_examples and not self.decides
+
+    @property
+    def proposer_note(self) -> str:
+        """What a proposer has to know of the judge's model; empty where a prompt is an ordinary one."""
+        return FOR_DECISION_MODELS if self.decides else ""
 
     @property
     def calls_per_case(self) -> int:

@@ -25,7 +25,8 @@ class Layouts:
     @staticmethod
     def fits(job: Job) -> bool:
         """Say whether there is an adapter to choose: the judge's prompt is plain text, and nobody named an adapter."""
-        return job.settings.adapter is None and job.judge.default_adapter == PLAIN
+        has_choice = job.settings.adapter is None and job.judge.default_adapter == PLAIN
+        return has_choice and not job.decides
 
     def proposer_calls(self, job: Job) -> int:
         """Return 0: no proposer is asked, as nothing is written."""

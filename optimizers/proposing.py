@@ -49,9 +49,9 @@ def propose(
     kind = signature.__name__
     if count_proposals(job, kind):
         return []
-    note = job.judge.answer.proposer_note
-    if note:
-        signature = signature.with_instructions(f"{signature.instructions}\n\n{note}")
+    for note in (job.judge.answer.proposer_note, job.proposer_note):
+        if note:
+            signature = signature.with_instructions(f"{signature.instructions}\n\n{note}")
     predict = dspy.Predict(signature)
     failed: list[LMError] = []
 

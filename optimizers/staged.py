@@ -195,6 +195,8 @@ class Staged(Raced):
         """Return why no arm is worth a further turn; arms that are not lose theirs."""
         if not turns.arms:
             if not track.job.reads_instructions:
+                if track.job.decides:
+                    return "no wording is written: --prompt-model names a model that writes further ones"
                 return (
                     "no prompt is written: this model reads no instructions, and demonstrations cannot help"
                 )

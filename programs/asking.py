@@ -22,7 +22,7 @@ from ..engines.draws import Draw, answers_cut_off, current_draw
 from ..engines.failures import FATAL, FailureKind, brief, jurist_error_in, kind_of, model_error
 from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
-from ..errors import JudgeError
+from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
@@ -68,8 +68,14 @@ class Asker:
     hidden_rows: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a threshold that changes nothing."""
+        """Refuse a threshold that changes nothing, and samples that would all be the same."""
         check_sampling(self.judge, self.settings.sampling)
+        sampling = self.settings.sampling
+        if self._has_probabilities and sampling.samples > 1 and not sampling.is_panel:
+            raise UsageError(
+                "a decision model gives the same probabilities each time: further samples say nothing",
+                hint="leave out --samples",
+            )
 
     @property
     def adapter(self) -> str:
@@ -335,6 +341,7 @@ class Asker:
             settings.probabilities == "tokens"
             or settings.sampling.by_probability
             or settings.words is not None
+            or self._has_probabilities
         ):
             return self.judge.answer.label_fields
         return ()
@@ -376,6 +383,12 @@ class Asker:
         """The call context of this job; ``None`` for a model that jurist did not connect."""
         context: CallContext | None = getattr(getattr(self.lm, "engine", None), "context", None)
         return context
+
+    @property
+    def _has_probabilities(self) -> bool:
+        """Whether each reply of the model is made of the probabilities of labels: a decision model's."""
+        inner = getattr(getattr(self.lm, "engine", None), "inner", None)
+        return getattr(inner, "gives_probabilities", False)
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""

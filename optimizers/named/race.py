@@ -10,11 +10,12 @@ from ..guidelines import Guidelines
 from ..layouts import Layouts
 from ..raced import Arm, Track
 from ..staged import Staged, basic_tokens
+from ..wordings import Wordings
 from .fewshot import FewShot
 from .nearest import Nearest
 from .opro import Opro
 
-ArmName: TypeAlias = Literal["history", "nearest", "guidelines", "demonstrations", "layout"]
+ArmName: TypeAlias = Literal["history", "nearest", "guidelines", "demonstrations", "layout", "wordings"]
 
 _OF_ROWS = 0.8
 """The share of the tokens of shown rows that is their text."""
@@ -32,7 +33,7 @@ class AllArms(Staged, Opro):
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
     # These arms propose in the first step beside the first arm: what they make takes few calls.
-    first: ClassVar[tuple[str, ...]] = ("guidelines", "layout")
+    first: ClassVar[tuple[str, ...]] = ("guidelines", "layout", "wordings")
 
     @property
     def shows_nearest_rows(self) -> bool:
@@ -61,16 +62,18 @@ class AllArms(Staged, Opro):
             arms["guidelines"] = Guidelines(
                 longest=self.longest, copied=self.copied, temperature=self.temperature
             )
-        if job.judge.answer.has_examples:
+        if job.shows_demonstrations:
             # Long prompts are the dearest to try, so each turn draws one set.
             arms["demonstrations"] = FewShot(sizes=self.sizes, tokens=self.tokens, sets=1)
         if Layouts.fits(job):
             arms["layout"] = Layouts()
+        if job.decides:
+            arms["wordings"] = Wordings()
         return [arms[name] for name in self.arm if name in arms]
 
     def rows_arm(self, job: Job, most_tokens: float) -> Nearest | None:
         """Return the arm that shows labelled rows; ``None`` where the setting ``arm`` or the judge has none."""
-        if Nearest.name not in self.arm or not job.judge.answer.has_examples or most_tokens <= 0:
+        if Nearest.name not in self.arm or not job.shows_demonstrations or most_tokens <= 0:
             return None
         # What stands around a row in a prompt takes tokens, too.
         return Nearest(tokens=int(min(self.tokens, _OF_ROWS * most_tokens)))

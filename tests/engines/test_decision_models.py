@@ -1,0 +1,274 @@
+"""Decision models as engines: real ones on 127.0.0.1, by both protocols, through the one channel."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import dspy
+import pytest
+from deciders import OpenAIDecisions, decider, serving_sparrow
+from pydantic import BaseModel
+
+from jurist.engines.channel import CallContext
+from jurist.engines.decision_questions import join_wording, split_wording
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model, connect
+from jurist.errors import BudgetExhausted, ModelError, UsageError
+from jurist.evaluation.votes import Sampling
+from jurist.programs.answers.sentences import PerSentence
+from jurist.programs.answers.whole import LabelSet
+from jurist.programs.asking import Asker
+from jurist.programs.judge import Judge
+from jurist.programs.settings import AskSettings
+from jurist.programs.verdicts import Verdict
+
+TEXT = "I was charged twice and I want my money back"
+
+
+@pytest.fixture(scope="module")
+def sparrow() -> Iterator[str]:
+    with serving_sparrow() as address:
+        yield address
+
+
+def signature(
+    question: str, outputs: dict[str, Any], inputs: Sequence[str] = ("reply",)
+) -> type[dspy.Signature]:
+    """Return a signature with text inputs and these outputs."""
+    fields: dict[str, Any] = {}
+    for name in inputs:
+        fields[name] = (str, dspy.InputField())
+    for name, annotation in outputs.items():
+        fields[name] = (annotation, dspy.OutputField())
+    return dspy.Signature(fields, question)
+
+
+def judge_of(
+    question: str, outputs: dict[str, Any], inputs: Sequence[str] = ("reply",), **settings: Any
+) -> Judge:
+    return Judge(name="decided", signature=signature(question, outputs, inputs), **settings)
+
+
+def ask(
+    judge: Judge, address: str, rows: Sequence[dict[str, Any]], name: str = "systemone/sparrow"
+) -> list[Verdict]:
+    """Return the verdicts of a judge on rows, by a decision model."""
+    asker, _ = asker_of(judge, address, name)
+    return asker.ask_all([judge.case(row) for row in rows])
+
+
+def asker_of(
+    judge: Judge, address: str, name: str = "systemone/sparrow", budget: Budget | None = None, **settings: Any
+) -> tuple[Asker, CallContext]:
+    context = CallContext.fresh(budget)
+    lm = connect(Model(name, api_base=address), context)
+    asker = Asker(judge=judge, program=judge.basic(), lm=lm, settings=AskSettings(**settings))
+    return asker, context
+
+
+REFUND = judge_of("Does the customer ask for money back?", {"refund": Literal["yes", "no"]}, positive="yes")
+TEAM = judge_of(
+    "Which team should answer?\nbilling: payments and refunds\nbug: something is broken",
+    {"team": Literal["billing", "bug", "other"]},
+    positive="billing",
+)
+URGENCY = judge_of("How urgent is this?", {"urgency": Literal[1, 2, 3]})
+
+
+def told(question: dict[str, Any], text: Any = TEXT) -> dict[str, Any]:
+    """Return what the model itself answers to a question."""
+    answer: dict[str, Any] = decider().ask(text, {"q": question})["q"]
+    return answer
+
+
+def test_a_yes_or_no_question_is_a_predicate_and_its_probability_is_kept(sparrow: str) -> None:
+    (verdict,) = ask(REFUND, sparrow, [{"reply": TEXT}])
+    share = told({"type": "noul", "instructions": "Does the customer ask for money back?"})["noul"]
+    assert verdict.probabilities[0]["yes"] == pytest.approx(share, abs=1e-6)
+    assert verdict.values == ("yes" if share >= 0.5 else "no",)
+
+
+@pytest.mark.parametrize("protocol", ["systemone/sparrow", "typesafe/jev-latest", "decisions/gpt-6-luna"])
+def test_a_choice_is_asked_with_its_descriptions_by_each_protocol(sparrow: str, protocol: str) -> None:
+    criteria = {"billing": "payments and refunds", "bug": "something is broken", "other": ""}
+    own = told({"type": "choice", "instructions": "Which team should answer?", "criteria": criteria})
+    with OpenAIDecisions() as server:
+        address = server.url if protocol.startswith("decisions/") else sparrow
+        (verdict,) = ask(TEAM, address, [{"reply": TEXT}], protocol)
+    assert verdict.values == (own["choice"],)
+    total = sum(own["probabilities"].values())
+    for label, share in own["probabilities"].items():
+        assert verdict.probabilities[0][label] == pytest.approx(share / total, abs=1e-5)
+
+
+class Rated(dspy.Signature):
+    """Judge the reply."""
+
+    reply: str = dspy.InputField()
+    polite: Literal["yes", "no"] = dspy.OutputField(desc="is it polite?")
+    score: int = dspy.OutputField(desc="how helpful is it?", ge=1, le=5)
+
+
+def test_all_criteria_of_a_row_are_one_request(sparrow: str) -> None:
+    judge = Judge(name="rated", signature=Rated)
+    asker, context = asker_of(judge, sparrow)
+    (verdict,) = asker.ask_all([judge.case({"reply": "Thank you, the parcel leaves today."})])
+    assert verdict.status == "verdict"
+    assert context.ledger.spend().calls == 1
+
+
+class Item(BaseModel):
+    n: int
+    label: Literal["supported", "unsupported"]
+
+
+class Sentences(dspy.Signature):
+    """Is the sentence supported by the policy?"""
+
+    policy: str = dspy.InputField()
+    sentences: list[str] = dspy.InputField()
+    labels: list[Item] = dspy.OutputField()
+
+
+def test_each_sentence_is_a_question_of_one_request(sparrow: str) -> None:
+    judge = Judge(
+        name="sentences",
+        signature=Sentences,
+        answer=PerSentence(
+            field="labels",
+            unit="sentences",
+            labels=("supported", "unsupported"),
+            positive=frozenset({"unsupported"}),
+        ),
+    )
+    row = {"policy": "Refunds take 5 days.", "sentences": ["A refund takes 5 days.", "You get 10 % off."]}
+    asker, context = asker_of(judge, sparrow)
+    (verdict,) = asker.ask_all([judge.case(row)])
+    assert verdict.status == "verdict"
+    assert len(verdict.values) == 2
+    assert all(set(shares) == {"supported", "unsupported"} for shares in verdict.probabilities)
+    assert context.ledger.spend().calls == 1
+
+
+def test_several_labels_are_a_question_each(sparrow: str) -> None:
+    topics = Literal["billing", "bug", "praise"]
+    judge = judge_of("What is the message about?", {"topics": list[topics]})
+    assert isinstance(judge.answer, LabelSet)
+    (verdict,) = ask(judge, sparrow, [{"reply": TEXT}])
+    assert verdict.status == "verdict"
+
+
+def test_a_score_is_the_expected_level(sparrow: str) -> None:
+    class Helpful(dspy.Signature):
+        """How helpful is the reply?"""
+
+        reply: str = dspy.InputField()
+        score: float = dspy.OutputField(ge=1, le=5)
+
+    judge = Judge(name="helpful", signature=Helpful)
+    (verdict,) = ask(judge, sparrow, [{"reply": TEXT}])
+    own = told(
+        {"type": "score", "instructions": "How helpful is the reply?", "criteria": ["1", "2", "3", "4", "5"]}
+    )
+    assert verdict.values[0] == pytest.approx(1 + own["score"], abs=0.001)
+
+
+def test_a_pair_is_asked_in_both_orders(sparrow: str) -> None:
+    judge = judge_of("Which reply is better?", {"better": Literal["first", "second"]}, ("first", "second"))
+    asker, context = asker_of(judge, sparrow)
+    asker.ask_all([judge.case({"first": "Yes.", "second": "Yes, it leaves today at noon."})])
+    assert context.ledger.spend().calls == 2
+
+
+class Thing(BaseModel):
+    name: str
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "a set of objects": (list[Thing], "a set of objects"),
+    "a score of too many levels": (
+        dspy.Signature(
+            {"reply": (str, dspy.InputField()), "score": (int, dspy.OutputField(ge=0, le=100))}, "?"
+        ),
+        "from 0 to 100",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_no_decision_model_can_answer_is_refused_before_any_call(sparrow: str, case: str) -> None:
+    annotation, words = REFUSED[case]
+    asked = annotation
+    if not (isinstance(annotation, type) and issubclass(annotation, dspy.Signature)):
+        asked = signature("What is it?", {"answer": annotation})
+    judge = Judge(name="refused", signature=asked)
+    asker, context = asker_of(judge, sparrow)
+    with pytest.raises(ModelError, match=words):
+        asker.ask_all([judge.case({"reply": TEXT})])
+    assert context.ledger.spend().calls == 0
+
+
+def test_reasoning_is_free_text_and_refused(sparrow: str) -> None:
+    judge = Judge(
+        name="reasons",
+        signature=REFUND.signature,
+        program=dspy.ChainOfThought(REFUND.signature),
+        positive="yes",
+    )
+    asker, context = asker_of(judge, sparrow)
+    with pytest.raises(ModelError, match="'reasoning' is a text"):
+        asker.ask_all([judge.case({"reply": TEXT})])
+    assert context.ledger.spend().calls == 0
+
+
+def test_further_samples_are_refused(sparrow: str) -> None:
+    with pytest.raises(UsageError, match="the same probabilities each time"):
+        asker_of(REFUND, sparrow, sampling=Sampling(samples=3))
+
+
+def test_demonstrations_are_refused(sparrow: str) -> None:
+    asker, context = asker_of(REFUND, sparrow)
+    asker.program.demos = [dspy.Example(reply="x", refund="yes").with_inputs("reply")]
+    with pytest.raises(ModelError, match="no demonstrations"):
+        asker.ask_all([REFUND.case({"reply": TEXT})])
+    assert context.ledger.spend().calls == 0
+
+
+def test_a_budget_of_calls_holds(sparrow: str) -> None:
+    asker, context = asker_of(REFUND, sparrow, budget=Budget(calls=2))
+    with pytest.raises(BudgetExhausted):
+        asker.ask_all([REFUND.case({"reply": f"{number} {TEXT}"}) for number in range(5)])
+    assert context.ledger.spend().calls == 2
+
+
+def test_a_server_without_the_protocol_is_named_in_one_line() -> None:
+    with OpenAIDecisions() as server, pytest.raises(ModelError) as raised:
+        ask(REFUND, server.url, [{"reply": TEXT}])
+    assert "/v1/systemone" in f"{raised.value.message} {raised.value.hint}"
+
+
+def test_an_address_is_needed() -> None:
+    with pytest.raises(UsageError, match="has no address"):
+        connect(Model("systemone/m"), CallContext.fresh())
+
+
+def test_a_wrong_key_ends_the_work_and_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-0123456789")
+    with OpenAIDecisions(key="sk-right") as server, pytest.raises(ModelError) as raised:
+        ask(REFUND, server.url, [{"reply": TEXT}], "decisions/gpt-6-luna")
+    assert "sk-wrong" not in str(raised.value)
+    assert "key" in f"{raised.value.message} {raised.value.hint}"
+
+
+def test_a_price_is_that_of_the_input() -> None:
+    with OpenAIDecisions() as server:
+        asker, context = asker_of(REFUND, server.url, "decisions/gpt-6-luna")
+        asker.ask_all([REFUND.case({"reply": TEXT})])
+    spend = context.ledger.spend()
+    assert spend.cost == pytest.approx(spend.input_tokens * 0.10 / 1e6)
+
+
+@pytest.mark.parametrize("labels", [("billing", "bug"), ("very_good", "bad")])
+def test_wording_is_joined_and_taken_apart(labels: tuple[str, ...]) -> None:
+    descriptions = {label: f"words of {label}: one" for label in labels}
+    instruction = join_wording("Which one?", descriptions)
+    assert split_wording(instruction, labels) == ("Which one?", descriptions)

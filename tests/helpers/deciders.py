@@ -1,0 +1,154 @@
+"""Real decision models on 127.0.0.1: ``sparrow-decider serve``, and the same model behind OpenAI's protocol.
+
+OpenAI's side is held to the types of the ``openai`` package: a request that they refuse is answered with 422, and a
+reply is made of them.
+"""
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from openai.types import Decision, DecisionCreateParams
+from pydantic import TypeAdapter, ValidationError
+from sparrow_decider import Decider
+
+__all__ = ["OpenAIDecisions", "decider", "serving_sparrow"]
+
+
+@cache
+def decider() -> Decider:
+    """Return the model itself, as its package loads it."""
+    return Decider.load()
+
+
+def free_port() -> int:
+    """Return a port on which nobody listens."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+@contextlib.contextmanager
+def serving_sparrow() -> Iterator[str]:
+    """Yield the address of ``sparrow-decider serve``, a process of its own."""
+    port = free_port()
+    command = [
+        sys.executable,
+        "-c",
+        "from sparrow_decider.cli import main; main()",
+        "serve",
+        "--port",
+        str(port),
+    ]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            for _ in range(200):
+                with contextlib.suppress(OSError):
+                    urllib.request.urlopen(address, timeout=5).close()
+                    break
+                time.sleep(0.1)
+            yield address
+        finally:
+            server.kill()
+
+
+class OpenAIDecisions:
+    """The model behind ``POST /v1/decisions``; ``fault`` is a status that is answered in its place."""
+
+    def __init__(self, fault: int = 0, key: str = "") -> None:
+        self.fault, self.key = fault, key
+        self.bodies: list[dict[str, Any]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                status, reply = outer.answer(self.path, self.headers.get("Authorization", ""), body)
+                data = json.dumps(reply).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> "OpenAIDecisions":
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, path: str, authorization: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Return status and body of the reply to a request."""
+        if path != "/v1/decisions":
+            return 404, {"error": {"message": "not found"}}
+        if self.key and authorization != f"Bearer {self.key}":
+            return 401, {"error": {"message": f"Incorrect API key provided: {authorization}"}}
+        if self.fault:
+            return self.fault, {"error": {"message": "slow down"}}
+        try:
+            TypeAdapter(DecisionCreateParams).validate_python(body, strict=False)
+        except ValidationError as error:
+            return 422, {"error": {"message": str(error)}}
+        self.bodies.append(body)
+        answers = [_answer(body["input"], question) for question in body["questions"]]
+        details = {"cache_write_tokens": 0, "cached_tokens": 0}
+        usage = {
+            "input_tokens": len(body["input"].split()),
+            "output_tokens": 0,
+            "total_tokens": len(body["input"].split()),
+            "input_tokens_details": details,
+            "output_tokens_details": {"reasoning_tokens": 0},
+        }
+        decision = Decision.model_validate({"answers": answers, "model": body["model"], "usage": usage})
+        return 200, decision.model_dump()
+
+
+def _answer(text: str, question: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer to a question of OpenAI's protocol, by the model itself."""
+    kind, asked = question["type"], question["instructions"]
+    if kind == "predicate":
+        ours = decider().ask(text, {"q": {"type": "noul", "instructions": asked}})["q"]
+        return {"type": kind, "name": question["name"], "probability": ours["noul"]}
+    if kind == "choice":
+        criteria = {entry["value"]: entry.get("description", "") for entry in question["choices"]}
+        ours = decider().ask(text, {"q": {"type": kind, "instructions": asked, "criteria": criteria}})["q"]
+        shares = [{"value": name, "probability": share} for name, share in ours["probabilities"].items()]
+        return {
+            **_named(question),
+            "choice": ours["choice"],
+            "confidence": ours["confidence"],
+            "probabilities": shares,
+        }
+    levels = [entry["label"] for entry in question["levels"]]
+    ours = decider().ask(text, {"q": {"type": kind, "instructions": asked, "criteria": levels}})["q"]
+    shares = []
+    for place, level in enumerate(levels):
+        shares.append({"label": level, "value": place, "probability": ours["probabilities"][str(place)]})
+    return {
+        **_named(question),
+        "score": ours["score"],
+        "confidence": ours["confidence"],
+        "probabilities": shares,
+    }
+
+
+def _named(question: dict[str, Any]) -> dict[str, Any]:
+    return {"type": question["type"], "name": question["name"]}
