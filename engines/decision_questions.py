@@ -155,13 +155,13 @@ def _questions_about(field: Field, request: TypedRequest) -> Iterator[Question]:
                 yield _about_label(f"{field.name}_{number}", asked, shape.labels, descriptions)
         case "score":
             levels = _levels(field)
-            _, words = split_wording(request.signature.instructions, levels)
+            _, level_words = split_wording(request.signature.instructions, levels)
             yield Question(
                 name=field.name,
                 kind="score",
                 instruction=instruction,
                 choices=levels,
-                descriptions=words,
+                descriptions=level_words,
             )
         case _:
             raise _unanswerable(field)
