@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dspy
 from dspy import LMError, LMInvalidRequestError, LMProviderError, LMTimeoutError, LMTransportError
 from dspy.lm15 import Config, DataPart, Message, Request, Response, Usage
 from dspy.lm15 import data as data_part
 
+from ..arguments.groups import Endpoint
 from ..errors import ModelError, UsageError
 from .conversion import without_key
 from .decision_questions import Decided, Distribution, Question, State, decide, questions_of, state_of
@@ -24,9 +25,6 @@ from .draws import LABEL_PROBABILITIES, TypedRequest, typed_request
 from .extras import body_fields, headers_of, secrets_in
 from .failures import FailureKind, RefusedRowError, brief, kind_of, timed_out
 from .prices import input_cost, stated_cost
-
-if TYPE_CHECKING:
-    from .models import Model
 
 OPENAI_DECISIONS: Final = "decisions"
 """The provider in the names of OpenAI's decision models."""
@@ -42,9 +40,13 @@ class DecisionModel:
     gives_probabilities: Final = True
     """One reply holds the probabilities, and a further reply would be the same."""
 
-    def __init__(self, model: Model, key: str | None) -> None:
-        self.model = model
-        self._provider, _, self._name = model.name.partition("/")
+    def __init__(
+        self, name: str, model: Endpoint, key: str | None, settings: Mapping[str, Any], *, has_price: bool
+    ) -> None:
+        self.name, self._model = name, model
+        self.settings = settings  # that decide the answers beside the request itself
+        self.has_price = has_price  # whether what a call costs is known beforehand
+        self._provider, _, self._name = name.partition("/")
         options: dict[str, Any] = {"timeout": model.timeout}
         if key is not None:
             options["api_key"] = key
@@ -52,7 +54,7 @@ class DecisionModel:
             options["api_base"] = self._address(model.api_base)
         elif self._provider == "systemone":
             raise UsageError(
-                f"{model.name} has no address",
+                f"{name} has no address",
                 hint="add --api-base http://host:port of a server that answers /v1/systemone; typesafe/NAME is "
                 "TypeSafe's own",
             )
@@ -63,7 +65,7 @@ class DecisionModel:
         else:
             lm = dspy.LM(f"typesafe/{self._name}", cache=False, num_retries=0, **options)
             self._direct = Direct(lm, headers=sent_headers, fields=body_fields(model), provider="typesafe")
-        self._direct.shown_name = model.name
+        self._direct.shown_name = name
         self._secrets = [self._direct.key] + secrets_in(model, sent_headers)
 
     @property
@@ -80,29 +82,19 @@ class DecisionModel:
             return f"{address}/v1"
         return address
 
-    @property
-    def has_price(self) -> bool:
-        """Whether what a call costs is known beforehand."""
-        return self.model.has_price
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The settings that decide the answers beside the request itself."""
-        return self.model.further_settings
-
     def check(self, request: Request) -> None:
         """Refuse a request that no decision model can answer, before it is counted."""
-        questions_of(_typed_request_in_hand(self.model.name))
+        questions_of(_typed_request_in_hand(self.name))
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""
-        typed = _typed_request_in_hand(self.model.name)
+        typed = _typed_request_in_hand(self.name)
         response = wait_in_thread(self._answer(typed))
         return response, self._cost(response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Complete a request inside a running event loop."""
-        response = await self._answer(_typed_request_in_hand(self.model.name))
+        response = await self._answer(_typed_request_in_hand(self.name))
         return response, self._cost(response)
 
     async def _answer(self, typed: TypedRequest) -> Response:
@@ -114,7 +106,7 @@ class DecisionModel:
                 f"{len(questions)} questions of one row, and a request takes at most {_MOST_QUESTIONS}",
             )
         with self._in_time():
-            async with asyncio.timeout(self.model.timeout):
+            async with asyncio.timeout(self._model.timeout):
                 if self._is_of_openai:
                     distributions, usage, name = await self._ask_openai(state_of(typed), questions)
                 else:
@@ -122,7 +114,7 @@ class DecisionModel:
         try:
             decided = decide(typed, distributions)
         except (KeyError, ValueError) as error:
-            raise LMProviderError(f"unusable probabilities: {error}", model=self.model.name) from error
+            raise LMProviderError(f"unusable probabilities: {error}", model=self.name) from error
         response = self._response(typed, decided, usage, name)
         for secret in self._secrets:
             response = without_key(response, secret)
@@ -157,7 +149,7 @@ class DecisionModel:
         response = await self._direct.complete(request)
         parts = response.message.parts_of(DataPart)
         if len(parts) != 1 or not parts[0].probabilities:
-            raise LMProviderError("the reply holds no probabilities", model=self.model.name)
+            raise LMProviderError("the reply holds no probabilities", model=self.name)
         return dict(parts[0].probabilities), response.usage, response.model
 
     async def _ask_openai(
@@ -176,7 +168,7 @@ class DecisionModel:
             distributions = read_decision(reply, questions)
             return distributions, tokens, str(reply.get("model") or self._name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise LMProviderError(f"the reply is no decision: {error}", model=self.model.name) from error
+            raise LMProviderError(f"the reply is no decision: {error}", model=self.name) from error
 
     @contextmanager
     def _in_time(self) -> Iterator[None]:
@@ -186,22 +178,22 @@ class DecisionModel:
         except (LMTransportError, TimeoutError) as error:
             if isinstance(error, LMTransportError) and not timed_out(error):
                 raise
-            words = f"no answer within {self.model.timeout:g} s"
-            raise LMTimeoutError(words, model=self.model.name) from error
+            words = f"no answer within {self._model.timeout:g} s"
+            raise LMTimeoutError(words, model=self.name) from error
         except LMError as error:
             if kind_of(error) is not FailureKind.ADDRESS:
                 raise
             path = "/v1/decisions" if self._is_of_openai else "/v1/systemone"
             raise ModelError(
-                f"[{self.model.name}] there is no decision model: {brief(error)}",
+                f"[{self.name}] there is no decision model: {brief(error)}",
                 hint=f"check --api-base: the server must answer POST {path}; a chat model is named openai/NAME",
             ) from error
 
     def _cost(self, response: Response) -> float | None:
         """Return US dollars of a reply: by stated prices, else by the price of its input tokens."""
-        if self.model.price_in is not None:
-            return stated_cost(self.model, response.usage)
-        return input_cost(self.model.name, response.usage.input_tokens or 0)
+        if self._model.price_in is not None:
+            return stated_cost(self._model, response.usage)
+        return input_cost(self.name, response.usage.input_tokens or 0)
 
 
 def _typed_request_in_hand(name: str) -> TypedRequest:

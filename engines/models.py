@@ -317,7 +317,9 @@ def reached(model: Model) -> InnerEngine:
     if model.decides:
         from .decision_models import DecisionModel  # few models are
 
-        return DecisionModel(model, key_of(model))
+        return DecisionModel(
+            model.name, model, key_of(model), model.further_settings, has_price=model.has_price
+        )
     return Endpoint(model)
 
 
