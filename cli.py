@@ -9,7 +9,6 @@ but more rows failed or abstained than allowed; 130 ended by Ctrl-C
 """
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -62,10 +61,7 @@ def _main(argv: Sequence[str] | None, owns_process: bool) -> int:
         if not hasattr(arguments, "command"):
             parser.print_help(sys.stderr)
             return 2
-        run = load_command(arguments.command)
-        if owns_process:
-            # Modules stay until the process ends: neither the work nor the end of it is to search them for garbage.
-            gc.freeze()
+        run = load_command(arguments.command, owns_process=owns_process)
         return run(arguments)
     except StoppedError as stop:
         if stop.signal:

@@ -265,10 +265,13 @@ def _first_sentence(text: str) -> str:
     return f"{first_word} {rest}"
 
 
-def load_command(command: type[Options]) -> Callable[[argparse.Namespace], int]:
-    """Import what does a command; return what does it for arguments, prints its result and returns the exit code."""
+def load_command(command: type[Options], *, owns_process: bool) -> Callable[[argparse.Namespace], int]:
+    """Import what does a command; return what does it for arguments, prints its result and returns the exit code.
+
+    ``owns_process`` says that the process ends with the command.
+    """
     module, _, function = command.does.rpartition(".")
-    with _loading_line(), _no_garbage_collection():
+    with _loading_line(), _no_garbage_collection(owns_process):
         do = getattr(_module(f"console.{module}"), function)
         printing = _module("console.printing")
 
@@ -298,13 +301,17 @@ def _loading_line() -> Iterator[None]:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def _no_garbage_collection(owns_process: bool) -> Iterator[None]:
     """Collect no garbage meanwhile: modules leave little of it, and looking for it takes a tenth of their import."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        if owns_process:
+            # Modules stay until the process ends: neither the work nor the end of it is to search them for garbage.
+            # A collection begins as soon as it may, so they are set apart before.
+            gc.freeze()
         if was_enabled:
             gc.enable()
 
