@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from ..errors import UsageError, suggest_name, system_message
 from .groups import ModelOptions, ModelsOptions
+from .names import name_example_models
 from .options import Options, is_rare
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -231,9 +232,8 @@ def _add_group(top_level: Any, group: str, summary: str) -> _GroupParser:
 
 def _help_and_epilog(command: type[Options]) -> tuple[str, str]:
     """Return the text of a command's help, and its exit codes and examples, which stand below the options."""
-    help_text, *epilogs = re.split(
-        r"\n\n(?=(?:exit codes|examples):\n?)", inspect.cleandoc(command.__doc__ or ""), maxsplit=1
-    )
+    text = name_example_models(inspect.cleandoc(command.__doc__ or ""))
+    help_text, *epilogs = re.split(r"\n\n(?=(?:exit codes|examples):\n?)", text, maxsplit=1)
     return help_text, "".join(epilogs)
 
 

@@ -73,8 +73,8 @@ class CompileOptions(
     examples:
       jurist compile cognibench --gold cognibench-mini
       jurist compile judge.py:judge --gold support-desk
-      jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
-      jurist compile fect --gold labels.csv --panel openai/gpt-4.1-nano --panel anthropic/claude-haiku-4-5
+      jurist compile fect --gold labels.csv --model {MODEL} --max-calls 2000 --max-cost 3 --yes
+      jurist compile fect --gold labels.csv --panel {MODEL} --panel {OTHER_MODEL}
       jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
 
     A limit holds for the whole job, the proof included. What a model of a panel needs beside the options of --model

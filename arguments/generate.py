@@ -37,9 +37,9 @@ class ItemsOptions(
     F.rejects.jsonl with their reasons. See docs/generators.md for a generator of your own.
 
     examples:
-      jurist generate quiz.py:generator:basic --input docs/ --output quiz.jsonl --model openai/gpt-4.1-mini
-      jurist generate quiz --input docs.jsonl --output quiz.jsonl --attempts 3 --model openai/gpt-4.1-mini \\
-        --judge-model openai/gpt-4.1 --max-cost 5
+      jurist generate quiz.py:generator:basic --input docs/ --output quiz.jsonl --model {MODEL}
+      jurist generate quiz --input docs.jsonl --output quiz.jsonl --attempts 3 --model {MODEL} \\
+        --judge-model {LARGER_MODEL} --max-cost 5
     """
 
     input: str = option(
@@ -72,8 +72,8 @@ class AssessOptions(
 
     examples:
       jurist assess offline --benchmark dialogues
-      jurist assess openai/gpt-4.1-mini openai/gpt-4.1 --benchmark dialogues --judge cognibench@2 \\
-        --judge-model openai/gpt-4.1 --calibration labels.jsonl --max-cost 5
+      jurist assess {MODEL} {LARGER_MODEL} --benchmark dialogues --judge cognibench@2 \\
+        --judge-model {LARGER_MODEL} --calibration labels.jsonl --max-cost 5
       jurist assess openai/my-model --api-base http://localhost:8000/v1 --benchmark dialogues.jsonl --json
 
     A benchmark of jurist generate haluagent, or of C-FAITH's authors, is asked in its formats instead, zero-shot,
@@ -176,7 +176,7 @@ class BenchmarkOptions(
     examples:
       jurist generate faithqa --input faithqa-documents --output benchmark.jsonl
       jurist generate faithqa --input docs.jsonl --output benchmark.jsonl --size 20000 --tasks fact,poem
-      jurist generate faithqa --input docs/ --output b.jsonl --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1 \\
+      jurist generate faithqa --input docs/ --output b.jsonl --model {MODEL} --judge-model {LARGER_MODEL} \\
         --max-cost 5
     """
 
@@ -206,7 +206,7 @@ class HaluAgentOptions(
     examples:
       jurist generate haluagent --input haluagent-docs --output bench/
       jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --limit 20
-      jurist generate haluagent --input docs/ --output bench/ --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1
+      jurist generate haluagent --input docs/ --output bench/ --model {MODEL} --judge-model {LARGER_MODEL}
 
     FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), verified.jsonl, rejects with their reasons, and
     CARD.json with acceptance rates.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Literal
 
+from .names import EXAMPLE_MODEL
 from .options import Options, choice, flag, option, positional, repeated
 
 
@@ -240,9 +241,7 @@ class VerifierOptions(Options, group=True):
     judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for them")
 
 
-_MODEL = (
-    '"offline" (default; a text-overlap scorer, not an LLM), or a DSPy model string as openai/gpt-4.1-mini'
-)
+_MODEL = f'"offline" (default; a text-overlap scorer, not an LLM), or a DSPy model string as {EXAMPLE_MODEL}'
 
 
 class ModelOptions(Endpoint, Transport, group=True):

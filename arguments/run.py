@@ -70,7 +70,7 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run_command"):
       jurist run fect --input claims.jsonl --output verdicts.jsonl
       cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
       jurist run fect --input calls/ --output out.csv --column transcript=conversation --column summary=claim
-      jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
+      jurist run fect --input claims.csv --output out.jsonl --model {MODEL} --max-cost 2 --yes
     """
 
     shard: tuple[int, int] | None = option(
@@ -127,7 +127,7 @@ class SubmitOptions(
     """Send what jurist run would ask to a Batch API: at most a day later, and at half the price of OpenAI's.
 
     examples:
-      jurist batch submit fect --input claims.csv --output verdicts.jsonl --model openai/gpt-4.1-mini --max-cost 5 --yes
+      jurist batch submit fect --input claims.csv --output verdicts.jsonl --model {MODEL} --max-cost 5 --yes
       jurist batch status verdicts.jsonl
       jurist batch collect verdicts.jsonl --wait
 
@@ -179,7 +179,7 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve_judge"):
 
     examples:
       jurist serve fect
-      jurist serve fect@2 --model openai/gpt-4.1-mini --max-cost 20 --concurrency 32
+      jurist serve fect@2 --model {MODEL} --max-cost 20 --concurrency 32
       JURIST_TOKEN=... jurist serve fect@2 --host 0.0.0.0 --token-env JURIST_TOKEN
       curl -s localhost:8422/judge -H 'content-type: application/json' -d '{"conversation": "...", "claim": "..."}'
 

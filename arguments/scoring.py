@@ -38,7 +38,7 @@ class CompareOptions(
       jurist compare fect fect:basic --gold labels.csv
       jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --json
       jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
-        --model openai/gpt-4.1 --model openai/gpt-4.1-mini --max-cost 5 --yes --output result.json
+        --model {LARGER_MODEL} --model {MODEL} --max-cost 5 --yes --output result.json
 
     Rows that one of the artifacts was compiled on are left out, and counted. The tests are permutations that exchange
     whole groups, such as conversations.
@@ -65,7 +65,7 @@ class CascadeOptions(
 
     examples:
       jurist cascade may-send@1 may-send@2 --gold labels.csv --agree 0.9 --risk 0.1
-      jurist cascade may-send:basic may-send@2 --model openai/gpt-4.1-nano --model openai/gpt-4.1 --gold labels.csv
+      jurist cascade may-send:basic may-send@2 --model {MODEL} --model {LARGER_MODEL} --gold labels.csv
       jurist cascade may-send@1 recorded:production.csv --gold labels.csv      # what would it save?
 
     One --model is that of all judges; several are those of the judges in their order. Without any, a version is asked
@@ -90,7 +90,7 @@ class EvaluateOptions(
     examples:
       jurist evaluate fect:basic --gold fect-mini
       jurist evaluate fect@2 --gold labels.csv --verbose
-      jurist evaluate fect:basic --gold labels.csv --model openai/gpt-4.1-mini --max-calls 500 --json
+      jurist evaluate fect:basic --gold labels.csv --model {MODEL} --max-calls 500 --json
     """
 
     judge: str = asked_judge()
@@ -189,7 +189,7 @@ class DetectorOptions(
       jurist table cognibench-3 --gold cognibench-mini
       jurist table cognibench-3 --gold labels.jsonl --detector cognibench --detector detector:basic \\
         --detector recorded:verdicts.jsonl
-      jurist table cognibench-3 --gold labels.jsonl --detector cognibench:basic --model openai/gpt-4.1 --samples 5 --yes
+      jurist table cognibench-3 --gold labels.jsonl --detector cognibench:basic --model {LARGER_MODEL} --samples 5 --yes
 
     A sentence's kind is what its gold label says; it is detected when it gets any hallucinated label. Responses on
     which an artifact was compiled are left out for all.

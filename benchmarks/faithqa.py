@@ -1,7 +1,7 @@
 """Constraint Score and its baselines against the scores and marks that gold holds (FAITHQA, section 7 and Figure 3).
 
     python benchmarks/faithqa.py                                 # bundled faithqa-mini, offline engine
-    python benchmarks/faithqa.py --model openai/gpt-4.1-mini
+    python benchmarks/faithqa.py --model openai/gpt-6-luna
 
 Trivial baselines stand beside the judges: every constraint satisfied (10 for every response), the mean of all scores,
 and one constraint for each clause of the query. The offline engine reads conditions by a few rules and marks by

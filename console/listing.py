@@ -1,6 +1,7 @@
 """``jurist artifacts list``: the versions in a store. It is looked at often, and imports neither DSPy nor NumPy."""
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..arguments.artifacts import ListOptions
@@ -8,6 +9,7 @@ from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
+from ..keeping.model_ends import ModelEnd, find_ends
 from ..keeping.trust import Trust
 from ..report.scores import disagreement_cell, metric_cell
 from ..report.table import table
@@ -46,7 +48,21 @@ def list_artifacts(options: ListOptions) -> Result:
     for artifact in artifacts:
         entries.append(_artifact_entry(artifact))
         rows.append(_artifact_row(artifact))
-    return Result(data={"artifacts": entries}, body=[table("", columns, rows)])
+    return Result(
+        data={"artifacts": entries}, body=[table("", columns, rows)], notes=_notes_on_ends(artifacts)
+    )
+
+
+def _notes_on_ends(artifacts: Sequence[Artifact]) -> list[str]:
+    """Return a note that names the versions whose model has ended, or ends within 90 days; none without any."""
+    ending: list[str] = []
+    for artifact in artifacts:
+        if not artifact.problem and _ends_of(artifact):
+            ending.append(artifact.ref)
+    if not ending:
+        return []
+    verb = "asks a model that ends" if len(ending) == 1 else "ask models that end"
+    return [f"{' '.join(ending)} {verb} within 90 days, or ended: compile on another --model"]
 
 
 def _artifact_entry(artifact: Artifact) -> dict[str, object]:
@@ -58,8 +74,34 @@ def _artifact_entry(artifact: Artifact) -> dict[str, object]:
         "tags": list(artifact.tags),
         "problem": artifact.problem,
         "disagreements": list(artifact.disagreements),
+        "model_ends": _days_of_ends(artifact),
         "card": artifact.card,
     }
+
+
+def _ends_of(artifact: Artifact) -> Mapping[str, ModelEnd]:
+    """Return the ends, past or within 90 days, of the models that a version asks: model string -> end."""
+    if artifact.about.setting.asks_model is False:
+        return {}
+    return find_ends(artifact.about.model.each)
+
+
+def _days_of_ends(artifact: Artifact) -> dict[str, str]:
+    """Return the models of a version that have ended, or end within 90 days: model string -> day."""
+    days: dict[str, str] = {}
+    for model, end in _ends_of(artifact).items():
+        days[model] = end.day.isoformat()
+    return days
+
+
+def _model_cell(artifact: Artifact) -> str:
+    """Return the model of a version for the table, with its end where it ends soon."""
+    cell = artifact.model or "-"
+    ends = _ends_of(artifact)
+    if ends:
+        words = [end.words() for end in ends.values()]
+        cell += f" ({', '.join(words)})"
+    return cell
 
 
 def _artifact_row(artifact: Artifact) -> list[str]:
@@ -82,7 +124,7 @@ def _artifact_row(artifact: Artifact) -> list[str]:
         " ".join(artifact.names),
         parent,
         card.optimizer.name or "-",
-        artifact.model or "-",
+        _model_cell(artifact),
         score_words,
         card.tokens_words or "-",
         artifact.problem or decision,

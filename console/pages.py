@@ -235,7 +235,7 @@ def serve_judge(options: ServeOptions) -> Result:
     token = _required_token(options)
     loaded = loaded_of(options.judge, options, store_of(options))
     loaded = replace(loaded, context=CallContext.fresh(Budget.of(options)))
-    print_notes(loaded.note)
+    print_notes(loaded.note, loaded.ending)
     serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
     if options.access_log:
         log = logging.getLogger("jurist.access")

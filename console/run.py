@@ -242,7 +242,7 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
                 f"{loaded.name} was proven for {option} {proven} and runs with {value}: "
                 "its scores do not hold for that"
             )
-    print_notes(loaded.note)
+    print_notes(loaded.note, loaded.ending)
     settings = RunSettings(budget=Budget.of(options), keep=_columns_to_keep(options.keep))
     if options.rejects is not None:
         settings = replace(settings, rejects=Path(options.rejects))

@@ -24,6 +24,7 @@ from dspy.lm15 import CacheConfig, Config, Reasoning, Request, Response, Thinkin
 
 from ..arguments.groups import Endpoint as EndpointSettings
 from ..arguments.groups import Prices
+from ..arguments.names import EXAMPLE_MODEL
 from ..errors import UsageError, check_types
 from .channel import CallContext, Channel, InnerEngine
 from .conversion import answer_of, as_ended, reply_text, without_key
@@ -52,6 +53,8 @@ from .window import Window
 DECISION_PROVIDERS: Final = ("systemone", "typesafe", "decisions")
 """What the names of decision models begin with: a server of System One, TypeSafe's own, and OpenAI's."""
 OFFLINE = "offline"
+NAME_IN_EXAMPLES = EXAMPLE_MODEL.partition("/")[2]
+"""The model of examples, as the client of its provider names it."""
 PANEL = "panel of "
 """How the name of a panel begins."""
 RECORDED = "recorded:"
@@ -136,7 +139,7 @@ class Model(EndpointSettings):
         provider, _, name = self.name.partition("/")
         if not (self.offline or self.recorded or (provider.strip() and name.strip())):
             # DSPy's client guesses the provider of some bare names, and then fails at the first reply.
-            hint = "write it as provider/model, for example openai/gpt-4.1-mini"
+            hint = f"write it as provider/model, for example {EXAMPLE_MODEL}"
             raise UsageError(f"the model {self.name!r} does not name provider and model", hint=hint)
         if not self.timeout > 0:
             hint = "give a number above 0"
@@ -220,7 +223,7 @@ class Model(EndpointSettings):
         """Whether the model refuses any temperature but its own: OpenAI's reasoning families."""
         if self.members:
             return all(member.fixed_temperature for member in self.members)
-        return bool(re.match(r"(o\d|gpt-5(?!.*-chat))", self.name.rpartition("/")[2].lower()))
+        return bool(re.match(r"(o\d|gpt-[5-9](?!.*-chat))", self.name.rpartition("/")[2].lower()))
 
     @property
     def expected_reasoning(self) -> int:
@@ -294,7 +297,7 @@ class Model(EndpointSettings):
 
 def same_model(first: str, second: str) -> bool:
     """Say whether two model strings name one model: providers, through which it is reached, do not count."""
-    # ``openai/gpt-4.1-mini``, ``azure/gpt-4.1-mini`` and ``openrouter/openai/gpt-4.1-mini`` do; addresses are no part.
+    # ``openai/gpt-6-luna``, ``azure/gpt-6-luna`` and ``openrouter/openai/gpt-6-luna`` do; addresses are no part.
     if first == second:
         return True
     if PANEL in (first[: len(PANEL)], second[: len(PANEL)]):

@@ -48,7 +48,8 @@ class PortableFile:
     """An export target that writes one file of Python: the judge, and the target's own code.
 
     In ``usage``, ``note`` and docstrings of the code ``$inputs`` are the names of the judge's inputs, ``$call`` the
-    same as keyword arguments, and ``$settings`` those of its requests; the code itself never holds them.
+    same as keyword arguments, and ``$settings`` those of its requests; the code itself never holds them. ``$model``
+    is a model of examples, without its provider.
 
     Args:
         name: the name of the target.
@@ -95,8 +96,12 @@ class PortableFile:
         for column in spec["inputs"]:
             names.append(column["name"])
             arguments.append(f"{column['name']}=...")
+        # Imported here, as the client of models takes long to load.
+        from ..engines.models import NAME_IN_EXAMPLES
+
         # Text of the artifact stands in a docstring or in the literal of the spec, never in code.
         template_values = {
+            "model": NAME_IN_EXAMPLES,
             "inputs": in_docstring(", ".join(names)),
             "call": in_docstring(", ".join(arguments)),
             "settings": in_docstring(str(spec["settings"])),

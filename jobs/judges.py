@@ -80,7 +80,7 @@ def load(
     loaded = load_reference(
         reference, open_store(store, trust=trust), version=version, model=model, **options
     )
-    warn(loaded.note)
+    warn(loaded.note, loaded.ending)
     return loaded
 
 
@@ -225,7 +225,7 @@ def run(
         JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
     """
     loaded = load_for_new_rows(judge, model, open_store(store), options)
-    warn(loaded.note)
+    warn(loaded.note, loaded.ending)
     columns = make_mapping(mapping)
     columns.check(loaded.judge)
     if isinstance(rows, str | os.PathLike):

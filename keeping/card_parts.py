@@ -122,6 +122,11 @@ class ModelCard(Part):
     body: dict[str, Any] | None = None
     members: list[ModelCard] | None = None  # of a panel
 
+    @property
+    def each(self) -> list[ModelCard]:
+        """The models that are asked: the members of a panel, else this one."""
+        return self.members or [self]
+
     def model(self, api_base: str | None = None, timeout: float = 120.0) -> Model:
         """Return the model, at another address if one is given."""
         from ..engines.models import Model

@@ -25,6 +25,7 @@ from ..programs.word_rule import WordRule
 from ..text.templates import CHAT
 from .artifact_card import read_proof_rows
 from .contenders import Contender, request_stamp, sampling_stamp
+from .model_ends import warn_of_ends
 from .naming import ADAPTER, BASIC, Name, Prompt, adapter_error
 
 _WARM = 0.7
@@ -208,6 +209,13 @@ class LoadedJudge(Prompt):
     def note(self) -> str:
         """A note for the user before the first call, in one line; empty without one."""
         return "; ".join(filter(None, (self.standing, self.other_model, self._fit.note)))
+
+    @property
+    def ending(self) -> str:
+        """A warning that its model has ended, or ends within 90 days, in one line; empty if it does not."""
+        if not self.settings.asks_model:
+            return ""
+        return warn_of_ends(self.model.each)
 
     @property
     def word_rule(self) -> WordRule | None:

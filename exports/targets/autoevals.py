@@ -6,7 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "autoevals",
     needs="autoevals and an OpenAI-compatible client",
-    usage='Judge(OpenAI(), "gpt-4.1-mini").eval(output, $call)',
+    usage='Judge(OpenAI(), "$model").eval(output, $call)',
     note="A score is None where no reply was usable; label, votes and artifact are in its metadata.",
     imports="from autoevals import Score, Scorer",
     code="""

@@ -6,7 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "deepeval",
     needs="deepeval and an OpenAI-compatible client",
-    usage='evaluate(test_cases, [Judge(OpenAI(), "gpt-4.1-mini", threshold=0.5)])',
+    usage='evaluate(test_cases, [Judge(OpenAI(), "$model", threshold=0.5)])',
     note=(
         "A test case has $call in its metadata. Where no reply was usable, the metric has an error and no "
         "score."

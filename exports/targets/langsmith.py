@@ -6,7 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "langsmith",
     needs="langsmith and an OpenAI-compatible client",
-    usage='client.evaluate(app, data="dataset", evaluators=[judge(OpenAI(), "gpt-4.1-mini")])',
+    usage='client.evaluate(app, data="dataset", evaluators=[judge(OpenAI(), "$model")])',
     note=(
         "It takes $call from an example's inputs and reference outputs, and the outputs of the "
         "application. Where no reply was usable, the score is None."

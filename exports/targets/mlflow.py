@@ -6,7 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "mlflow",
     needs="mlflow and an OpenAI-compatible client",
-    usage='mlflow.genai.evaluate(data=data, scorers=[judge(OpenAI(), "gpt-4.1-mini")])',
+    usage='mlflow.genai.evaluate(data=data, scorers=[judge(OpenAI(), "$model")])',
     note=(
         "It takes $call from a row's inputs and expectations, and its outputs. Where no reply was usable, "
         "the feedback is an error."

@@ -6,7 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "opik",
     needs="opik and an OpenAI-compatible client",
-    usage='opik.evaluate(dataset, task, scoring_metrics=[Judge(OpenAI(), "gpt-4.1-mini")])',
+    usage='opik.evaluate(dataset, task, scoring_metrics=[Judge(OpenAI(), "$model")])',
     note=(
         "The metric takes $call from the row and the task. Where no reply was usable, ``scoring_failed`` "
         "is true."

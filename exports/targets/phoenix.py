@@ -6,7 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "phoenix",
     needs="arize-phoenix-evals and an OpenAI-compatible client",
-    usage='evaluate_dataframe(dataframe, [judge(OpenAI(), "gpt-4.1-mini")])',
+    usage='evaluate_dataframe(dataframe, [judge(OpenAI(), "$model")])',
     note=(
         "Its columns are $inputs; ``bind_evaluator`` takes others. Where no reply was usable, score and "
         "label are None."

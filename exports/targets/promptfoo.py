@@ -6,7 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "promptfoo",
     needs="promptfoo, and openai for its Python",
-    usage='assert: [{type: python, value: "file://THIS_FILE", config: {model: gpt-4.1-mini}}]',
+    usage='assert: [{type: python, value: "file://THIS_FILE", config: {model: $model}}]',
     note=(
         "It takes $call from a test's vars, and the output as what is judged. The config has ``model``, "
         "and may have ``base_url``, ``threshold`` (the least score that passes, 0.5) and ``settings`` of "

@@ -6,9 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "pydantic-evals",
     needs="pydantic-evals, and a model of Pydantic AI",
-    usage=(
-        'Dataset(name="rows", cases=cases, evaluators=[Judge("openai:gpt-4.1-mini")]).evaluate_sync(task)'
-    ),
+    usage=('Dataset(name="rows", cases=cases, evaluators=[Judge("openai:$model")]).evaluate_sync(task)'),
     note=(
         "A case has $call in its inputs or its metadata. Where no reply was usable, the report counts an "
         "evaluator failure."

@@ -5,7 +5,7 @@ from ..portable_file import PortableFile
 exporter = PortableFile(
     "python",
     needs="Python 3.11 and no package but a client",
-    usage='judge(OpenAI(), "gpt-4.1-mini", $call)',
+    usage='judge(OpenAI(), "$model", $call)',
     note=(
         "Any client with OpenAI's ``chat.completions.create`` will do. The verdict has ``status`` "
         '("verdict", or "abstained" where no reply was usable), ``value``, ``score`` (0 to 1: 1 for a '
