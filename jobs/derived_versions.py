@@ -42,7 +42,7 @@ from .plan import Plan, check_showable
 from .refitting import check_words_can_be_refitted, refit_words
 from .surface import Surface
 
-_INHERITED = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
+INHERITED = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
 """Names of a card that a version has from the one that it is made of."""
 _ASKED = ("model", "adapter", "structure", "setting", "thresholds")
 """Names of a card that say how the judge is asked."""
@@ -50,7 +50,7 @@ _GOLD_HINT = "name the gold set it was compiled on, as it was then, with --gold"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RenewedPlan(Plan):
+class RenewedPlan(Plan):
     """The compilation of an artifact, planned again to prove its prompt with more rows."""
 
     artifact: Artifact
@@ -116,7 +116,8 @@ def remember(
         The version, how many rows were added, and how many are left out.
     """
     artifact = surface.store.load(ref)
-    plan = _renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
+    check_words_can_be_refitted(artifact, "compile the judge again on all rows")
+    plan = renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
     split = plan.split
     new_gold = Gold.again(artifact.about.gold, plan.judge, labels, labelled=False)
     labelled_cases: list[Case] = []
@@ -135,7 +136,7 @@ def remember(
         candidate = replace(candidate, setting=refit_words(plan, fitted_cases))
     plan = replace(plan, candidate=candidate)
     history = list(artifact.history)
-    history.append(_history_line(candidate.state, candidate.source, candidate.setting))
+    history.append(history_line(candidate.state, candidate.source, candidate.setting))
     check_leaks(split, [candidate.state])
     if not force:
         hint = f"compile {plan.judge.name} again on more groups; --force goes on"
@@ -188,10 +189,10 @@ def _remembering_content(artifact: Artifact, candidate: Candidate, cases: Sequen
     rules = rules_in(candidate.state, [{"rules": [rule.to_json() for rule in card.guidelines]}])
     if rules:
         content = content.joined(CardContent(guidelines=list(map(Guideline.model_validate, rules))))
-    return card.only("job", *_INHERITED).joined(content)
+    return card.only("job", *INHERITED).joined(content)
 
 
-def _remember_cases(plan: _RenewedPlan, cases: Sequence[Case]) -> PromptState:
+def _remember_cases(plan: RenewedPlan, cases: Sequence[Case]) -> PromptState:
     """Return the version's prompt with these cases among those that it remembers."""
     earlier_state = plan.candidate.state
     defaults = Nearest()
@@ -220,7 +221,7 @@ def _correct_demos(demos: Sequence[Demo], rows: Mapping[str, Demo], inputs: Sequ
     return corrected
 
 
-def _history_line(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
+def history_line(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
     """Return the line of the history of a prompt that no search has found."""
     return {
         "candidate": setting.id_of(state.id),
@@ -231,17 +232,16 @@ def _history_line(state: PromptState, source: str, setting: Setting) -> dict[str
     }
 
 
-def _renew_plan(
+def renew_plan(
     artifact: Artifact,
     store: Store,
     budget: Budget,
     gold: str | None,
     answering: Callable[[ModelCard], Model],
     concurrency: int,
-) -> _RenewedPlan:
+) -> RenewedPlan:
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
     artifact.check_is_no_cascade()
-    check_words_can_be_refitted(artifact, "compile the judge again on all rows")
     card = artifact.about
     origin = card.gold
     judge = artifact.as_compiled(judge_of_artifact(artifact, store))
@@ -258,9 +258,9 @@ def _renew_plan(
         holdout = None
         if origin.holdout is not None:
             holdout = Gold.again(origin.holdout, compiled_gold.settled)
-        plan = _RenewedPlan(
+        plan = RenewedPlan(
             artifact=artifact,
-            candidate=_candidate_of(artifact),
+            candidate=candidate_of(artifact),
             judge=judge,
             gold=compiled_gold,
             holdout=holdout,
@@ -280,7 +280,7 @@ def _renew_plan(
     return plan
 
 
-def _candidate_of(artifact: Artifact) -> Candidate:
+def candidate_of(artifact: Artifact) -> Candidate:
     """Return the prompt of a version with its setting, as a candidate."""
     card = artifact.about.setting
     setting = Setting(threshold=card.threshold, weights=card.weights, form=card.form)
@@ -314,7 +314,7 @@ def _settings_of_proof(card: Card, answering: Callable[[ModelCard], Model], conc
     )
 
 
-def _check_gold(plan: _RenewedPlan, split: Split, source: str) -> None:
+def _check_gold(plan: RenewedPlan, split: Split, source: str) -> None:
     """Refuse gold that is not the gold of the card.
 
     Raises:
@@ -355,8 +355,8 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     state = _prompt_without(artifact, ids, forgotten, rules)
     setting = _setting_without(artifact, store, ids)
     content = _forgetting_content(artifact, state, setting, ids, rules)
-    line = _history_line(state, "forget", setting)
-    hidden_ids = _demonstrated_ids(artifact) & ids - forgotten.keys()
+    line = history_line(state, "forget", setting)
+    hidden_ids = demonstrated_ids(artifact) & ids - forgotten.keys()
     holds_text = _holds_text_of(state, forgotten.values())
     if hidden_ids or holds_text or _holds_an_id([content.to_json(), line], ids):
         raise ArtifactError(
@@ -381,7 +381,7 @@ def _setting_without(artifact: Artifact, store: Store, ids: Set[str]) -> Setting
     """Return the setting of a version without rows: of words, fitted again without them."""
     if artifact.word_rule is None:
         return Setting()
-    plan = _renew_plan(artifact, store, Budget(), None, ModelCard.model, concurrency=1)
+    plan = renew_plan(artifact, store, Budget(), None, ModelCard.model, concurrency=1)
     cases: list[Case] = []
     for case in plan.split.train + plan.split.dev:
         if case.id not in ids:
@@ -458,7 +458,7 @@ def _forgetting_content(
         gold=GoldCard.model_validate({**card.gold.to_json(), "seen": remaining_ids}),
         guidelines=list(rules),
     )
-    content = card.only(*_INHERITED, *_ASKED).joined(content)
+    content = card.only(*INHERITED, *_ASKED).joined(content)
     if setting.words is None:
         return content
     return content.joined(
@@ -469,7 +469,7 @@ def _forgetting_content(
     )
 
 
-def _demonstrated_ids(artifact: Artifact) -> Set[str]:
+def demonstrated_ids(artifact: Artifact) -> Set[str]:
     """Return the ids of the rows that the chosen candidate demonstrates."""
     for candidate in artifact.candidates:
         if candidate.candidate == artifact.about.optimizer.candidate:
