@@ -57,6 +57,7 @@ class RenewedPlan(Plan):
     candidate: Candidate
 
     def fingerprint(self) -> dict[str, Any]:
+        """Return the settings that identify this job when it is started again, as JSON values."""
         return {"remember": self.artifact.sha256, "candidate": self.candidate.id}
 
     def contest(self, context: CallContext) -> Contest:
@@ -75,16 +76,19 @@ class RenewedPlan(Plan):
 
     @property
     def rows(self) -> int:
+        """How many rows are asked about."""
         return 2 * len(self._foreseen.opening.cases)
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """Notes for the user before the first call."""
         opening = self._foreseen.opening
         rows = f"{len(opening.cases)} sealed cases, opening {opening.number} of this test"
         plan = (f"proving {self.candidate.id} on {rows}",)
         return plan + opening.limits(opening.cases, self.judge)
 
     def foresee(self) -> Estimate:
+        """Estimate it. Sends nothing."""
         contest = self._foreseen
         test = contest.opening.cases
         asks: list[Ask] = []
