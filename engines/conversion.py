@@ -1,11 +1,22 @@
 """Requests and responses of DSPy as plain values: what the journal keeps of them, and back."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response, ToolCallPart, Usage
+from dspy.lm15 import (
+    Config,
+    DataPart,
+    ImagePart,
+    Message,
+    RefusalPart,
+    Request,
+    Response,
+    ToolCallPart,
+    Usage,
+)
 
 from ..text.escaping import well_formed
 from ..text.replies import is_whole
@@ -30,7 +41,7 @@ def content_of(request: Request) -> dict[str, object]:
     content = {
         "model": request.model,
         "system": system,
-        "messages": [[message.role, message.text] for message in request.messages],
+        "messages": [_identity_of(message) for message in request.messages],
         "temperature": config.temperature,
         "max_tokens": config.max_tokens,
         "seed": config.seed,
@@ -42,6 +53,14 @@ def content_of(request: Request) -> dict[str, object]:
     if config.top_p is not None:
         content["top_p"] = config.top_p
     return content
+
+
+def _identity_of(message: Message) -> list[object]:
+    """Return role and text of a message, and a hash of each of its images."""
+    identity: list[object] = [message.role, message.text]
+    for image in message.parts_of(ImagePart):
+        identity.append(hashlib.sha256(str(image.data or image.url).encode()).hexdigest())
+    return identity
 
 
 def answer_of(

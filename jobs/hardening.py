@@ -105,7 +105,7 @@ class Hardening(Experiment):
         if self.case_limit < 1:
             raise UsageError(f"--cases {self.case_limit} attacks nothing", hint="give 1 or more")
         judge = self.judge.judge
-        if not (judge.answer.has_examples and self.labels):
+        if not (judge.has_examples and self.labels):
             hint = "attacks ask for labels that people gave: name a judge, and gold with its labels"
             raise UsageError(f"{self.gold.name} holds no labels of {judge.name}", hint=hint)
         if self.attacked not in judge.input_fields:

@@ -76,7 +76,7 @@ class Plan:
 
     def _embeds_rows(self) -> bool:
         """Return whether prompts may show labelled rows that vectors find."""
-        if self.model.offline or not self.judge.answer.has_examples:
+        if self.model.offline or not self.judge.has_examples:
             return False
         return self.configured_optimizer.shows_nearest_rows
 

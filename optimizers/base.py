@@ -108,7 +108,7 @@ class Job:
     @property
     def shows_demonstrations(self) -> bool:
         """Whether a prompt of the judge may show demonstrations: gold makes them, and the model reads them."""
-        return self.judge.answer.has_examples and not self.decides
+        return self.judge.has_examples and not self.decides
 
     @property
     def proposer_note(self) -> str:

@@ -14,7 +14,7 @@ from .base import Job
 
 def list_demonstrable_cases(job: Job) -> list[Case]:
     """Return the training cases that can be demonstrations."""
-    if not job.judge.answer.has_examples:
+    if not job.shows_demonstrations:
         raise OptimizerError(
             f"gold of {job.judge.name} makes no demonstrations: what passes is not known before it is written",
             hint="use opro, or bootstrap, which shows what passed",

@@ -52,6 +52,8 @@ class UnitTexts:
         unit_texts: list[str] = []
         for case_position, case in enumerate(cases):
             texts = judge.answer.units(case.inputs)
+            if judge.answer.unit in judge.image_fields:
+                texts = ("",) * len(texts)
             start = len(self.case_of_unit)
             self.units_of_case.append(range(start, start + len(texts)))
             self.case_of_unit.extend([case_position] * len(texts))
@@ -68,11 +70,7 @@ class UnitTexts:
             self.judged = []
             for name in unit_fields:
                 self.judged.append(_join_texts(cases, [name]))
-        evidence_fields: list[str] = []
-        for name in judge.input_fields:
-            if name not in unit_fields:
-                evidence_fields.append(name)
-        self.evidence = _join_texts(cases, evidence_fields)
+        self.evidence = _join_texts(cases, evidence_fields(judge))
         """The evidence of each case, as one text."""
         self.tokens: list[list[str]] = []
         """The words of each unit's judged texts."""
@@ -119,6 +117,15 @@ class UnitTexts:
         for case_position in _select(self.case_of_unit, positions):
             groups.append(self.cases[case_position].group)
         return groups
+
+
+def evidence_fields(judge: Judge) -> list[str]:
+    """Return the inputs whose texts are the evidence: not the judged ones, and no images."""
+    fields: list[str] = []
+    for name in judge.input_fields:
+        if name not in judge.answer.unit_fields and name not in judge.image_fields:
+            fields.append(name)
+    return fields
 
 
 def _join_texts(cases: Sequence[Case], fields: Sequence[str]) -> list[str]:
@@ -288,7 +295,7 @@ class FittedWords:
             "learned": scale.learned,
             "outputs": outputs,
             "judged": list(answer.unit_fields),
-            "evidence": [name for name in self.judge.input_fields if name not in answer.unit_fields],
+            "evidence": evidence_fields(self.judge),
             "intercepts": _round_all(self.intercepts),
             "grams": grams,
             "overlap": {

@@ -87,7 +87,7 @@ class Staged(Raced):
             track = self._track(job, board, start)
             if is_flawless(track):
                 return
-            if job.judge.answer.has_examples:
+            if job.shows_demonstrations:
                 self._judge_basic(track)
             arm = self.rows_arm(job, tokens_left(track))
             if arm is not None:

@@ -133,7 +133,9 @@ class WordFits:
 
     @property
     def can_fit(self) -> bool:
-        """Whether each criterion has labels enough."""
+        """Whether each criterion has labels enough, and what is judged is text."""
+        if self.job.judge.answer.unit in self.job.judge.image_fields:
+            return False
         return len(self.folds) == _FOLDS and all(criterion.has_enough_labels for criterion in self.criteria)
 
     def rule_of_words(self, fold: int | None) -> WordRule:

@@ -24,17 +24,29 @@ from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Sampling
+from ..text.images import ImageError
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
 from . import offline_writers as offline_writers
 from .answers.base import Reading
 from .deciding import check_sampling, revote, verdict_of, votes_of
+from .image_inputs import with_images
 from .judge import Judge
 from .remembering import Remembered, Remembering
 from .settings import AskSettings
 from .stepwise import called
 from .together import Gathered, asking_of, run_to_end, together
-from .verdicts import CUT_OFF, FILTERED, NOT_ASKED, REFUSED_ROW, TOO_LONG, UNREADABLE, OnVerdict, Verdict
+from .verdicts import (
+    CUT_OFF,
+    FILTERED,
+    NOT_ASKED,
+    REFUSED_ROW,
+    TOO_LONG,
+    UNREADABLE,
+    UNREADABLE_IMAGE,
+    OnVerdict,
+    Verdict,
+)
 
 _BUGS = (
     ArithmeticError,
@@ -272,6 +284,8 @@ class Asker:
             )
         except LMError as bad:
             reading = self._failure(bad)
+        except ImageError as fault:
+            reading = Reading(values=(), error_kind=UNREADABLE_IMAGE, problem=str(fault), ends_case=True)
         if reading is None:
             return None
         error_kind = reading.error_kind
@@ -317,7 +331,7 @@ class Asker:
         gathered = Gathered()
         for inputs in judge.answer.asks(case.inputs):
             with gathered:
-                prediction = await self._call(judge.prompt_values(inputs))
+                prediction = await self._call(with_images(judge.prompt_values(inputs)))
                 readings.append(judge.read(prediction, inputs, _token_shares()))
         gathered.end()
         return judge.answer.join(readings)
@@ -327,7 +341,7 @@ class Asker:
         # A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
         judge, missing = self.judge, reading.missing
         try:
-            prediction = await self._call(judge.prompt_values(case.inputs, missing))
+            prediction = await self._call(with_images(judge.prompt_values(case.inputs, missing)))
         except AdapterParseError as bad:
             _, problem = _unreadable(bad)
             return replace(reading, problem=reading.problem or problem)

@@ -24,6 +24,8 @@ from .judge import Judge, is_trace_type
 from .state import PromptState
 
 _TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
+_IMAGE = "Image"
+"""The name of DSPy's type of images."""
 _TRACE = "Trace"
 """The name of the type of traces, whose module is imported when a definition has it."""
 _ANSWERS: Mapping[str, type[Answer]] = {kind.__name__: kind for kind in PLAIN_KINDS}
@@ -225,6 +227,8 @@ def _type_data(kind: object) -> object:
     for name, plain_type in _TYPES.items():
         if kind == plain_type:
             return name
+    if kind is dspy.Image:
+        return _IMAGE
     if is_trace_type(kind) and kind is _trace_type():
         return _TRACE
     origin, arguments = get_origin(kind), get_args(kind)
@@ -246,6 +250,8 @@ def _trace_type() -> type:
 
 def _read_type(data: Any) -> Any:
     """Return the type that :func:`_type_data` wrote."""
+    if data == _IMAGE:
+        return dspy.Image
     if data == _TRACE:
         return _trace_type()
     if isinstance(data, str):

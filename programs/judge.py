@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
 
 import pydantic
@@ -36,6 +37,7 @@ from .options import JudgeOption, check_options, option_values, with_option_valu
 if TYPE_CHECKING:
     import dspy
 
+    from .image_inputs import ImageFolder
     from .state import Demo
 
 MISSING = "the field is missing"
@@ -75,7 +77,7 @@ def own_signature(module: str, name: str, *inputs: str) -> Any:
 
 
 def media_types(annotation: object) -> list[str]:
-    """Return the names of DSPy's types of media within a type, such as ``Image`` in ``list[dspy.Image]``."""
+    """Return the names of DSPy's types of media within a type, such as ``Audio`` in ``list[dspy.Audio]``."""
     import dspy
 
     if isinstance(annotation, type) and issubclass(annotation, (dspy.Image, dspy.Audio, dspy.File)):
@@ -240,12 +242,15 @@ class Judge:
                 raise JudgeError(f"judge {self.name}: a field cannot be called {name!r:.60}", hint=hint)
 
     def _check_field_types(self) -> None:
-        """Refuse images, audio and files: rows, journals and artifacts hold text and JSON values."""
+        """Refuse audio, files, lists of images, and images among the outputs."""
+        image_inputs = self.image_fields
         for name, item in self.signature.fields.items():
             media = media_types(item.annotation)
-            if media:
-                hint = "give the judge text, such as a caption or a transcript"
-                what = f"its field {name!r} is of type {media[0]}, and jurist judges text and JSON values"
+            if media and name not in image_inputs:
+                hint = (
+                    "give the judge an input of type dspy.Image, or text, such as a caption or a transcript"
+                )
+                what = f"its field {name!r} is of type {media[0]}, and jurist judges texts, images and JSON values"
                 raise JudgeError(f"judge {self.name}: {what}", hint=hint)
 
     def _check_program(self) -> None:
@@ -281,6 +286,24 @@ class Judge:
         if place is not None:
             return place.inputs
         return tuple(self.signature.input_fields)
+
+    @cached_property
+    def image_fields(self) -> tuple[str, ...]:
+        """The input fields that hold an image each."""
+        if vars(self).get("_own_signature") is not None:
+            return ()  # no judge of jurist's own has any
+        import dspy
+
+        names: list[str] = []
+        for name, item in self.signature.input_fields.items():
+            if item.annotation is dspy.Image:
+                names.append(name)
+        return tuple(names)
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether gold makes demonstrations: not of images, whose bytes no artifact holds."""
+        return self.answer.has_examples and not self.image_fields
 
     @cached_property
     def template(self) -> Template | None:
@@ -384,7 +407,10 @@ class Judge:
     def prompt_values(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
         """Return the program's inputs: rendered, and defused of headers of prompt formats."""
         rendered = self.answer.render(defuse(dict(inputs)), places)
-        return {name: rendered[name] for name in self.input_fields}
+        values = {name: rendered[name] for name in self.input_fields}
+        for name in self.image_fields:
+            values[name] = inputs[name]  # a reference, which knows where the bytes of its image are
+        return values
 
     def read(
         self,
@@ -459,10 +485,16 @@ class Judge:
         except pydantic.ValidationError as error:
             raise _gold_error(error, row, path, line) from error
 
-    def case(self, row: Row, *, path: str = "", line: int | None = None) -> Case:
-        """Validate one row and return it as a case; a ``GoldError`` names field and place of what is wrong with it."""
+    def case(self, row: Row, *, path: str = "", line: int | None = None, reads_files: bool = True) -> Case:
+        """Validate one row and return it as a case; a ``GoldError`` names field and place of what is wrong with it.
+
+        ``reads_files`` says whether images may be given as paths, relative to the folder of the row's file.
+        """
+        context = None
+        if self.image_fields:
+            context = _image_folder(path, reads_files=reads_files)
         try:
-            parsed = self.row_model.model_validate(dict(row))
+            parsed = self.row_model.model_validate(dict(row), context=context)
         except pydantic.ValidationError as error:
             raise _gold_error(error, row, path, line) from error
         place = path if line is None else f"{path}:{line}"
@@ -512,9 +544,24 @@ class Judge:
         """Return the type that a row has in the place of an input field."""
         if annotation is str:
             return Text
+        if name in self.image_fields:
+            from .image_inputs import ImageInput  # few judges see images
+
+            return ImageInput
         if is_trace_type(annotation) and self.answer.per_unit and name in self.answer.unit_fields:
             return annotation.list_type()
         return annotation
+
+
+def _image_folder(path: str, *, reads_files: bool) -> "ImageFolder":
+    """Return where the paths of images in a file of rows begin: its folder, or the working directory without a file."""
+    from .image_inputs import ImageFolder
+
+    if not reads_files:
+        return ImageFolder(None)
+    if path and Path(path).is_file():
+        return ImageFolder(Path(path).parent)
+    return ImageFolder(Path())
 
 
 def is_trace_type(annotation: object) -> bool:

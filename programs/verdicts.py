@@ -27,6 +27,7 @@ UNREADABLE: Final = "unreadable reply"
 CUT_OFF: Final = "reply cut off"
 UNDECIDED: Final = "samples disagree"
 UNSURE: Final = "left to people"
+UNREADABLE_IMAGE: Final = "unreadable image"
 NOT_ASKED: Final = "no model is asked"
 """Why a case abstains; a case that failed has a :class:`~jurist.engines.failures.FailureKind` as its reason."""
 REFUSED_ROW: Final = {

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
 
+from ..text.images import ImageError, ImageReference
 from .table import Table
 
 Tone: TypeAlias = Literal["good", "bad", "open"]
@@ -65,7 +67,7 @@ class CaseEntry(TypedDict):
     group: str
     source: str
     kinds: list[str]  # names of :attr:`Cases.kinds`, at least one
-    inputs: list[list[str]]  # pairs of a name and a text
+    inputs: list[list[str]]  # a name and a text each, or a name, the address of an image, and "image"
     units: list[UnitEntry]
     notes: list[AnswerNote]
 
@@ -116,6 +118,20 @@ class Document:
     lead: Sequence[str] = ()  # what the outcome rests on, and what has to be known of it; one statement each
     front: Sequence[Section] = ()  # what the first screen answers, beside each other
     sections: Sequence[Section]  # in the order in which they are read; those without a part are left out
+
+
+_SHOWN_BYTES = 300_000
+"""The most bytes of an image that a page holds; of a larger one it shows type, size and hash."""
+
+
+def readable_input(name: str, value: object) -> list[str]:
+    """Return an input for a page: its name and text, or its name, the address of an image, and the word ``image``."""
+    if isinstance(value, ImageReference):
+        with suppress(ImageError):  # its file is gone: the page shows what is known of it
+            address = value.address()
+            if address.startswith("data:") and len(address) <= _SHOWN_BYTES * 4 / 3:
+                return [name, address, "image"]
+    return [name, readable_text(value)]
 
 
 def readable_text(value: object, indent: int | None = 1) -> str:

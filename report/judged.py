@@ -15,7 +15,17 @@ from ..keeping.card_parts import CascadeFound
 from ..keeping.records import AnswerRecord, ProofRecord
 from ..keeping.spend_card import PurposeSpend
 from ..programs.answers.base import Answer
-from .document import AnswerNote, CaseEntry, Cases, Document, Section, Tone, UnitEntry, readable_text
+from .document import (
+    AnswerNote,
+    CaseEntry,
+    Cases,
+    Document,
+    Section,
+    Tone,
+    UnitEntry,
+    readable_input,
+    readable_text,
+)
 from .scores import joint_spend_line
 from .table import table
 from .views import cascade_judges, cascade_levels
@@ -107,10 +117,10 @@ def _kinds_of_case(names: Collection[str]) -> list[str]:
 
 
 def _readable_inputs(inputs: Mapping[str, object]) -> list[list[str]]:
-    """Return inputs as pairs of a name and a text."""
+    """Return inputs as pages show them: a name and a text, or an image."""
     texts: list[list[str]] = []
     for name, value in inputs.items():
-        texts.append([name, readable_text(value)])
+        texts.append(readable_input(name, value))
     return texts
 
 
@@ -369,7 +379,7 @@ def _judged_case(row: _Line, inputs: Mapping[str, _Line]) -> CaseEntry:
 
 def _is_in_inputs(unit: _Line, inputs: Iterable[Sequence[str]]) -> bool:
     """Say whether the text of a unit stands in one of the inputs."""
-    return any(unit["text"] in text for _, text in inputs)
+    return any(unit["text"] in shown[1] for shown in inputs)
 
 
 def _judged_unit(unit: _Line, status: str) -> UnitEntry:

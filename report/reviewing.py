@@ -20,7 +20,7 @@ from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
 from ..gold.sheets import RATER_NAME, SheetLine, sheet_row
-from .document import readable_text
+from .document import readable_input, readable_text
 from .page import pack_values, render_page
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Review:
         other_inputs = []
         for field_name, value in inputs.items():
             if field_name not in pair:
-                other_inputs.append([field_name, readable_text(value)])
+                other_inputs.append(readable_input(field_name, value))
         unit: JsonObject = {
             "unit": name,
             "text": "" if pair else texts[line.unit],

@@ -67,7 +67,7 @@ class Serving:
         hidden = self.hidden
         inputs = {name: value for name, value in row.items() if name not in hidden}
         try:
-            case = self.loaded.judge.case(inputs)
+            case = self.loaded.judge.case(inputs, reads_files=False)
             # A file may hold a number for a text, a request may not.
             self.loaded.judge.check_json_types(inputs)
         except GoldError as error:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import ImagePart, Message, Request, Response, Usage
 
 from ...errors import ModelError
 from ...text.terms import count_tokens
@@ -31,6 +31,11 @@ class OfflineEngine:
 
     def complete(self, request: Request) -> Response:
         """Return the response to a request, the same for equal (engine seed, request)."""
+        if any(message.parts_of(ImagePart) for message in request.messages):
+            raise ModelError(
+                "the offline engine reads texts, and this judge sees images",
+                hint="name a model that reads images with --model",
+            )
         typed = _typed_request_in_hand()
         messages = _read_messages(request)
         sampler = self._make_sampler(request, messages)

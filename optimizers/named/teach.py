@@ -60,7 +60,7 @@ class Teach(Guidelines, Optimizer):
                     lessons.append((case, board.objective.feedback(case, outcome)))
         state, params = self.ruled(job, start.state, lessons)
         words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
-        if job.judge.answer.has_examples:
+        if job.shows_demonstrations:
             state = add_remembered_rows(
                 job.judge,
                 list_demonstrable_cases(job),

@@ -150,7 +150,7 @@
 
     haystack(place) {
       const one = this.cases[place];
-      return this.haystacks[place] ??= [one.id, one.group, one.source, ...one.inputs.map((pair) => pair[1]),
+      return this.haystacks[place] ??= [one.id, one.group, one.source, ...one.inputs.map((input) => input[2] ? "" : input[1]),
         ...one.units.flatMap((unit) => [unit.text, unit.gold, ...unit.said]),
         ...one.notes.flatMap((note) => [note.reasoning, note.error])].join("\n").toLowerCase();
     }
@@ -208,7 +208,7 @@
 
     preview(one) {
       const unit = one.units.find((each) => this.tones.get(each.became) === "bad" && this.fits(each)) || one.units.find((each) => each.became !== "right") || one.units[0];
-      const text = (unit && unit.text) || (one.inputs.length ? one.inputs[one.inputs.length - 1][1] : `case ${one.id}`);
+      const text = (unit && unit.text) || (one.inputs.findLast((input) => !input[2])?.[1] ?? `case ${one.id}`);
       return text.slice(0, 200);
     }
 
@@ -242,7 +242,7 @@
         ...(where ? [make("p", { class: "where", dir: "auto" }, where)] : []),
         ...(one.units.length ? [this.verdicts(one)] : []),
         ...one.notes.flatMap((note) => this.note(note, wanted)),
-        ...one.inputs.flatMap(([name, value]) => [make("h4", {}, name), ...valueNodes(value, wanted)]),
+        ...one.inputs.flatMap(([name, value, kind]) => [make("h4", {}, name), ...(kind ? [make("img", { src: value, alt: name })] : valueNodes(value, wanted))]),
       ];
     }
 

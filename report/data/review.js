@@ -210,7 +210,7 @@
       ...judged,
       ...(said ? [make("h2", {}, "What raters said"), make("ul", { class: "said" }, ...said.labels.map(({ rater: who, label: what, reason: why }) =>
         make("li", { dir: "auto" }, make("b", {}, `${who}: ${what}`), why ? ` – ${why}` : "")), ...(said.gold ? [make("li", {}, `gold before: ${said.gold}`)] : []))] : []),
-      ...one.inputs.filter(([, value]) => value !== one.text).flatMap(([name, value]) => [make("h2", {}, name), ...long(value, { class: "text" })]));
+      ...one.inputs.filter(([, value]) => value !== one.text).flatMap(([name, value, kind]) => [make("h2", {}, name), ...(kind ? [make("img", { src: value, alt: name })] : long(value, { class: "text" }))]));
     unit.scrollTop = 0;
     offer(one);
     find("#now").textContent = `${at + 1} of ${data.units.length}: ${one.criterion ? `${one.criterion}: ` : ""}${(one.text || one.pair[0]).slice(0, SPOKEN)}`;

@@ -62,6 +62,10 @@ class Wire(ABC):
         """Return the role and text of each message, the system message first."""
 
     @abstractmethod
+    def images(self, body: Json) -> list[tuple[str, str]]:
+        """Return the type and the base64 data of each image in a request; an address has an empty type."""
+
+    @abstractmethod
     def answer(self, body: Json, text: str) -> Json:
         """Return the body of an answer."""
 
@@ -123,6 +127,14 @@ class Wire(ABC):
         )
 
 
+def split_address(address: str) -> tuple[str, str]:
+    """Return the type and the base64 data of a ``data:`` address; an empty type and the address of any other."""
+    if not address.startswith("data:"):
+        return "", address
+    head, data = address.removeprefix("data:").split(";base64,")
+    return head, data
+
+
 class OpenAI(Wire):
     """OpenAI's chat completions."""
 
@@ -157,7 +169,23 @@ class OpenAI(Wire):
         return str(headers.get("Authorization", "")).removeprefix("Bearer ")
 
     def messages(self, body: Json) -> list[Json]:
-        return list(body["messages"])
+        messages = list[Json]()
+        for message in body["messages"]:
+            content = message["content"]
+            if not isinstance(content, str):
+                content = "".join(part["text"] for part in content if part["type"] == "text")
+            messages.append({"role": message["role"], "content": content})
+        return messages
+
+    def images(self, body: Json) -> list[tuple[str, str]]:
+        images = list[tuple[str, str]]()
+        for message in body["messages"]:
+            parts = [] if isinstance(message["content"], str) else message["content"]
+            for part in parts:
+                if part["type"] != "text":
+                    assert part["type"] == "image_url"
+                    images.append(split_address(part["image_url"]["url"]))
+        return images
 
     def refusal(self, body: Json, refused: frozenset[str]) -> Problem | None:
         if {"max_tokens", "max_completion_tokens"} <= body.keys():
@@ -261,9 +289,26 @@ class Anthropic(Wire):
         messages = list[Json]()
         for message in [*first, *body["messages"]]:
             content = message["content"]
-            text = content if isinstance(content, str) else "".join(part["text"] for part in content)
-            messages.append({"role": message["role"], "content": text})
+            if not isinstance(content, str):
+                content = "".join(part["text"] for part in content if part["type"] == "text")
+            messages.append({"role": message["role"], "content": content})
         return messages
+
+    def images(self, body: Json) -> list[tuple[str, str]]:
+        images = list[tuple[str, str]]()
+        for message in body["messages"]:
+            parts = [] if isinstance(message["content"], str) else message["content"]
+            for part in parts:
+                if part["type"] == "text":
+                    continue
+                assert part["type"] == "image"
+                source = part["source"]
+                if source["type"] == "url":
+                    images.append(("", source["url"]))
+                else:
+                    assert source["type"] == "base64"
+                    images.append((source["media_type"], source["data"]))
+        return images
 
     def settings(self, body: Json) -> dict[str, str]:
         names = {"form": "output_config", "temperature": "temperature"}
@@ -307,9 +352,21 @@ class Gemini(Wire):
         contents = [("system", body["systemInstruction"])] if "systemInstruction" in body else []
         contents += [(content.get("role", "user"), content) for content in body["contents"]]
         return [
-            {"role": role, "content": "".join(part["text"] for part in content["parts"])}
+            {"role": role, "content": "".join(part.get("text", "") for part in content["parts"])}
             for role, content in contents
         ]
+
+    def images(self, body: Json) -> list[tuple[str, str]]:
+        images = list[tuple[str, str]]()
+        for content in body["contents"]:
+            for part in content["parts"]:
+                if "inlineData" in part:
+                    images.append((part["inlineData"]["mimeType"], part["inlineData"]["data"]))
+                elif "fileData" in part:
+                    images.append(("", part["fileData"]["fileUri"]))
+                else:
+                    assert part.keys() == {"text"}
+        return images
 
     def settings(self, body: Json) -> dict[str, str]:
         config = body.get("generationConfig", {})
