@@ -282,7 +282,7 @@ class Model(EndpointSettings):
     @property
     def decides(self) -> bool:
         """Whether it is a decision model, which is asked questions, and answers with probabilities and no text."""
-        return self.name.partition("/")[0] in DECISION_PROVIDERS
+        return is_decision_model(self.name)
 
     @property
     def reads_demonstrations(self) -> bool:
@@ -295,6 +295,11 @@ class Model(EndpointSettings):
         return self.name.startswith(RECORDED)
 
 
+def is_decision_model(name: str) -> bool:
+    """Say whether a model string names a decision model."""
+    return name.partition("/")[0] in DECISION_PROVIDERS
+
+
 def same_model(first: str, second: str) -> bool:
     """Say whether two model strings name one model: providers, through which it is reached, do not count."""
     # ``openai/gpt-6-luna``, ``azure/gpt-6-luna`` and ``openrouter/openai/gpt-6-luna`` do; addresses are no part.
@@ -302,7 +307,7 @@ def same_model(first: str, second: str) -> bool:
         return True
     if PANEL in (first[: len(PANEL)], second[: len(PANEL)]):
         return _panel_names(first) == _panel_names(second)
-    if "/" not in first or "/" not in second:
+    if "/" not in first or "/" not in second or is_decision_model(first) != is_decision_model(second):
         return False
     return first.lower().rpartition("/")[2] == second.lower().rpartition("/")[2]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
-from ..errors import OptimizerError, checked
+from ..errors import OptimizerError, UsageError, checked
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import find_leaks
@@ -181,6 +181,11 @@ def compile(
     surface.note(*(log.note for log in logs))
     proposer = None
     if prompt_model is not None:
+        if make_model(prompt_model).decides:
+            raise UsageError(
+                f"{make_model(prompt_model).name} is a decision model, and writes no prompts",
+                hint="name a model that writes text with --prompt-model, or leave it out",
+            )
         proposer = default_temperature(make_model(prompt_model), fit.sampling.samples)
     frozen_model = None
     if verifier is not None:

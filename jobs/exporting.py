@@ -12,6 +12,7 @@ import dspy
 from dspy import AdapterParseError
 
 from ..cases import Case
+from ..engines.models import is_decision_model
 from ..errors import UsageError, checked
 from ..exports import Exporter, Subject, exporter
 from ..exports.portable_file import PortableFile
@@ -68,6 +69,13 @@ def exported(
     if loaded.artifact is not None and chosen.name != "markdown":  # a description for people asks no model
         loaded.artifact.check_is_no_panel()
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
+    model_name = subject.model_of_proof or ""
+    if subject.asks_model and is_decision_model(model_name) and chosen.name != "markdown":
+        raise UsageError(
+            f"{subject.ref} asks a decision model ({model_name}), and the files of {target} ask models that "
+            "write text",
+            hint="jurist serve answers over HTTP; markdown describes it; or compile it for a chat model",
+        )
     _check_holds_words(chosen, subject)
     return chosen.render(subject), list(chosen.limits) + list(subject.limits)
 

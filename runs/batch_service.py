@@ -35,6 +35,11 @@ class BatchEndpoint(Endpoint):
     """An endpoint behind the channel that answers what batches have brought."""
 
     def __init__(self, model: Model, store: BatchStore) -> None:
+        if model.decides:
+            raise UsageError(
+                f"{model.name} is a decision model, and no Batch API takes its questions",
+                hint="use jurist run",
+            )
         super().__init__(model)
         if not self._direct.fits or not self._direct.provider.startswith("openai"):
             raise UsageError(

@@ -21,7 +21,7 @@ from openai.types import Decision, DecisionCreateParams
 from pydantic import TypeAdapter, ValidationError
 from sparrow_decider import Decider
 
-__all__ = ["OpenAIDecisions", "decider", "serving_sparrow"]
+__all__ = ["Forwarder", "OpenAIDecisions", "decider", "serving_sparrow"]
 
 
 @cache
@@ -152,3 +152,40 @@ def _answer(text: str, question: dict[str, Any]) -> dict[str, Any]:
 
 def _named(question: dict[str, Any]) -> dict[str, Any]:
     return {"type": question["type"], "name": question["name"]}
+
+
+class Forwarder:
+    """A server that hands each request on to a real one and counts the questions that pass."""
+
+    def __init__(self, address: str, seconds: float = 0.0) -> None:
+        self.bodies: list[bytes] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.bodies.append(body)
+                time.sleep(seconds)
+                request = urllib.request.Request(f"{address}{self.path}", data=body, method="POST")
+                with urllib.request.urlopen(request, timeout=10) as answer:
+                    data = answer.read()
+                with contextlib.suppress(OSError):  # whoever asked was killed
+                    self.send_response(200)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> "Forwarder":
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()

@@ -1,0 +1,177 @@
+"""A decision model as a judge, compiled: sentences of movie reviews, of which half the labels are learned from.
+
+Sparrow Decider (2 MB, its weights are in its package) answers over ``/v1/systemone`` on this machine. Each seed draws
+other rows and another split: half for train and dev, half sealed. A compilation that finds nothing better than the
+basic question leaves the sealed rows unopened, and counts as the basic question.
+
+Run: pip install sparrow-decider
+     pip download --no-deps --no-binary :all: vaderSentiment==3.3.2    # the rows travel in this package
+     python benchmarks/decision_model.py --packages FOLDER --seeds 0 1 2 3 4 5 6 7 8 9
+"""
+
+import argparse
+import json
+import math
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from real_model import TASKS, movies, sampled
+from scipy.stats import t as student
+
+import jurist
+from jurist.engines.channel import CallContext
+from jurist.engines.meter import Budget
+from jurist.engines.models import connect
+from jurist.programs.asking import Asker
+
+METRIC = "balanced_accuracy"
+SHARES = (0.25, 0.25, 0.5)
+ARMS: dict[str, dict[str, Any]] = {
+    "question and words": {},
+    "question alone": {"words": False},
+}
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve the model while the block runs, and give its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-c",
+        "from sparrow_decider.cli import main; main()",
+        "serve",
+        "--port",
+        str(port),
+    ]
+    with (
+        (folder / "server.log").open("w") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as server,
+    ):
+        try:
+            address = f"http://127.0.0.1:{port}"
+            for _ in range(100):
+                with suppress(OSError):
+                    urllib.request.urlopen(address, timeout=5).close()
+                    break
+                time.sleep(0.1)
+            yield address
+        finally:
+            server.kill()
+
+
+def compiled(arm: str, seed: int, count: int, address: str, packages: Path, folder: Path) -> dict[str, Any]:
+    """Return the figures of one compilation."""
+    gold = folder / f"movies-{seed}.jsonl"
+    rows = sampled(movies(packages), "opinion", count, seed)
+    gold.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    os.environ["XDG_DATA_HOME"] = str(folder / "data" / f"{arm}-{seed}")
+    judge = TASKS["movies"][1].with_metric(METRIC)
+    model = jurist.Model(name="systemone/sparrow", api_base=address)
+    made = jurist.compile(
+        judge,
+        gold=str(gold),
+        model=model,
+        shares=SHARES,
+        seed=seed,
+        budget=Budget(calls=20_000),
+        store=folder / "store" / f"{arm}-{seed}",
+        **ARMS[arm],
+    )
+    card = made.artifact.card
+    scores = card["scores"] or {}
+    spent = card["spend"]["by_purpose"]["total"]["calls"]
+    row = {"arm": arm, "seed": seed, "verdict": card["decision"]["verdict"], "calls": spent}
+    row["decides"] = (card.get("setting") or {}).get("words", {}).get("decide", "question")
+    if "compiled" in scores:
+        row["basic"] = scores["basic"][METRIC]["value"]
+        row["compiled"] = scores["compiled"][METRIC]["value"]
+    else:
+        row["basic"] = row["compiled"] = zero_shot(judge, model, gold, seed)
+    for name in ("words", "neighbours"):
+        reference = (card.get("references") or {}).get(name)
+        if reference:
+            row[name] = reference["score"]
+    return row
+
+
+def zero_shot(judge: jurist.Judge, model: jurist.Model, gold: Path, seed: int) -> float:
+    """Return the score of the basic question on the rows that a compilation left unopened."""
+    asker = Asker(judge=judge, program=judge.basic(), lm=connect(model, CallContext.fresh()))
+    cases = jurist.Gold.load(gold, judge).split(seed, SHARES).test
+    right: dict[object, list[bool]] = {}
+    for case, verdict in zip(cases, asker.ask_all(cases), strict=True):
+        assert case.gold is not None
+        right.setdefault(case.gold[0], []).append(verdict.values == case.gold)
+    return statistics.mean(map(statistics.mean, right.values()))
+
+
+def interval(values: Sequence[float]) -> str:
+    """Return the mean over seeds and its 95 % interval, by Student's t."""
+    mean = statistics.mean(values)
+    if len(values) < 2:
+        return f"{mean:.3f}"
+    reach = float(student.ppf(0.975, len(values) - 1)) * statistics.stdev(values) / math.sqrt(len(values))
+    return f"{mean:.3f} [{mean - reach:.3f}, {mean + reach:.3f}]"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the table: of each arm the scores, the gain, and how many compilations were proven."""
+    yield f"| | {METRIC} on the sealed rows, mean over seeds [95 % interval] | gain | shown better | calls |"
+    yield "|---|---|---|---|---|"
+    arms = list(dict.fromkeys(row["arm"] for row in rows))
+    first = [row for row in rows if row["arm"] == arms[0]]
+    yield f"| the basic question, without labels | {interval([row['basic'] for row in first])} | | | |"
+    words = [row["words"] for row in first if "words" in row]
+    if words:
+        yield f"| a regression on words, without a model | {interval(words)} | | | |"
+    for arm in arms:
+        of_arm = [row for row in rows if row["arm"] == arm]
+        gains = [row["compiled"] - row["basic"] for row in of_arm]
+        better = sum(row["verdict"] == "better" for row in of_arm)
+        calls = statistics.mean(row["calls"] for row in of_arm)
+        scores = interval([row["compiled"] for row in of_arm])
+        yield f"| {arm} | {scores} | {interval(gains)} | {better} of {len(of_arm)} | {calls:.0f} |"
+
+
+def main() -> None:
+    """Make what is missing, and print the table."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--packages", type=Path, required=True, help="the folder of the downloaded package")
+    options.add_argument("--rows", type=int, default=220, help="half of them are sealed")
+    options.add_argument("--seeds", nargs="+", type=int, default=list(range(10)))
+    options.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    options.add_argument("--out", type=Path, default=Path("benchmark-decision-model.jsonl"))
+    chosen = options.parse_args()
+    done: list[dict[str, Any]] = []
+    if chosen.out.exists():
+        done = [json.loads(line) for line in chosen.out.read_text(encoding="utf-8").splitlines()]
+    made = {(row["arm"], row["seed"]) for row in done}
+    with tempfile.TemporaryDirectory() as name, serving(Path(name)) as address:
+        for seed in chosen.seeds:
+            for arm in chosen.arms:
+                if (arm, seed) in made:
+                    continue
+                row = compiled(arm, seed, chosen.rows, address, chosen.packages, Path(name))
+                done.append(row)
+                with chosen.out.open("a", encoding="utf-8") as out:
+                    out.write(f"{json.dumps(row)}\n")
+    print(*table(done), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

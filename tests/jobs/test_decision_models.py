@@ -1,0 +1,134 @@
+"""A judge with a real decision model: compiled, proven, run, killed, and refused where it cannot answer."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deciders import Forwarder, serving_sparrow
+from forked import Forked
+from small import Done, cli
+
+from jurist.keeping.artifacts import Store
+
+JUDGE = f"{Path(__file__).parents[2]}/docs/may_send.py:judge"
+ROWS = 40
+
+
+@pytest.fixture(scope="module")
+def sparrow() -> Iterator[str]:
+    with serving_sparrow() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def folder(sparrow: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a folder with a compiled version of the judge, and rows to judge."""
+    folder = tmp_path_factory.mktemp("decided")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("XDG_DATA_HOME", str(folder / "data"))
+        done = cli("compile", JUDGE, "--gold", "support-desk", *asked(sparrow), "--yes", "--json")
+        assert done.code == 0, done.err
+        lines = []
+        for number in range(ROWS):
+            row = {"policy": "Refunds take 5 days.", "message": "When?", "reply": f"In {number} days."}
+            lines.append(json.dumps(row))
+        Path("rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+
+
+def asked(address: str, name: str = "systemone/sparrow") -> tuple[str, ...]:
+    return "--model", name, "--api-base", address
+
+
+@pytest.mark.slow
+def test_a_compilation_is_proven_and_names_its_model(folder: Path) -> None:
+    card = Store(folder / "compiled").load("may-send@1").card
+    assert card["model"]["name"] == "systemone/sparrow"
+    assert card["decision"]["verdict"] == "better"
+    for prompt in json.loads(
+        (folder / "compiled/may-send/1/program.json").read_text(encoding="utf-8")
+    ).values():
+        if isinstance(prompt, dict):
+            assert not prompt.get("demos")
+
+
+ANSWERED = {
+    "run": ("run", "may-send@1", "--input", "rows.jsonl", "--output", "ran.jsonl"),
+    "evaluate": ("evaluate", "may-send@1", "--gold", "support-desk"),
+    "compare": ("compare", "may-send@1", "may-send:basic", "--gold", "support-desk"),
+    "gate": ("gate", "may-send@1", "--gold", "support-desk", "--min", "balanced_accuracy=0.5"),
+    "cascade": ("cascade", "may-send:basic", "--gold", "support-desk", "--agree", "0.4"),
+    "report": ("report", "may-send@1", "-o", "report.html"),
+    "a description": ("export", "may-send:basic", "--to", "markdown"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ANSWERED)
+def test_what_a_version_does_with_a_decision_model(folder: Path, sparrow: str, command: str) -> None:
+    address = () if command in ("report", "a description") else asked(sparrow)
+    done = cli(*ANSWERED[command], *address)
+    assert done.code == 0, done.err
+
+
+REFUSED = {
+    "python": (("export", "may-send@1", "--to", "python", "-o", "judge.py"), "asks a decision model"),
+    "batch": (
+        ("batch", "submit", "may-send@1", "--input", "rows.jsonl", "-o", "b.jsonl"),
+        "no Batch API takes",
+    ),
+    "samples": (
+        ("run", "may-send:basic", "--input", "rows.jsonl", "-o", "s.jsonl", "--samples", "3"),
+        "same probabilities",
+    ),
+    "proposer": (
+        ("compile", JUDGE, "--gold", "support-desk", "--prompt-model", "systemone/sparrow", "--yes"),
+        "writes no prompts",
+    ),
+    "demonstrations": (
+        ("compile", JUDGE, "--gold", "support-desk", "--optimizer", "fewshot", "--yes"),
+        "shown no demonstrations",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_decision_model_cannot_do_is_one_line(folder: Path, sparrow: str, case: str) -> None:
+    command, words = REFUSED[case]
+    with_model = () if command[0] == "export" else asked(sparrow)
+    done = cli(*command, *with_model)
+    errors = [line for line in done.lines if line.startswith("error:")]
+    assert done.code in (1, 2)
+    assert len(errors) == 1
+    assert words in errors[0]
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path, sparrow: str) -> None:
+    command = ("run", "may-send:basic", "--input", "rows.jsonl", "--output", "killed.jsonl")
+    with Forwarder(sparrow, seconds=0.05) as server:
+        options = (*asked(server.url), "--concurrency", "2")
+        process = Forked(*command, *options, cwd=folder)
+        while len(server.bodies) < ROWS // 3:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        time.sleep(0.2)
+        done: Done = cli(*command, *options, "--resume")
+        assert done.code == 0, done.err
+        in_flight = 2
+        assert len(server.bodies) <= ROWS + in_flight
+    lines = Path("killed.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert sorted(row["row"] for row in rows) == list(range(1, ROWS + 1))
+    assert all(row["status"] == "verdict" for row in rows)
