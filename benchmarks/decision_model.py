@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from real_model import TASKS, movies, sampled
+from real_model import TASKS, movies, sampled  # type: ignore[import-not-found]  # beside this file
 from scipy.stats import t as student
 
 import jurist

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+import dspy
+
 from ..errors import ModelError
 from .draws import TypedRequest
 from .dspy_internals import format_field_value
@@ -83,6 +85,12 @@ def questions_of(request: TypedRequest) -> tuple[Question, ...]:
             "a decision model is shown no demonstrations, and this prompt has some",
             hint="compile the judge for this model: jurist compile JUDGE --model systemone/NAME --api-base URL",
         )
+    for name, value in request.inputs.items():
+        if isinstance(value, dspy.Image):
+            raise ModelError(
+                f"decision models are asked about texts, and {name!r} is an image",
+                hint="name a chat model that sees images",
+            )
     questions: list[Question] = []
     for field in _output_fields(request):
         questions += _questions_about(field, request)

@@ -220,6 +220,21 @@ def test_reasoning_is_free_text_and_refused(sparrow: str) -> None:
     assert context.ledger.spend().calls == 0
 
 
+def test_an_image_is_refused_before_any_call(sparrow: str) -> None:
+    fields: dict[str, Any] = {
+        "picture": (dspy.Image, dspy.InputField()),
+        "shown": (Literal["yes", "no"], dspy.OutputField()),
+    }
+    judge = Judge(
+        name="pictures", signature=dspy.Signature(fields, "Is it a cat?"), positive="yes", unit="picture"
+    )
+    asker, context = asker_of(judge, sparrow)
+    dot = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+    with pytest.raises(ModelError, match="is an image"):
+        asker.ask_all([judge.case({"picture": dot})])
+    assert context.ledger.spend().calls == 0
+
+
 def test_further_samples_are_refused(sparrow: str) -> None:
     with pytest.raises(UsageError, match="the same probabilities each time"):
         asker_of(REFUND, sparrow, sampling=Sampling(samples=3))
