@@ -229,7 +229,10 @@ def test_an_image_is_refused_before_any_call(sparrow: str) -> None:
         name="pictures", signature=dspy.Signature(fields, "Is it a cat?"), positive="yes", unit="picture"
     )
     asker, context = asker_of(judge, sparrow)
-    dot = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+    dot = (
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVO"
+        "RK5CYII="
+    )
     with pytest.raises(ModelError, match="is an image"):
         asker.ask_all([judge.case({"picture": dot})])
     assert context.ledger.spend().calls == 0
