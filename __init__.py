@@ -56,6 +56,7 @@ MODULES = {
     "harden": "jobs.scoring",
     "judge": "jobs.judges",
     "load": "jobs.judges",
+    "move": "jobs.moving",
     "plan_gold": "jobs.gold_plan",
     "prove": "jobs.unlabelled",
     "run": "jobs.judges",

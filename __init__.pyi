@@ -20,6 +20,7 @@ from .jobs.gold_plan import plan_gold as plan_gold
 from .jobs.judges import judge as judge
 from .jobs.judges import load as load
 from .jobs.judges import run as run
+from .jobs.moving import move as move
 from .jobs.scoring import assert_judge as assert_judge
 from .jobs.scoring import cascade as cascade
 from .jobs.scoring import compare as compare

@@ -6,7 +6,8 @@ from importlib import import_module
 from .options import Options
 
 SECTIONS = {
-    "commands, in the order of use": "new evaluate review compile prove compare cascade report run gate export serve",
+    "commands, in the order of use": "new evaluate review compile prove move compare cascade report run gate "
+    "export serve",
     "groups of commands": "gold artifacts batch",
     "of the four papers": "judges generate assess table",
 }
@@ -15,7 +16,7 @@ _ORDER = " ".join(SECTIONS.values()).split()
 _SUBJECTS = {
     "artifacts": "artifacts report",
     "catalogue": "new export judges",
-    "compile": "compile prove",
+    "compile": "compile prove move",
     "generate": "generate assess",
     "gold": "gold review",
     "run": "run serve batch",

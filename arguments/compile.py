@@ -1,4 +1,4 @@
-"""The options of ``compile`` and ``prove``."""
+"""The options of ``compile``, ``prove`` and ``move``."""
 
 from .groups import (
     Adapter,
@@ -12,6 +12,7 @@ from .groups import (
     ModelOptions,
     PaidOptions,
     PanelOptions,
+    Printed,
     Resume,
     RowOptions,
     SamplingOptions,
@@ -165,3 +166,38 @@ class ProveOptions(
     sheet: str | None = option("F.csv", "write the planned units as a sheet for a person", exclusive="how")
     answers: str | None = option("F.csv", "the sheet that came back: tests the labels", exclusive="how")
     rater: str = option("NAME", "who is going to label", "annotator")
+
+
+class MoveOptions(
+    ModelOptions,
+    Limits,
+    Resume,
+    Printed,
+    Details,
+    command="move",
+    does="compile.move_command",
+):
+    """Move a version to another model: show on its sealed test whether it is as good there, as when its own model is
+    shut down. The new model answers train and dev with the same prompt, thresholds, weights and words are fitted anew,
+    and the sealed test compares it with the answers that the version keeps: the old model is not asked.
+
+    examples:
+      jurist move fect@2 --model {MODEL}
+      jurist move fect@prod --model {MODEL} --reasoning-effort low --max-cost 2 --yes
+
+    The result is the next version. If it is better, or as good within --margin, it becomes the latest, and takes over
+    the tags of the old one. Each move is one opening of the sealed test, and its level falls with it. Where the new
+    model scores less on dev than the old one did, it is also asked in another form, with three samples, or with more
+    reasoning, and train and dev choose. Exit code 0 if it is as good or better, 3 if it is worse, 1 if that is not
+    known: then jurist says how many labels where the two differ could tell.
+    """
+
+    artifact: str = positional("JUDGE@VERSION")
+    gold: str | None = gold_option("the gold set it was compiled on (default: as named on the card)")
+    margin: float | None = option(
+        "M", "how much worse it may be and count as good (default: 0.03, of errors 0.03 of their range)"
+    )
+    ask_old: bool = flag(
+        "ask the old model about the sealed test too, where the version keeps no answers to it"
+    )
+    force: bool = flag("make it the latest version, and give it the tags, whatever is shown")

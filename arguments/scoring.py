@@ -60,7 +60,7 @@ class CascadeOptions(
     does="scoring.cascade_command",
     helps={"calls": "hard limit on calls, over all judges"},
 ):
-    """Let a cheap judge answer what it is sure of, and a dear one the rest: chosen on gold, so that those who answer
+    """Let a cheap judge answer what it is sure of, a dear one the rest: chosen on gold, so that those who answer
     agree with people often enough. What none is sure of is left to people.
 
     examples:

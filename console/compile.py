@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments.artifacts import RememberOptions
-from ..arguments.compile import CompileOptions, ProveOptions
+from ..arguments.compile import CompileOptions, MoveOptions, ProveOptions
 from ..arguments.groups import StoreOptions
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
@@ -24,6 +24,7 @@ from ..jobs.compiling import Compiled, compile
 from ..jobs.conclusion import Concluded
 from ..jobs.derived_versions import remember
 from ..jobs.label_plan import LabelPlan, decide_by_labels, finish_decision
+from ..jobs.moving import Moved, move
 from ..jobs.plan import Plan, foresee_compilation
 from ..jobs.surface import GoldLike
 from ..jobs.unlabelled import Unlabelled, load_both, open_plan
@@ -40,6 +41,7 @@ from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..report.differing import change_words
+from ..report.document import Tone
 from ..report.next_step import NextStep, choose_next_step, outcome_of
 from ..report.scores import (
     OFFLINE,
@@ -301,6 +303,70 @@ def remember_rows(options: RememberOptions) -> Result:
     body: list[Part] = [words]
     body.extend(_proof_parts(concluded, end_parts, is_full=options.whole))
     return Result(data=data, body=body)
+
+
+def move_command(options: MoveOptions) -> Result:
+    """Move a version to another model; exit code 3 if it is worse there, 1 if that is not known."""
+    moved = move(
+        options.artifact,
+        Model.of(options, name=options.model),
+        gold=options.gold,
+        margin=options.margin,
+        ask_old=options.ask_old,
+        budget=Budget.of(options),
+        concurrency=options.concurrency,
+        force=options.force,
+        surface=Terminal(options),
+    )
+    artifact = moved.artifact
+    card = artifact.about
+    data = {"artifact": str(artifact.path), "latest": moved.latest, "tags": list(moved.tags), **artifact.card}
+    tone: Tone = "open"
+    code = 1
+    if moved.verdict.holds:
+        tone = "good"
+        code = 0
+    elif moved.verdict.outcome == "worse":
+        tone = "bad"
+        code = 3
+    parts: list[Part] = []
+    for name, value in moved.tried:
+        chosen = ", chosen" if name == moved.way and len(moved.tried) > 1 else ""
+        parts.append(f"asked {name}: {moved.against.metric} {abs(value):.3f} on train and dev{chosen}")
+    parts.append(
+        f"the two models differ on {100 * moved.verdict.differing:.1f} % of the units of the sealed test"
+    )
+    parts.append(f"against the basic prompt on {card.model.name}: {card.decision.words}")
+    parts.extend(f"warning: {warning}" for warning in moved.against.warnings)
+    parts.append(spend_line(card.spend or SpendCard()))
+    parts.append(_artifact_line(artifact, latest=moved.latest))
+    if moved.tags:
+        parts.append(f"tags that moved with it: {', '.join(moved.tags)}")
+    parts.append(_step_after_move(moved, options))
+    if card.model.name == OFFLINE_MODEL:
+        parts.append(OFFLINE)
+    headline = (
+        f"decision: {artifact.ref} is {moved.words} ({moved.parent.about.model.name} -> {card.model.name})"
+    )
+    return Result(data=data, body=[VerdictCard(tone=tone, decision=headline, parts=parts)], code=code)
+
+
+def _step_after_move(moved: Moved, options: MoveOptions) -> str:
+    """Return what comes after a move."""
+    store_words = store_option(options)
+    if moved.verdict.holds:
+        return f"next: jurist run {moved.artifact.ref} --input new.csv --output judged.jsonl{store_words}"
+    if moved.verdict.outcome == "worse":
+        name = moved.artifact.judge
+        return (
+            f"next: jurist compile {name} --start {moved.artifact.ref} --model {options.model}{store_words}"
+        )
+    if moved.verdict.labels is None:
+        return "next: label more rows; nobody can say how many would tell"
+    return (
+        f"next: label {plural(moved.verdict.labels, 'row')} where the two differ, out of about "
+        f"{moved.verdict.rows:,} more rows"
+    )
 
 
 def _step_after_proof(artifact: Artifact, options: StoreOptions, *, by_labels: str = "") -> NextStep:

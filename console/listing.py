@@ -62,7 +62,9 @@ def _notes_on_ends(artifacts: Sequence[Artifact]) -> list[str]:
     if not ending:
         return []
     verb = "asks a model that ends" if len(ending) == 1 else "ask models that end"
-    return [f"{' '.join(ending)} {verb} within 90 days, or ended: compile on another --model"]
+    return [
+        f"{' '.join(ending)} {verb} within 90 days, or ended: jurist move brings a version to another --model"
+    ]
 
 
 def _artifact_entry(artifact: Artifact) -> dict[str, object]:
@@ -116,6 +118,8 @@ def _artifact_row(artifact: Artifact) -> list[str]:
     if score:
         score_words = f"{metric} {metric_cell(score)}"
     decision = card.decision.verdict or "-"
+    if card.moved is not None:
+        decision += f"; moved from {card.moved.parent}: {card.moved.verdict_words}"
     label_decision = disagreement_cell(artifact.label_proofs)
     if label_decision:
         decision += f"; {label_decision}"

@@ -222,7 +222,7 @@ def conclude(
     artifact = store.save(
         plan.judge,
         contest.candidate.state,
-        origin.joined(_content_of_settings(contest, work), result),
+        origin.joined(content_of_settings(contest, work), result),
         history,
         records=records,
         make_latest=is_latest,
@@ -230,7 +230,7 @@ def conclude(
     return Concluded(artifact=artifact, proof=proof, latest=is_latest)
 
 
-def _content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
+def content_of_settings(contest: Contest, work: PaidJob) -> CardContent:
     """Return the part of the card with the candidate's settings and the spend of the job."""
     model = contest.plan.model
     chosen = contest.candidate_asker

@@ -25,6 +25,7 @@ from .card_parts import (
     JobCard,
     JudgePart,
     ModelCard,
+    MoveCard,
     OptimizerCard,
     PanelCard,
     ReferenceCard,
@@ -90,6 +91,7 @@ class CardContent(Part):
     calibration: dict[str, CalibrationCard] = {}
     inconsistent: dict[str, Count] = {}
     against: AgainstCard | None = None
+    moved: MoveCard | None = None
     test_openings: Count = 1
     test_rows: SealedRowsCard = SealedRowsCard()
     # What it takes.

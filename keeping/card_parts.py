@@ -446,6 +446,28 @@ class AgainstCard(Part):
     not_worse: NotWorseCard | None = None
 
 
+class MoveCard(Part):
+    """How good the version is beside the one that it was moved from, on another model."""
+
+    parent: str  # ``JUDGE@VERSION``
+    model: str  # the model that the version before was proven with
+    outcome: str  # better, as good, worse or not known
+    margin: Figure
+    words: str
+    way: str  # how the new model is asked
+    tried: dict[str, Figure] = {}  # way of asking -> the metric on train and dev
+    differing: Figure  # share of the units of the sealed test on which the models answer otherwise
+    labels: Count | None = (
+        None  # of further units on which they differ, with which an equal model mostly passes
+    )
+    rows: Count | None = None  # of further rows, among which so many units differ
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict in a few words."""
+        return self.words.partition(":")[0]
+
+
 class PanelCard(Part):
     """How often the models of a panel answered on the sealed test, and how far they agree."""
 

@@ -49,6 +49,11 @@ def prepare_remember(server: Any) -> tuple[object, ...]:
     return ("artifacts", "remember", "fect@1", "more.jsonl", "--force")
 
 
+def prepare_move(server: Any) -> tuple[object, ...]:
+    compiled_house_rule()
+    return ("move", VERSION, "--model", "openai/x")
+
+
 def prepare_cascade(server: Any) -> tuple[object, ...]:
     write_jsonl(Path("gold.jsonl"), claims(groups=40))
     models = ("--model", "openai/x", "--model", "openai/y")
@@ -64,6 +69,7 @@ def prepare_panel(server: Any) -> tuple[object, ...]:
 COMMANDS: dict[str, tuple[Callable[..., str], Callable[[Any], tuple[object, ...]]]] = {
     "prove": (send_or_hold, prepare_prove),
     "remember": (answer, prepare_remember),
+    "move": (send_or_hold, prepare_move),
     "cascade": (answer, prepare_cascade),
     "panel": (answer, prepare_panel),
 }

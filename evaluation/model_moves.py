@@ -1,0 +1,88 @@
+"""Whether a judge is as good on another model: the verdict of a paired test, and the labels that could tell."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .contrasts import Contrast, rows_to_pass
+from .disagreements import label_could_decide
+from .metrics import Metric
+from .rows import Row
+from .scale import Scale
+
+MARGIN = 0.03
+"""The share of a metric's best value by which a judge on another model may be worse and count as good."""
+Outcome = Literal["better", "as good", "worse", "not known"]
+"""What is shown of a judge on another model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveVerdict:
+    """The verdict on a judge that was moved to another model."""
+
+    outcome: Outcome
+    margin: float
+    differing: float  # share of the units on which the two models answer otherwise
+    labels: int | None  # of further units on which they differ, with which an equal model mostly passes
+    rows: int | None  # of further rows, among which so many units differ
+
+    @property
+    def words(self) -> str:
+        """The verdict in words."""
+        if self.outcome == "as good":
+            return f"as good within {self.margin:g}"
+        if self.outcome == "not known":
+            return f"not known to be as good within {self.margin:g}"
+        return self.outcome
+
+    @property
+    def holds(self) -> bool:
+        """Whether the judge may take the place of the old one."""
+        return self.outcome in ("better", "as good")
+
+
+def usual_move_margin(metric: Metric) -> float:
+    """Return the margin of a metric that is used unless another one is given: .03 of shares, more on wider scales."""
+    return MARGIN * metric.high
+
+
+def judge_move(test: Contrast, margin: float, rows: int, differing: float) -> MoveVerdict:
+    """Return the verdict of a paired test of the judge on the new model against the same judge on the old one.
+
+    Args:
+        test: the new model (first) against the old one (second).
+        margin: by how much the new one may be worse and count as good.
+        rows: the number of rows that both answered.
+        differing: the share of the units on which they answer otherwise.
+    """
+    lowest, difference = test.interval.low, test.difference
+    if not test.higher_is_better:
+        lowest, difference = -test.interval.high, -test.difference
+    labels = enough_rows = None
+    outcome: Outcome = "not known"
+    if test.direction == "better":
+        outcome = "better"
+    elif lowest >= -margin:
+        outcome = "as good"
+    elif test.direction == "worse":
+        outcome = "worse"
+    else:
+        enough_rows = rows_to_pass(rows, difference - lowest, margin, test.tested)
+        if enough_rows is not None:
+            labels = max(1, math.ceil(enough_rows * differing))
+    return MoveVerdict(outcome=outcome, margin=margin, differing=differing, labels=labels, rows=enough_rows)
+
+
+def share_differing(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> float:
+    """Return the share of the units of the same rows on which two judges give answers that a label tells apart."""
+    rows = {row.id: row for row in second}
+    units = 0
+    differing = 0
+    for row in first:
+        other = rows[row.id]
+        for value, other_value in zip(row.predicted, other.predicted, strict=True):
+            units += 1
+            if label_could_decide(comparison, value, other_value):
+                differing += 1
+    return differing / max(1, units)

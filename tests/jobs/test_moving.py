@@ -1,0 +1,236 @@
+"""Moving a version to another model: what is asked, what the verdict rests on, and what follows from it."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Loopback, field_of, truth_of
+from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
+
+import jurist
+from jurist.evaluation.model_moves import judge_move
+from jurist.jobs.openings import Openings
+
+GOLD = claims(groups=60)
+TRUTH = {row["claim"]: row["factual"] for row in GOLD}
+
+
+def reply(label: object) -> str:
+    return f"[[ ## factual ## ]]\n{label}\n\n[[ ## completed ## ]]"
+
+
+def right(messages: list[dict[str, Any]]) -> str:
+    return reply(TRUTH[field_of(str(messages[-1]["content"]), "claim")])
+
+
+def wrong(messages: list[dict[str, Any]]) -> str:
+    return reply(not TRUTH[field_of(str(messages[-1]["content"]), "claim")])
+
+
+def learning(messages: list[dict[str, Any]]) -> str:
+    """Answer well with demonstrations, and by chance without any."""
+    claim = field_of(str(messages[-1]["content"]), "claim")
+    if len(messages) == 2:
+        return reply(truth_of(claim))
+    return reply(TRUTH[claim] is not truth_of(claim, (True, *[False] * 9)))
+
+
+def mostly_right(messages: list[dict[str, Any]]) -> str:
+    claim = field_of(str(messages[-1]["content"]), "claim")
+    errs = truth_of(claim, (True, False, False, False, False, False))
+    return reply(TRUTH[claim] is not errs)
+
+
+def as_json(messages: list[dict[str, Any]]) -> str:
+    """Answer well in JSON alone."""
+    if "JSON" not in str(messages):
+        return "well"
+    claim = field_of(str(messages[-1]["content"]), "claim")
+    return json.dumps({"factual": TRUTH[claim]})
+
+
+@pytest.fixture(scope="module")
+def proven_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with gold and ``fect@1``, proven on a model that learns from demonstrations."""
+    folder = tmp_path_factory.mktemp("compiled-once")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("XDG_DATA_HOME", str(folder / "data"))
+        write_jsonl(Path("gold.jsonl"), GOLD)
+        patch.setenv("OPENAI_API_KEY", "x")
+        with Loopback(learning) as server:
+            ends = ("--model", "openai/old", "--api-base", server.url, "--yes")
+            ok("compile", "fect", "--gold", "gold.jsonl", *FAST, "--no-words", *ends)
+        ok("artifacts", "tag", "fect@1", "prod")
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _world(proven_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_key: str) -> None:
+    shutil.copytree(proven_store, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "here" / "data"))
+
+
+def moved(server: Any, *more: object, model: str = "openai/new") -> Done:
+    return cli("move", "fect@1", "--model", model, "--api-base", server.url, "--yes", *more)
+
+
+def test_a_better_model_takes_the_place_and_the_tags(serve: Callable[..., Any]) -> None:
+    server = serve(right)
+    done = moved(server, "--json")
+    assert done.code == 0, done.err
+    card = done.json
+    assert card["moved"]["outcome"] in ("better", "as good")
+    assert {hit.body["model"] for hit in server.hits} == {"new"}
+    assert (card["parent"], card["moved"]["parent"], card["model"]["name"]) == (1, "fect@1", "openai/new")
+    assert (card["latest"], card["tags"]) == (True, ["prod"])
+    assert jurist.Store("compiled").load("fect@prod").version == 2
+    assert jurist.Store("compiled").load("fect").version == 2
+    assert "0 problems" in ok("artifacts", "verify").out or "no byte changed" in ok("artifacts", "verify").out
+    fitted = card["gold"]["train"] + card["gold"]["dev"] - len(shown_ids())
+    assert server.count == fitted + 2 * card["gold"]["test"]
+    assert "moved from fect@1" in ok("artifacts", "list").out
+
+
+def shown_ids() -> list[str]:
+    """Return the ids of the demonstrations of ``fect@1``."""
+    artifact = jurist.Store("compiled").load("fect@1")
+    for candidate in artifact.candidates:
+        if candidate.candidate == artifact.about.optimizer.candidate:
+            return candidate.demo_ids
+    return []
+
+
+def test_the_old_model_is_not_asked_and_its_stored_answers_decide(serve: Callable[..., Any]) -> None:
+    server = serve(mostly_right)
+    card = moved(server, "--json").json
+    old = [line["compiled"]["values"] for line in jurist.Store("compiled").load("fect@1").proof()]
+    new = [line["compiled"]["values"] for line in read_jsonl(Path("compiled/fect/2/proof.jsonl"))]
+    differing = sum(one != two for one, two in zip(old, new, strict=True)) / len(old)
+    assert card["moved"]["differing"] == pytest.approx(differing)
+    assert card["against"]["second"] == "fect@1"
+
+
+def test_a_worse_model_is_kept_and_not_promoted(serve: Callable[..., Any]) -> None:
+    server = serve(wrong)
+    done = moved(server)
+    assert done.code == 3, done.err
+    assert "decision: fect@2 is worse" in done.people
+    assert "tags that moved" not in done.people
+    store = jurist.Store("compiled")
+    assert (store.load("fect@prod").version, store.load("fect").version) == (1, 1)
+    # The second try has asked in JSON and with three samples, too.
+    bodies = [hit.body for hit in server.hits]
+    assert any(body.get("response_format") for body in bodies)
+    assert any(body.get("temperature") for body in bodies)
+
+
+def test_a_model_that_answers_in_another_form_is_asked_in_that_form(serve: Callable[..., Any]) -> None:
+    card = moved(serve(as_json), "--json").json
+    assert card["moved"]["way"] == "in the adapter json"
+    assert (card["adapter"], card["moved"]["outcome"]) == ("json", "better")
+
+
+def test_what_cannot_be_told_names_the_labels_that_could(serve: Callable[..., Any]) -> None:
+    done = moved(serve(mostly_right), "--margin", "0.001")
+    assert done.code in (0, 1)
+    if done.code == 1:
+        assert "next: label" in done.people
+
+
+def test_each_move_is_one_opening_and_the_level_falls(serve: Callable[..., Any]) -> None:
+    cases = jurist.Gold.load("gold.jsonl", jurist.load("fect:basic").judge).cases
+    assert max(row.openings for row in Openings().of(cases)) == 1
+    first = moved(serve(right), "--json").json
+    assert (first["test_openings"], first["decision"]["tested"]) == (2, 0.0125)
+    second = moved(serve(right), "--json", model="openai/newer").json
+    assert (second["test_openings"], second["decision"]["tested"]) == (3, 0.00625)
+    assert max(row.openings for row in Openings().of(cases)) == 3
+
+
+def test_a_moved_version_is_moved_on(serve: Callable[..., Any]) -> None:
+    server = serve(right)
+    moved(server)
+    model = ("--model", "openai/third", "--api-base", server.url, "--yes")
+    again = cli("move", "fect@2", *model, "--margin", 0.3, "--json")
+    assert (again.code, again.json["parent"], again.json["moved"]["outcome"]) == (0, 2, "as good")
+
+
+def test_python_moves_too(serve: Callable[..., Any]) -> None:
+    server = serve(right)
+    result = jurist.move("fect@1", jurist.Model(name="openai/new", api_base=server.url))
+    assert result.verdict.holds
+    assert (result.artifact.ref, result.parent.ref, result.tags) == ("fect@2", "fect@1", ("prod",))
+    assert result.words.startswith(result.verdict.words)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("move", "fect@7", "--model", "openai/new"), "there is no fect@7"),
+        (("move", "fect@1", "--model", "openai/new", "--gold", "fect-mini"), "does not give the sealed test"),
+        (("move", "fect@1", "--model", "new"), "does not name provider and model"),
+    ],
+)
+def test_what_cannot_be_moved_is_said_in_one_line(argv: tuple[str, ...], words: str) -> None:
+    done = cli(*argv)
+    assert done.code in (1, 2)
+    assert words in done.err
+    assert len(done.lines) == 1
+
+
+def test_without_stored_answers_the_old_model_is_asked_on_demand(serve: Callable[..., Any]) -> None:
+    server = serve(right)
+    more = ("--model", "openai/old", "--api-base", server.url, "--yes")
+    ok("compile", "fect", "--gold", "gold.jsonl", *FAST, "--no-words", *more)
+    unproven = jurist.Store("compiled").load("fect@2")
+    assert unproven.about.decision.verdict == "nothing better found"
+    asked = ("move", "fect@2", "--model", "openai/new", "--api-base", server.url, "--yes")
+    refused = cli(*asked)
+    assert "keeps no answers of openai/old to its sealed test" in refused.err
+    assert "--ask-old" in refused.err
+    before = server.count
+    done = ok(*asked, "--ask-old", "--margin", 0.3, "--json")
+    assert done.json["moved"]["outcome"] == "as good"
+    assert {hit.body["model"] for hit in server.hits[before:]} == {"old", "new"}
+
+
+def test_the_budget_holds_and_a_stopped_move_goes_on(serve: Callable[..., Any]) -> None:
+    server = serve(right)
+    whole = moved(server, "--json", "--store", shutil.copytree("compiled", "other"))
+    requests = server.count
+    server.hits.clear()
+    stopped = moved(server, "--max-calls", requests // 2)
+    assert stopped.code == 1
+    assert "--resume" in stopped.err
+    assert server.count <= requests // 2
+    done = moved(server, "--resume", "--json")
+    assert server.count == requests
+    assert done.json["moved"] == whole.json["moved"]
+
+
+def test_a_margin_wide_enough_lets_a_judge_through() -> None:
+    """The verdict follows from the interval alone."""
+    from jurist.evaluation.closed_labels import ClosedLabels
+    from jurist.evaluation.contrasts import contrast
+    from jurist.evaluation.rows import Row
+
+    labels = ClosedLabels(("yes", "no"), {"yes"})
+    gold = ["yes", "no"] * 40
+    old = [Row(id=f"{n:03}", group=f"{n}", gold=(one,), predicted=(one,)) for n, one in enumerate(gold)]
+    new = list(old)
+    for place in (3, 20, 41):
+        other = "no" if gold[place] == "yes" else "yes"
+        new[place] = Row(id=f"{place:03}", group=f"{place}", gold=(gold[place],), predicted=(other,))
+    test = contrast(("new", [new]), ("old", [old]), "accuracy", labels)
+    lowest = -test.interval.low
+    outcomes = []
+    for margin in (lowest + 1e-9, lowest - 1e-6):
+        outcomes.append(judge_move(test, margin, 80, 3 / 80).outcome)
+    assert outcomes == ["as good", "not known"]
+    unknown = judge_move(test, 0.03, 80, 3 / 80)
+    assert unknown.labels is None or 0 < unknown.labels < (unknown.rows or 0)
