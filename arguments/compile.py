@@ -149,6 +149,7 @@ class ProveOptions(
       jurist prove fect@2 --rows new.jsonl                      # asks both, and says what 40 labels will confirm
       jurist prove fect@2 --sheet labels.csv --rater ann        # for a spreadsheet
       jurist prove fect@2 --answers labels.csv                  # the sheet that came back: tests
+      jurist prove fect@3 --against fect@2 --rows new.jsonl     # a version that was moved, against the one before
 
     The plan is fixed before any label is seen. It is tested when half, three quarters and all of its labels are in,
     from the top of the sheet on, and ends where a difference is shown. Another plan for the same version (other --rows,
@@ -161,7 +162,15 @@ class ProveOptions(
     rows: str | None = option(
         "PATH|NAME", "rows that nobody labelled; labels in them are not read", type=nonempty_name
     )
-    number: int = option("--labels N", "labels to plan, one a group", 40, type=positive_integer)
+    number: int | None = option(
+        "--labels N",
+        "labels to plan, one a group (default: 40; with --against as many as move has named)",
+        type=positive_integer,
+    )
+    against: str | None = option(
+        "JUDGE@V|recorded:FILE",
+        "hold it against the version that it was moved from, in place of basic: that one is asked, or answered FILE",
+    )
     model: str | None = option("M", "who answers (default: the model it was proven with)")
     sheet: str | None = option("F.csv", "write the planned units as a sheet for a person", exclusive="how")
     answers: str | None = option("F.csv", "the sheet that came back: tests the labels", exclusive="how")

@@ -27,7 +27,7 @@ from ..jobs.label_plan import LabelPlan, decide_by_labels, finish_decision
 from ..jobs.moving import Moved, move
 from ..jobs.plan import Plan, foresee_compilation
 from ..jobs.surface import GoldLike
-from ..jobs.unlabelled import Unlabelled, load_both, open_plan
+from ..jobs.unlabelled import LABELS, Unlabelled, load_both, load_rival, margin_of, open_plan
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
@@ -365,7 +365,8 @@ def _step_after_move(moved: Moved, options: MoveOptions) -> str:
         return "next: label more rows; nobody can say how many would tell"
     return (
         f"next: label {plural(moved.verdict.labels, 'row')} where the two differ, out of about "
-        f"{moved.verdict.rows:,} more rows"
+        f"{moved.verdict.rows:,} more rows: jurist prove {moved.artifact.ref} --against {moved.parent.ref} "
+        f"--rows new.jsonl{store_words}"
     )
 
 
@@ -535,12 +536,23 @@ def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unla
     contenders = load_both(
         artifact, store, answering=answering, verifier=verifier, concurrency=options.concurrency
     )
-    return Unlabelled(
+    gold = gold_of(str(options.rows), contenders[1].judge, options, labelled=False)
+    work = Unlabelled(
         contenders=contenders,
-        gold=gold_of(str(options.rows), contenders[1].judge, options, labelled=False),
+        gold=gold,
         budget=Budget.of(options),
-        labels=options.number,
+        labels=options.number or LABELS,
         seed=options.seed,
+    )
+    if options.against is None:
+        return work
+    labels = artifact.about.moved.labels if artifact.about.moved else None
+    return replace(
+        work,
+        contenders=(load_rival(options.against, artifact, store, gold), contenders[1]),
+        rival=options.against,
+        margin=margin_of(artifact),
+        labels=options.number or labels or LABELS,
     )
 
 
@@ -550,7 +562,8 @@ def _decided_result(plan: LabelPlan, note: str, options: ProveOptions, data: Map
     lines = disagreement_words(decision)
     parts = list(lines[1:])
     artifact = store_of(options).load(plan.version)
-    parts.append(_step_after_proof(artifact, options, by_labels=decision.verdict).words)
+    if plan.margin is None:
+        parts.append(_step_after_proof(artifact, options, by_labels=decision.verdict).words)
     parts.append(f"or: jurist artifacts show {plan.version}{store_option(options)}")
     if plan.model == OFFLINE_MODEL:
         parts.append(OFFLINE)

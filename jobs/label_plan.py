@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -38,6 +38,10 @@ _FILE = "plan.json"
 _UNWEIGHTED_METRIC = "accuracy"  # the metric in which all units count alike
 Key = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
+BASIC = "the basic prompt"
+"""The rival of a version, unless a plan names another."""
+LabelVerdict = Verdict | Literal["as good"]
+"""What labels show of a version: against another version it may be as good."""
 Labels = Mapping[Key, Value | None]
 """The labels of planned units: a value, or ``None`` where people could not tell."""
 Json = Mapping[str, Any]
@@ -46,12 +50,12 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedUnit:
-    """A unit to which the version and the basic prompt give different answers."""
+    """A unit to which the version and its rival give different answers."""
 
     case: str
     unit: int
     group: str  # of its case
-    # the answers of the two prompts, as JSON values; ``None`` where one abstained
+    # the answers of the rival (``basic``) and the version, as JSON values; ``None`` where one abstained
     basic: object
     compiled: object
 
@@ -72,7 +76,7 @@ class LookResult:
     ties: int
     untold: int  # units of which people could not tell the label, among the ties
     p: float
-    verdict: Verdict
+    verdict: LabelVerdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +97,11 @@ class LabelPlan:
     content: tuple[Mapping[str, object], ...]  # the rows of these units, without labels
     # when the labels are tested; empty in a plan of an earlier jurist, which is tested once, when all are in
     looks: tuple[LabelLook, ...] = ()
+    # what the version is held against: the basic prompt, else another version or a log
+    rival: str = BASIC
+    margin: float | None = (
+        None  # by how much the version may be worse than another one; ``None`` against basic
+    )
     earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
     results: tuple[LookResult, ...] = ()  # of the looks that were taken, in their order
     # the labels of the first units, by which the last look was taken, as JSON values; ``None`` where nobody could tell
@@ -162,15 +171,16 @@ class LabelPlan:
         """The findings and the plan for people, a line each."""
         surveyed = self.surveyed
         confirmed = self._confirmed_words()
+        power = ", power .8" if self.margin is None else ""
         number = ""
         if self.opening > 1:
             number = f", plan {self.opening} of this version or of these rows"
         lines = [
-            f"{self.version} and the basic prompt differ on {surveyed['differing']} of {surveyed['units']} units "
+            f"{self.version} and {self.rival} differ on {surveyed['differing']} of {surveyed['units']} units "
             f"({100 * surveyed['rate']:.1f} %, 95 % interval {100 * surveyed['low']:.1f} to "
             f"{100 * surveyed['high']:.1f}), in {surveyed['differing_groups']} of {surveyed['groups']} groups",
-            f"planned: {plural(len(self.units), 'label')} of these units, one a group, drawn at random; they will "
-            f"mostly confirm {confirmed} (one-sided test at the level {self.level:.3g}{number}, power .8)",
+            f"planned: {plural(len(self.units), 'label')} of these units, one a group, drawn at random; they "
+            f"{confirmed} (one-sided test at the level {self.level:.3g}{number}{power})",
         ]
         if len(self.all_looks) > 1:
             lines.append(self._looks_words())
@@ -205,10 +215,12 @@ class LabelPlan:
 
     def _confirmed_words(self) -> str:
         """Return in words what the planned labels mostly show: a gain in accuracy, else a share of wins."""
+        if self.margin is not None:
+            return f"tell whether it is better, as good within {self.margin:g}, or worse"
         if self.confirms is not None:
-            return f"a gain of {100 * self.confirms:.1f} points of correct units"
+            return f"will mostly confirm a gain of {100 * self.confirms:.1f} points of correct units"
         share = win_share_shown(len(self.units), self.level) or 1.0
-        return f"a win on {100 * share:.0f} % of them, where they count alike in {self.metric}"
+        return f"will mostly confirm a win on {100 * share:.0f} % of them, where they count alike in {self.metric}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values, without the answers of the two prompts, which a rater must not see."""
@@ -410,6 +422,7 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
         level = level_of_look(gains.estimates(labelled_units, plan.level).estimate, looks)
     rate = (plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"])
     weighed = weigh_estimates(gains.estimates(labelled_units, level), rate, level)
+    verdict = _verdict_within(weighed, plan.margin)
     result = LookResult(
         labels=look.labels,
         level=level,
@@ -418,12 +431,20 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
         ties=weighed.ties,
         untold=untold,
         p=weighed.better,
-        verdict=weighed.verdict,
+        verdict=verdict,
     )
     plan = replace(plan, results=plan.results + (result,), labelled=tuple(values))
-    if weighed.verdict == "not shown to be better" and look.labels < len(plan.units):
+    if verdict == "not shown to be better" and look.labels < len(plan.units):
         return plan
     return replace(plan, decision=_make_decision(plan, weighed))
+
+
+def _verdict_within(weighed: Weighed, margin: float | None) -> LabelVerdict:
+    """Return what labels show: with a margin, also that a version is worse by no more than that."""
+    is_as_good = margin is not None and weighed.gain.low >= -margin
+    if weighed.verdict != "better" and is_as_good:
+        return "as good"
+    return weighed.verdict
 
 
 def _make_decision(plan: LabelPlan, weighed: Weighed) -> dict[str, object]:
@@ -503,7 +524,7 @@ def finish_decision(store: Store, artifact: Artifact, plan: LabelPlan) -> None:
 
 def _promote(store: Store, artifact: Artifact, decision: Json) -> tuple[bool, str]:
     """Make a better version the latest, if nothing speaks against it; return whether it is, and why, in words."""
-    if decision["verdict"] != "better":
+    if decision["verdict"] not in ("better", "as good"):
         return False, ""
     for version in store.list(artifact.judge):
         if version.latest and version.path == artifact.path:
@@ -515,13 +536,28 @@ def _promote(store: Store, artifact: Artifact, decision: Json) -> tuple[bool, st
             f"jurist artifacts tag {artifact.ref} latest makes it so all the same"
         )
     store.tag(artifact.ref, "latest")
+    tags = move_tags(store, artifact) if decision["margin"] is not None else ()
+    if tags:
+        return True, f", which is now the latest, and {', '.join(tags)}"
     return True, ", which is now the latest"
+
+
+def move_tags(store: Store, artifact: Artifact) -> tuple[str, ...]:
+    """Let a version take over the tags of the version that it was moved from, and return them."""
+    if artifact.about.moved is None:
+        return ()
+    tags = store.load(artifact.about.moved.parent).tags
+    for tag in tags:
+        store.tag(artifact.ref, tag)
+    return tags
 
 
 def _find_obstacle(artifact: Artifact, decision: Json) -> str:
     """Return the reason why a version that is better than basic does not become the latest; empty without one."""
     if decision["conditions"]:
         return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"
+    if decision["margin"] is not None:
+        return ""  # the version that it was moved from is better than a constant answer, and it is as good
     if artifact.about.decision.verdict == "worse":
         return "its sealed test has shown it to be worse"
     constant = artifact.about.decision.constant

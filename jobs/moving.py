@@ -39,6 +39,7 @@ from ..text.templates import CHAT
 from .conclusion import Contest, Evidence, content_of_settings, prove_candidate
 from .derived_versions import INHERITED, RenewedPlan, demonstrated_ids, history_line, renew_plan
 from .estimate import Ask, Estimate
+from .label_plan import move_tags
 from .measuring import make_ask
 from .surface import ModelLike, Surface, make_model, open_store
 
@@ -443,9 +444,7 @@ def _conclude(
     )
     tags: tuple[str, ...] = ()
     if is_latest:
-        tags = parent.tags
-        for tag in tags:
-            surface.store.tag(artifact.ref, tag)
+        tags = move_tags(surface.store, artifact)
     ways = tuple((trial.name, trial.value) for trial in tried)
     return Moved(
         artifact=artifact,

@@ -17,9 +17,11 @@ from ..evaluation.disagreements import fewest_labels, label_could_decide
 from ..evaluation.intervals import estimated
 from ..evaluation.looks import plan_looks
 from ..evaluation.metrics import mean
+from ..evaluation.model_moves import MARGIN
 from ..evaluation.proof import level_of
 from ..evaluation.scale import Scale, resolve
 from ..gold.files import Row
+from ..gold.goldset import Gold
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -27,6 +29,7 @@ from ..keeping.card_parts import ModelCard
 from ..keeping.contenders import Contender
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, find_changed_conditions
+from ..keeping.logs import Log, LogReference, is_log
 from ..keeping.paying import PaidJob, Start
 from ..optimizers.objective import row_of
 from ..programs.deciding import revote
@@ -34,6 +37,7 @@ from ..programs.verdicts import Verdict
 from .experiment import Answers, Experiment
 from .judges import load_reference
 from .label_plan import (
+    BASIC,
     Key,
     LabelPlan,
     PlannedUnit,
@@ -43,6 +47,7 @@ from .label_plan import (
     load_unit_gains,
 )
 from .openings import Openings
+from .recorded import read_log
 from .sealed_rows import ALPHA, Opening
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
 
@@ -58,6 +63,8 @@ class Unlabelled(Experiment):
 
     labels: int = LABELS  # how many to plan, at most
     seed: int = 0  # of the draw
+    rival: str = BASIC  # what stands in the place of the basic prompt: another version, or a log
+    margin: float | None = None  # by how much the version may be worse than another one
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,6 +98,8 @@ class Unlabelled(Experiment):
     @cached_property
     def replies_are_shared(self) -> bool:
         """Whether both prompts get the same replies, so that they differ by a threshold or by weights alone."""
+        if self.rival != BASIC:
+            return False
         basic = self.basic
         version = self.version
         if basic.state != version.state or basic.adapter != version.adapter:
@@ -157,7 +166,7 @@ class Unlabelled(Experiment):
         Raises:
             UsageError: a plan of other rows is not decided yet.
         """
-        if plan is None or plan.rows["sha256"] == self.rows_hash:
+        if plan is None or (plan.rows["sha256"] == self.rows_hash and plan.rival == self.rival):
             return plan
         if plan.decision is None:
             raise UsageError(
@@ -209,6 +218,31 @@ def load_both(
     return basic.with_adapter(job.adapter).with_model(basic_model), version.with_model(version_model)
 
 
+def margin_of(artifact: Artifact) -> float:
+    """Return by how much a version may be worse than the one that it was moved from, as its move said."""
+    moved = artifact.about.moved
+    return MARGIN if moved is None else moved.margin
+
+
+def load_rival(reference: str, artifact: Artifact, store: Store, gold: Gold) -> LoadedJudge | Log:
+    """Return what a version is held against: the version that it was moved from, with its model, or a log of that.
+
+    Raises:
+        UsageError: it is another version.
+    """
+    if is_log(reference):
+        return read_log(LogReference.of(reference), gold)
+    moved = artifact.about.moved
+    if moved is None or store.load(reference).ref != moved.parent:
+        parent = "no version" if moved is None else moved.parent
+        raise UsageError(
+            f"{artifact.ref} was moved from {parent}, not from {reference}",
+            hint="leave out --against to hold a version against its basic prompt",
+        )
+    rival = load_judge(moved.parent, store=store)
+    return rival.with_model(store.load(moved.parent).about.model.model())
+
+
 @checked
 def prove(
     reference: str,
@@ -216,6 +250,7 @@ def prove(
     *,
     labels: int = LABELS,
     answers: GoldLike | None = None,
+    against: str | None = None,
     model: ModelLike | None = None,
     budget: Budget | None = None,
     seed: int = 0,
@@ -239,6 +274,8 @@ def prove(
         rows: see :data:`GoldLike`; labels in them are not read. Not needed where labels are planned already.
         labels: how many to plan, at most.
         answers: labelled rows, or the sheet that ``jurist prove --sheet`` wrote, filled in.
+        against: the version that this one was moved from, in place of the basic prompt, or ``recorded:FILE``, the
+            answers that it gave to ``rows``.
         model: who answers both; default: the model that the version was proven with.
         budget, store, resume: as for :func:`compare`.
         seed: of the draw.
@@ -257,9 +294,15 @@ def prove(
     work = None
     if rows is not None:
         answering = ModelCard.model if model is None else lambda card: make_model(model)
+        gold = read_gold(rows, judge, labelled=False)
+        contenders: tuple[Contender, ...] = load_both(artifact, artifacts, answering=answering)
+        if against is not None:
+            contenders = load_rival(against, artifact, artifacts, gold), contenders[1]
         work = Unlabelled(
-            contenders=load_both(artifact, artifacts, answering=answering),
-            gold=read_gold(rows, judge, labelled=False),
+            contenders=contenders,
+            gold=gold,
+            rival=against or BASIC,
+            margin=margin_of(artifact) if against else None,
             budget=budget or Budget(),
             labels=labels,
             seed=seed,
@@ -312,7 +355,9 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
 
 
 def _check_prompts_differ(work: Unlabelled) -> None:
-    """Refuse a version that asks what the basic prompt asks."""
+    """Refuse a version that asks what the basic prompt asks, if that is its rival."""
+    if work.rival != BASIC:
+        return
     basic = work.basic
     version = work.version
     if basic.state != version.state or basic.adapter != version.adapter:
@@ -372,6 +417,8 @@ def _draw_plan(work: Unlabelled, answers: Sequence[Answers], drawn_units: Sequen
         units=units,
         looks=plan_looks(len(units), level_of(ALPHA, opening)),
         content=tuple(_rows_without_labels(work, cases)),
+        rival=work.rival,
+        margin=work.margin,
         earlier=tuple(drawn_units),
     )
 

@@ -164,6 +164,8 @@ class LabelProofRecord(Part):
     gain: GainRecord
     gain_in: str
     planned: Count | None = None  # units to label, of which a look may have taken fewer
+    rival: str = ""  # what the version was held against; empty for the basic prompt, in decisions of before
+    margin: Figure | None = None  # by how much it might be worse than another version
 
     @property
     def labels(self) -> int:

@@ -274,8 +274,13 @@ def disagreement_words(proof: LabelProofRecord) -> tuple[str, ...]:
     labels = plural(proof.labels, "labelled unit")
     if proof.planned and proof.planned > proof.labels:
         labels += f" ({proof.planned} were planned)"
+    verdict = f"compiled is {proof.verdict}"
+    if proof.margin is not None:
+        verdict = f"the version is {proof.verdict} within {proof.margin:g} of {proof.rival},"
+        if proof.verdict != "as good":
+            verdict = f"the version is {proof.verdict}, against {proof.rival},"
     return (
-        f"compiled is {proof.verdict} where the two differ: of {labels} {proof.wins} won, "
+        f"{verdict} where the two differ: of {labels} {proof.wins} won, "
         f"{proof.losses} lost, {proof.ties} tied{untold}, p = {proof.p:.3g} (one-sided test by "
         f"what each counts, level {proof.level:.3g})",
         f"gain {gain.value:+.3f} of {proof.gain_in}, {100 * (1 - 2 * proof.level):.4g} % interval "

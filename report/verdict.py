@@ -69,8 +69,8 @@ class VerdictCard:
 
 
 def tone_of(verdict: str) -> Tone:
-    """Return the tone of a proof's or a test's verdict: ``good`` for better, ``bad`` for worse, else ``open``."""
-    if verdict == "better":
+    """Return the tone of a verdict: ``good`` for better or as good, ``bad`` for worse, else ``open``."""
+    if verdict in ("better", "as good"):
         return "good"
     return "bad" if verdict == "worse" else "open"
 

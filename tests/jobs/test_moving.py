@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from loopback import Loopback, field_of, truth_of
+from proving import filled
 from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 import jurist
@@ -234,3 +235,66 @@ def test_a_margin_wide_enough_lets_a_judge_through() -> None:
     assert outcomes == ["as good", "not known"]
     unknown = judge_move(test, 0.03, 80, 3 / 80)
     assert unknown.labels is None or 0 < unknown.labels < (unknown.rows or 0)
+
+
+# -- labels where the two models differ -------------------------------------------------------------
+
+
+NEW = claims(groups=150)[60 * 3 :]
+NEW_TRUTH = {row["claim"]: row["factual"] for row in NEW}
+
+
+def old_on_new(messages: list[dict[str, Any]]) -> str:
+    """Be wrong of every third new claim."""
+    claim = field_of(str(messages[-1]["content"]), "claim")
+    return reply({**TRUTH, **NEW_TRUTH}[claim] is not truth_of(claim, (True, False, False)))
+
+
+def right_on_all(messages: list[dict[str, Any]]) -> str:
+    return reply({**TRUTH, **NEW_TRUTH}[field_of(str(messages[-1]["content"]), "claim")])
+
+
+def write_new_rows() -> None:
+    write_jsonl(
+        Path("new.jsonl"), [{name: row[name] for name in ("group", "conversation", "claim")} for row in NEW]
+    )
+
+
+def filled_sheet(sheet: Path) -> Path:
+    label = {
+        (row["conversation"], row["claim"]): "factual" if row["factual"] else "non_factual" for row in NEW
+    }
+    return filled(sheet, lambda inputs: label[inputs["conversation"], inputs["claim"]])
+
+
+def test_labels_where_the_two_differ_decide_and_names_follow(serve: Callable[..., Any]) -> None:
+    server = serve(right_on_all)
+    kept = moved(server, "--margin", "0.000001", "--json").json
+    ok("artifacts", "tag", "fect@1", "latest")
+    ok("artifacts", "tag", "fect@1", "prod")
+    assert kept["version"] == 2
+    write_new_rows()
+    old = serve(old_on_new)
+    verdicts = Path("judged.jsonl")
+    ends = ("--model", "openai/old", "--api-base", old.url, "--yes")
+    ok("run", "fect@1", "--input", "new.jsonl", "--output", str(verdicts), *ends)
+    asked = old.count
+    prove = ("prove", "fect@2", "--against", "recorded:judged.jsonl", "--rows", "new.jsonl", "--yes")
+    plan = ok(*prove, "--api-base", server.url, "--json").json
+    assert old.count == asked  # the old model is gone, and is not asked
+    assert (plan["rival"], plan["labels"] >= 20) == ("recorded:judged.jsonl", True)
+    ok("prove", "fect@2", "--sheet", "sheet.csv")
+    done = ok("prove", "fect@2", "--answers", filled_sheet(Path("sheet.csv")), "--json")
+    assert done.json["decision"]["verdict"] == "better"
+    assert "the version is better, against recorded:judged.jsonl" in done.people
+    store = jurist.Store("compiled")
+    assert (store.load("fect").version, store.load("fect@prod").version) == (2, 2)
+    ok("artifacts", "verify")
+
+
+def test_the_version_before_is_asked_while_its_model_lives(serve: Callable[..., Any]) -> None:
+    server = serve(right_on_all)
+    moved(server)
+    write_new_rows()
+    refused = cli("prove", "fect@1", "--against", "fect@2", "--rows", "new.jsonl")
+    assert "fect@1 was moved from no version, not from fect@2" in refused.err
