@@ -118,6 +118,9 @@ class CompileOptions(
     prompt_max_tokens: int | None = option(
         "N", "the most tokens of a proposal (default: --max-tokens)", type=positive_integer, rare=True
     )
+    start: str | None = option(
+        "JUDGE@V", "begin the search with the prompt of this version; the proof is against basic", rare=True
+    )
     tokens_per_row: int | None = option(
         "N",
         "the most tokens that a row of the compiled judge may take (default: twice those of the basic prompt, and more "

@@ -329,7 +329,7 @@ def move_command(options: MoveOptions) -> Result:
     elif moved.verdict.outcome == "worse":
         tone = "bad"
         code = 3
-    parts: list[Part] = []
+    parts: list[Table | str] = []
     for name, value in moved.tried:
         chosen = ", chosen" if name == moved.way and len(moved.tried) > 1 else ""
         parts.append(f"asked {name}: {moved.against.metric} {abs(value):.3f} on train and dev{chosen}")

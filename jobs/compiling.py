@@ -12,9 +12,10 @@ from ..engines.models import same_model
 from ..errors import OptimizerError, UsageError, checked
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
-from ..gold.leaks import find_leaks
+from ..gold.leaks import check_leaks, find_leaks
 from ..gold.splits import Split
 from ..gold.writing import check_files
+from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import CardContent
 from ..keeping.card_parts import (
@@ -112,6 +113,7 @@ def compile(
     words: bool = True,
     tokens_per_row: int | None = None,
     seed: int = 0,
+    start: str | None = None,
     store: str | os.PathLike[str] | Store | None = None,
     resume: bool = False,
     fresh: bool = False,
@@ -152,6 +154,8 @@ def compile(
         tokens_per_row: the most tokens that a row of the compiled judge may take. Default: twice those of the basic
             prompt, and more where each further length of that brings half a point of the metric.
         seed: of the split and of every random choice.
+        start: ``JUDGE@VERSION``, from whose prompt the search begins; the proof is against the basic prompt all the
+            same.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
         force: make the artifact the latest even if it was not shown to be better.
@@ -216,9 +220,20 @@ def compile(
         prompt_model=proposer,
         budget=limits,
         judge_ref=reference,
+        start=_load_start(start, resolved, surface.store),
     )
-    with surface.compiling(plan, sink) as (taking, start):
-        return compile_judge(plan, surface.store, start, force=force, anyway=anyway, sink=taking)
+    with surface.compiling(plan, sink) as (taking, job_start):
+        return compile_judge(plan, surface.store, job_start, force=force, anyway=anyway, sink=taking)
+
+
+def _load_start(reference: str | None, judge: Judge, store: Store) -> Artifact | None:
+    """Return the version from which a search begins; a version of another judge or task is refused."""
+    if reference is None:
+        return None
+    artifact = store.load(reference)
+    artifact.check_is_no_cascade()
+    artifact.check(judge)
+    return artifact
 
 
 def compile_judge(
@@ -235,6 +250,8 @@ def compile_judge(
     proof_calls = plan.proof_calls
     _ = plan.configured_optimizer  # an unknown optimizer is refused before anything is written
     _check_budget(plan, proof_calls)
+    if plan.start is not None:
+        check_leaks(plan.split, [plan.start.state])
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
     opening = foresee_proof_opening(plan.split)
     limits = opening.limits(opening.cases, plan.judge)
@@ -309,7 +326,7 @@ def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:
     """Return the job with the adapter that was found, and the result of a search that leaves the proof its calls."""
     work.meter.may_fail = not plan.model.offline
     work.meter.keep_back(plan.proof_calls)
-    result = optimize(plan.configured_optimizer, job)
+    result = optimize(plan.configured_optimizer, job, plan.starting_prompt)
     job = replace(job, settings=replace(job.settings, adapter=result.adapter))
     result = with_fitted_rules(job, result)
     work.on_stop = partial(_keep_best, work, result)
@@ -371,6 +388,7 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
             reason=result.reason,
             candidate=result.best.id,
             candidates=len(candidates),
+            start=plan.start.ref if plan.start else None,
         ),
         "prompt_model": ModelCard.of(plan.proposer),
         "job": JobCard(

@@ -360,7 +360,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     setting = _setting_without(artifact, store, ids)
     content = _forgetting_content(artifact, state, setting, ids, rules)
     line = history_line(state, "forget", setting)
-    hidden_ids = demonstrated_ids(artifact) & ids - forgotten.keys()
+    hidden_ids = set(artifact.demonstrated_ids) & ids - forgotten.keys()
     holds_text = _holds_text_of(state, forgotten.values())
     if hidden_ids or holds_text or _holds_an_id([content.to_json(), line], ids):
         raise ArtifactError(
@@ -471,14 +471,6 @@ def _forgetting_content(
             words=WordsCard.model_validate(setting.words.summary),
         )
     )
-
-
-def demonstrated_ids(artifact: Artifact) -> Set[str]:
-    """Return the ids of the rows that the chosen candidate demonstrates."""
-    for candidate in artifact.candidates:
-        if candidate.candidate == artifact.about.optimizer.candidate:
-            return set(candidate.demo_ids)
-    return set()
 
 
 def _holds_text_of(state: PromptState, demonstrations: Iterable[Demo]) -> bool:

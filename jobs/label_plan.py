@@ -441,8 +441,10 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
 
 def _verdict_within(weighed: Weighed, margin: float | None) -> LabelVerdict:
     """Return what labels show: with a margin, also that a version is worse by no more than that."""
-    is_as_good = margin is not None and weighed.gain.low >= -margin
-    if weighed.verdict != "better" and is_as_good:
+    lowest = weighed.gain.low
+    if margin is None or lowest is None or weighed.verdict == "better":
+        return weighed.verdict
+    if lowest >= -margin:
         return "as good"
     return weighed.verdict
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from ..arguments.groups import Effort
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
@@ -37,7 +38,7 @@ from ..optimizers.objective import row_of
 from ..optimizers.thresholds import add_fitted
 from ..text.templates import CHAT
 from .conclusion import Contest, Evidence, content_of_settings, prove_candidate
-from .derived_versions import INHERITED, RenewedPlan, demonstrated_ids, history_line, renew_plan
+from .derived_versions import INHERITED, RenewedPlan, history_line, renew_plan
 from .estimate import Ask, Estimate
 from .label_plan import move_tags
 from .measuring import make_ask
@@ -45,7 +46,7 @@ from .surface import ModelLike, Surface, make_model, open_store
 
 _SAMPLES = 3
 """The samples of a row in a second try."""
-_EFFORT = "high"
+_EFFORT: Effort = "high"
 """The reasoning effort of a second try."""
 
 
@@ -66,7 +67,7 @@ class MovePlan(RenewedPlan):
     @cached_property
     def fitting_cases(self) -> tuple[Case, ...]:
         """The labelled cases of train and dev that the prompt does not show as demonstrations."""
-        shown = demonstrated_ids(self.artifact)
+        shown = set(self.artifact.demonstrated_ids)
         cases: list[Case] = []
         for case in self.split.train + self.split.dev:
             if case.known and case.id not in shown:
@@ -360,7 +361,7 @@ def _try_way(plan: MovePlan, context: CallContext, form: str, name: str) -> _Tri
         plan.artifact.state,
         parent=None,
         source=plan.artifact.ref,
-        demo_ids=tuple(sorted(demonstrated_ids(plan.artifact))),
+        demo_ids=plan.artifact.demonstrated_ids,
         setting=setting,
     )
     board.score(prompt, cases)

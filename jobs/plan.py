@@ -17,11 +17,12 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.splits import Split, checked_shares, shared_hint
+from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import describe_model
 from ..keeping.loading import choose_verifier
 from ..keeping.logs import Log
-from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink
+from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink, StartingPrompt
 from ..optimizers.candidate import Setting
 from ..optimizers.raced import ENOUGH
 from ..optimizers.registry import DEFAULT, code_hashes, list_nearest_row_optimizers, make
@@ -64,6 +65,7 @@ class Plan:
     # the hash of a group's name -> its part in an earlier version; such groups stay there
     earlier: Mapping[str, str] = field(default_factory=dict)
     judge_ref: str = ""  # how the user named the judge
+    start: Artifact | None = None  # the version from whose prompt the search begins
 
     def __post_init__(self) -> None:
         """Refuse samples that the judge cannot have, and an embedder without rows to embed."""
@@ -115,6 +117,7 @@ class Plan:
             "verifier": verifier,
             **({} if self.words else {"words": False}),
             **({} if self.tokens_per_row is None else {"tokens_per_row": self.tokens_per_row}),
+            **({} if self.start is None else {"start": self.start.sha256}),
         }
 
     @property
@@ -155,6 +158,19 @@ class Plan:
         test_ids = {case.id for case in self.split.test}
         gold = self.holdout or self.gold
         return ceiling_of(gold, only=rated_in_test(gold, test_ids))
+
+    @property
+    def starting_prompt(self) -> StartingPrompt | None:
+        """The prompt from which the search begins; ``None`` for the basic one."""
+        if self.start is None:
+            return None
+        card = self.start.about
+        return StartingPrompt(
+            state=self.start.state,
+            source=self.start.ref,
+            demo_ids=self.start.demonstrated_ids,
+            form=card.setting.form or card.adapter,
+        )
 
     @property
     def proof_calls(self) -> int:

@@ -167,6 +167,14 @@ class Artifact:
             records.append(ProofRecord.model_validate(line))
         return records
 
+    @property
+    def demonstrated_ids(self) -> tuple[str, ...]:
+        """The ids of the rows that its prompt demonstrates, sorted."""
+        for candidate in self.candidates:
+            if candidate.candidate == self.about.optimizer.candidate:
+                return tuple(sorted(candidate.demo_ids))
+        return ()
+
     def seen(self) -> tuple[JsonObject, ...]:
         """Return the rows of train and dev as sketches, by which near copies are found: no text.
 

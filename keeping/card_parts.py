@@ -205,6 +205,7 @@ class OptimizerCard(Part):
     candidate: str | None = None
     candidates: Count | None = None  # how many were tried
     chosen_from: str | None = None  # the version whose candidates this one was chosen from
+    start: str | None = None  # the version from whose prompt the search began, if not from the basic one
 
 
 class Guideline(Part):

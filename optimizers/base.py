@@ -19,6 +19,7 @@ from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.settings import FOR_SEARCHES, AskSettings
+from ..programs.state import PromptState
 from ..programs.verdicts import FIRST_CASES, Verdict, with_readable_adapter
 from ..text.templates import CHAT
 from .board import Board
@@ -293,8 +294,24 @@ class Result:
     stop: BaseException | None = None
 
 
-def optimize(optimizer: Optimizer, job: Job) -> Result:
-    """Run an optimizer on a job; the basic prompt is always the first candidate."""
+@dataclass(frozen=True, kw_only=True)
+class StartingPrompt:
+    """A prompt from which a search begins in place of the basic one, such as that of a version."""
+
+    state: PromptState
+    source: str  # where it is from, such as ``fect@2``
+    demo_ids: tuple[str, ...] = ()  # the ids of the cases that are its demonstrations
+    form: str | None = None  # its adapter; ``None`` for that of the job
+
+
+def optimize(optimizer: Optimizer, job: Job, starting: StartingPrompt | None = None) -> Result:
+    """Run an optimizer on a job; the basic prompt is always the first candidate.
+
+    Args:
+        optimizer: the optimizer.
+        job: the job.
+        starting: the prompt from which the search begins; default: the basic one.
+    """
     calls_left = job.context.meter.calls_left()
     minimum = optimizer.minimum(job)
     if calls_left is not None and calls_left < minimum:
@@ -321,7 +338,13 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
         if not optimizer.races:
             board.score(board.basic, job.dev)
             job.note("basic prompt scored on dev", board.value(board.basic, job.dev))
-        optimizer.run(job, board, board.basic)
+        start = board.basic
+        if starting is not None:
+            start = _enter_start(job, board, starting)
+            if not optimizer.races:
+                board.score(start, job.dev)
+                job.note(f"the prompt of {starting.source} scored on dev", board.value(start, job.dev))
+        optimizer.run(job, board, start)
     except (StopRequested, KeyboardInterrupt) as interruption:
         ending = "interrupted"
         stop = interruption
@@ -333,6 +356,20 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
         reason = str(stop) or "stopped by Ctrl-C"
     best = board.best(job.dev) or board.basic
     return Result(best=best, board=board, ending=ending, adapter=job.basic_adapter, reason=reason, stop=stop)
+
+
+def _enter_start(job: Job, board: Board, starting: StartingPrompt) -> Candidate:
+    """Enter the prompt from which a search begins, and return it."""
+    form = starting.form
+    if form == job.basic_adapter:
+        form = None
+    return board.add(
+        starting.state,
+        parent=board.basic,
+        source=starting.source,
+        demo_ids=starting.demo_ids,
+        setting=Setting(form=form),
+    )
 
 
 def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:

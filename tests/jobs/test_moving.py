@@ -237,6 +237,39 @@ def test_a_margin_wide_enough_lets_a_judge_through() -> None:
     assert unknown.labels is None or 0 < unknown.labels < (unknown.rows or 0)
 
 
+def test_a_compilation_begins_with_the_prompt_of_a_version(serve: Callable[..., Any]) -> None:
+    server = serve(learning)
+    ends = ("--model", "openai/old", "--api-base", server.url, "--yes", "--json")
+    argv = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--no-words")
+    few = ("--set", "steps=1", "--set", "candidates=1", "--max-calls", 600)
+    done = ok(*argv, *few, "--start", "fect@1", *ends)
+    started = jurist.Store("compiled").load("fect@2")
+    assert started.about.optimizer.start == "fect@1"
+    sources = [candidate.source for candidate in started.candidates]
+    assert "fect@1" in sources
+    assert done.json["decision"]["verdict"] == "better"
+    proven = started.proof()[0]
+    assert {"basic", "compiled"} <= proven.keys()
+
+
+def test_a_version_that_shows_a_row_of_the_sealed_test_is_no_start(serve: Callable[..., Any]) -> None:
+    argv = (
+        "compile",
+        "fect",
+        "--gold",
+        "gold.jsonl",
+        *FAST,
+        "--no-words",
+        "--seed",
+        "3",
+        "--start",
+        "fect@1",
+    )
+    refused = cli(*argv)
+    assert refused.code == 1
+    assert "of the test case" in refused.err or "is the test case" in refused.err
+
+
 # -- labels where the two models differ -------------------------------------------------------------
 
 
