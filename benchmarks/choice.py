@@ -2,8 +2,9 @@
 
 A basic prompt is right in 70 % of the cases. Of twelve other prompts one is better by ``--gain``, the others are up to
 .05 better or worse; without a gain all are as good as the basic one. Half of the luck of a case is the same for all
-prompts. Of the labels 16 % are train, 24 % dev, 60 % test. The candidate is chosen on train and dev by the board, and
-proven on the test, over the basic prompt and over the best constant answer.
+prompts. Of the labels 30 % are train, 20 % dev, 50 % test, as jurist splits so few (``--shares`` gives others). The
+candidate is chosen on train and dev by the board, and proven on the test, over the basic prompt and over the best
+constant answer.
 
 - the best estimate: what jurist does;
 - the strict gate: a gain of two errors that dev (p at most .1) and all cases (.05) show by themselves;
@@ -24,6 +25,7 @@ from simulator import JUDGE as SIMULATED  # type: ignore[import-not-found]  # be
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.evaluation.proof import prove_improvement
+from jurist.gold.splits import PARTS, Shares, checked_shares, default_shares
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import row_of
 from jurist.programs.verdicts import Verdict
@@ -33,7 +35,6 @@ CANDIDATES = 12
 RIGHT = 0.70
 NEAR = 0.05
 SHARED = 0.5
-PARTS = {"train": 0.16, "dev": 0.24, "test": 0.60}
 SHAPES = ((200, 1), (34, 6))
 """Groups, and the units of each."""
 TOGETHER = 0.1
@@ -58,7 +59,9 @@ class World:
         return Verdict(id=case.id, status="verdict", values=(label,))
 
 
-def drawn(groups: int, size: int, gain: float, positive: float, seed: int) -> World | None:
+def drawn(
+    groups: int, size: int, gain: float, positive: float, seed: int, shares_of_parts: Shares
+) -> World | None:
     """Return a world; ``None`` where a part has labels of one kind alone, which jurist refuses."""
     rng = np.random.default_rng([seed, groups])
     shares = [RIGHT, RIGHT + gain]
@@ -67,7 +70,8 @@ def drawn(groups: int, size: int, gain: float, positive: float, seed: int) -> Wo
     together = TOGETHER if size > 1 else 0.0
     alone = 1.0 - SHARED - together
     order = rng.permutation(groups)
-    first, second = round(groups * PARTS["train"]), round(groups * (PARTS["train"] + PARTS["dev"]))
+    first = round(groups * shares_of_parts[0])
+    second = round(groups * (shares_of_parts[0] + shares_of_parts[1]))
     cases: dict[str, list[Case]] = {}
     rights: dict[str, np.ndarray] = {}
     for part, chosen in zip(PARTS, np.split(order, [first, second]), strict=True):
@@ -144,7 +148,11 @@ def main() -> None:
     parser.add_argument(
         "--positive", type=float, default=0.3, help="the share of positive labels (default: .3)"
     )
+    parser.add_argument(
+        "--shares", type=float, nargs=3, default=default_shares(200), help="of train, dev and test"
+    )
     arguments = parser.parse_args()
+    shares = checked_shares(arguments.shares)
     print("| groups x units | gain | " + " | ".join(f"{rule}: proven | better" for rule in RULES) + " |")
     print("|" + "---|" * (2 + 2 * len(RULES)))
     for groups, size in SHAPES:
@@ -153,7 +161,7 @@ def main() -> None:
             better: Counter[str] = Counter()
             runs = 0
             for seed in range(arguments.runs):
-                world = drawn(groups, size, gain, arguments.positive, seed)
+                world = drawn(groups, size, gain, arguments.positive, seed, shares)
                 if world is None:
                     continue
                 runs += 1

@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import dspy
 
@@ -48,6 +48,7 @@ class Guidelines(Writing):
     batch: int = 20  # cases shown to a proposer at once
     sample: int = 100  # cases that rules are made of, at most
     name: str = "guidelines"
+    product: ClassVar[str] = "set of rules"
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Have rules written once from reasons, then for later leaders from what they get wrong."""

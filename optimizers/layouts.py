@@ -6,6 +6,7 @@ A setting calls its adapter ``form``: ``plain`` is the user's text as it stands,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ..text.templates import CHAT, JSON, PLAIN
 from .base import Job
@@ -21,6 +22,7 @@ class Layouts:
     """Proposes the leading prompt under an adapter under which it was not tried yet."""
 
     name: str = "layout"
+    product: ClassVar[str] = "adapter"
 
     @staticmethod
     def fits(job: Job) -> bool:

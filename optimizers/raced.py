@@ -21,6 +21,7 @@ from .drawing import blocks, order_by_strata
 from .objective import Outcome
 from .proposing import CopyGuard, Writing
 from .standing import Standing
+from .worth import ROWS_PER_POINT
 
 _FRUITLESS = 2
 """After so many turns in a row without a new leader, an arm gives way to others."""
@@ -42,6 +43,7 @@ class Track:
     block: int
     shrink: float = 5.0  # as in :func:`.standing.standings`
     reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which a prompt leads
+    rows_per_point: float = ROWS_PER_POINT  # of the basic prompt, whose tokens a gain of .01 may take
     by_wholes: bool = False  # whether all prompts meet the same first block, and the best of it leads
     step: int = 0  # the step of the search, from 1
     around: Candidate | None = None  # the prompt around which the metric is taken to first order
@@ -279,6 +281,11 @@ class Arm(Protocol):
         """For the record."""
         ...
 
+    @property
+    def product(self) -> str:
+        """The noun for what it adds to a prompt, in a sentence."""
+        ...
+
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Enter new prompts on the board, made for the ``turn``-th time, from 1; none without an idea."""
         ...
@@ -496,6 +503,7 @@ class Raced(Optimizer):
     name: str = "race"
     # in place of blocks, each new prompt is scored on all of dev, and the leader on train too
     whole: bool = False
+    product: ClassVar[str] = "prompt"
     first: ClassVar[tuple[str, ...]] = ()  # arms that have a turn in the first step beside the first arm
     # whether it proposes from errors of the leader; with ``whole`` the leader then meets train, too
     learns: ClassVar[bool] = True

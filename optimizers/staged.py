@@ -15,7 +15,7 @@ from .candidate import Candidate
 from .drawing import blocks
 from .raced import Arm, Finalists, Raced, Track, Turns, is_flawless
 from .thresholds import add_fitted
-from .worth import POINT, ROWS_A_POINT, expected_gain, gain_for_lengths, gain_for_rows
+from .worth import POINT, ROWS_PER_POINT, expected_gain, gain_for_lengths, gain_for_rows
 
 _SPREAD = 0.03
 """The standard deviation of prompts of one kind that is expected before any of them was tried, in best values."""
@@ -27,6 +27,12 @@ _RECORD = 0.56
 """One more of n normal values is better than the best of them by about so many standard deviations, divided by n."""
 _PROPOSAL_ROWS = 5.0
 """A request to a proposer takes about as many tokens as so many rows of the basic prompt."""
+_LONGER = 2
+"""The line about a stop names so many times the rows per point with which the arm would have had one more turn."""
+_LONGEST = 4
+"""These are taken for at most so many times the present ones, however little the arm promises."""
+_ROUND_ROWS = 100
+"""The line names a multiple of so many rows."""
 _ALIKE_TURNS = 2
 """After so many turns in a row whose prompts all answer like their parents, an arm has no further turn."""
 _USUAL_OPENINGS = 2
@@ -51,6 +57,9 @@ class RowsArm(Arm, Protocol):
 @dataclass(frozen=True, kw_only=True)
 class Staged(Raced):
     """A race after two cheaper stages; a subclass names the arms of the race, and the one that shows nearest rows."""
+
+    # a gain of .01 may take the tokens of so many rows of the basic prompt; more of them make the search longer
+    rows_per_point: float = ROWS_PER_POINT
 
     @abstractmethod
     def rows_arm(self, job: Job, most_tokens: float) -> RowsArm | None:
@@ -85,6 +94,7 @@ class Staged(Raced):
         finalists = Finalists(job, board, self.finalists)
         with finalists.after():
             track = self._track(job, board, start)
+            track.rows_per_point = self.rows_per_point
             if is_flawless(track):
                 return
             if job.shows_demonstrations:
@@ -181,7 +191,7 @@ class Staged(Raced):
             standings[text.id].doubt(standings[parent.id]), standings[rows.id].doubt(standings[best.id])
         )
         likely = capped_gain(gain, doubt, headroom(track))
-        price = board.best_value * gain_for_rows(self.opening * board.lengths(prompt))
+        price = price_of_rows(track, self.opening * board.lengths(prompt))
         if text.id == parent.id or text_gain <= 0.0 or likely < price:
             return
         state = text.state
@@ -196,11 +206,11 @@ class Staged(Raced):
         if not turns.arms:
             if not track.job.reads_instructions:
                 if track.job.decides:
-                    return "no wording is written: --prompt-model names a model that writes further ones"
+                    return "jurist wrote no wording of its own: --prompt-model names a model that writes further ones"
                 return (
-                    "no prompt is written: this model reads no instructions, and demonstrations cannot help"
+                    "jurist wrote no prompt: this model reads no instructions, and demonstrations cannot help"
                 )
-            return "no further prompt can be made"
+            return "jurist stopped the search: it can make no further prompt"
         reason = ""
         gain_a_row: dict[str, float] = {}  # by arm, of its next candidate
         for arm in turns.arms:
@@ -214,7 +224,7 @@ class Staged(Raced):
         turns.order_by(gain_a_row)
         if turns.arms:
             return ""
-        return f"the search stops: {reason}"
+        return f"jurist stopped the search: {reason}"
 
     def _reason_against(self, arm: Arm, track: Track, turns: Turns, gain: float, rows: float) -> str:
         """Return why an arm is worth no further turn; empty if it is worth one.
@@ -224,16 +234,23 @@ class Staged(Raced):
             rows: of the basic prompt, that take as many tokens as that candidate.
         """
         if turns.is_silent(arm):
-            return f"{arm.name} has no further idea"
+            return f"it can make no other {arm.product}"
         if self.added_lengths(arm, track) * basic_tokens(track) > tokens_left(track):
-            return f"rows with {arm.name} would take more tokens than --tokens-per-row allows"
+            return (
+                f"with another {arm.product} a row would take more tokens than --tokens-per-row allows. "
+                "To search on, allow more"
+            )
         if turns.alike_turns(arm, track.board.retired) >= _ALIKE_TURNS:
-            return f"prompts of {arm.name} answer like the prompts that they are made from"
-        if gain >= track.board.best_value * gain_for_rows(rows):
+            return f"the answers with each new {arm.product} were those of the prompt that it was made from"
+        price = price_of_rows(track, rows)
+        if gain >= price:
             return ""
+        worthy_rows = self.rows_per_point * price / max(gain, price / _LONGEST)
+        longer = _ROUND_ROWS * math.ceil(_LONGER * worthy_rows / _ROUND_ROWS)
         return (
-            f"another prompt of {arm.name} is expected to gain {gain:.4f} at most, for the tokens of {rows:.0f} rows "
-            f"({ROWS_A_POINT:.0f} rows are worth {POINT:g})"
+            f"another {arm.product} would probably gain {gain:.4f} at most, too little for the tokens of {rows:.0f} "
+            f"rows that it takes. To search on, add --set rows_per_point={longer:.0f} to the command (now: the "
+            f"tokens of {self.rows_per_point:g} rows for a gain of {POINT:g})"
         )
 
     def _rows_of_next(self, arm: Arm, track: Track, candidates: Sequence[Candidate]) -> float:
@@ -289,6 +306,11 @@ def tokens_left(track: Track) -> float:
     if track.job.tokens_per_row is None:
         return math.inf
     return max(0.0, track.job.tokens_per_row - basic_tokens(track))
+
+
+def price_of_rows(track: Track, rows: float) -> float:
+    """Return the gain that the tokens of so many rows of the basic prompt must promise, in units of the metric."""
+    return track.board.best_value * gain_for_rows(rows, track.rows_per_point)
 
 
 def headroom(track: Track) -> float:
@@ -365,7 +387,7 @@ def race_alone(track: Track, candidate: Candidate, opening: int, spread: float =
         track.around = track.leader
         left = len(track.open(candidate))
         rows = min(left, count) * board.lengths(candidate)
-        if not left or gain_of_knowing(track, candidate, spread) < board.best_value * gain_for_rows(rows):
+        if not left or gain_of_knowing(track, candidate, spread) < price_of_rows(track, rows):
             return
         count *= 2
 

@@ -7,6 +7,7 @@ what the judge declares: its instruction, the name and the description of its fi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import dspy
 
@@ -22,6 +23,7 @@ class Wordings:
     """Proposes other questions and descriptions of the choices, all in its first turn."""
 
     name: str = "wordings"
+    product: ClassVar[str] = "wording of the question"
 
     def proposer_calls(self, job: Job) -> int:
         """Return 0: no proposer is asked."""

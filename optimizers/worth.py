@@ -5,17 +5,17 @@ from typing import Final
 
 POINT: Final = 0.01
 """A point, as a share of the metric's best value."""
-ROWS_A_POINT: Final = 200.0
-"""A point that may be expected is worth the tokens of so many rows of the basic prompt in a search."""
+ROWS_PER_POINT: Final = 200.0
+"""A search may take the tokens of so many rows of the basic prompt for a point that it expects."""
 FREE_LENGTHS: Final = 2.0
 """A row may take so many times the tokens of the basic prompt; each further length must bring ``A_LENGTH``."""
 A_LENGTH: Final = 0.0025
 """The gain that each further length must bring: one more right row for the tokens of 400 rows of the basic prompt."""
 
 
-def gain_for_rows(rows: float) -> float:
+def gain_for_rows(rows: float, rows_per_point: float = ROWS_PER_POINT) -> float:
     """Return the gain that the tokens of so many rows of the basic prompt must promise, as such a share."""
-    return POINT * rows / ROWS_A_POINT
+    return POINT * rows / rows_per_point
 
 
 def gain_for_lengths(lengths: float) -> float:

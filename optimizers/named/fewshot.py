@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...cases import Case
 from ...text.terms import count_tokens
@@ -22,6 +23,7 @@ class FewShot(Raced):
     trial: int = 0  # sets drawn a step until a prompt with demonstrations leads; 0 for ``sets``
     tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "fewshot"
+    product: ClassVar[str] = "set of demonstrations"
 
     @property
     def most_demonstrations(self) -> int:

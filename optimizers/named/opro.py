@@ -1,6 +1,7 @@
 """``opro``: a proposer writes instructions from those tried so far, after Yang et al. (2023)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import dspy
 
@@ -34,6 +35,7 @@ class Opro(Writing, Raced):
     shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
     exemplars: int = 3  # errors of the leader that are shown (the paper: 3 cases, any of train)
     name: str = "opro"
+    product: ClassVar[str] = "instruction"
 
     def proposer_calls(self, job: Job) -> int:
         """Return a call for each instruction."""

@@ -87,9 +87,9 @@ def test_prompts_that_answer_like_their_parents_are_retired_and_their_arm_has_no
     assert {one.id for one in written} == retired
     assert len(written) == 6  # two turns
     assert all(len(run.board.outcomes(one)) == 8 for one in written)  # two blocks
-    assert (
-        run.result.reason
-        == "the search stops: prompts of race answer like the prompts that they are made from"
+    assert run.result.reason == (
+        "jurist stopped the search: the answers with each new instruction were those of the prompt that it was made "
+        "from"
     )
     assert run.result.reason in run.notes
     assert run.result.ending == "finished"
@@ -101,7 +101,14 @@ def test_where_no_prompt_is_better_the_search_stops_by_itself_and_says_what_it_w
     job = job_of(world, world=world, train=world.cases(200, "train"), dev=world.cases(60, "dev"))
     result = optimize(make("race"), job)
     assert result.ending == "finished"
-    assert re.search(r"expected to gain 0\.\d+ at most, for the tokens of \d+ rows", result.reason)
+    assert re.match(
+        r"jurist stopped the search: another (instruction|set of demonstrations) would ", result.reason
+    )
+    option = re.search(r"add --set rows_per_point=(\d+) to the command", result.reason)
+    assert option is not None
+    longer_job = job_of(world, world=world, train=world.cases(200, "train"), dev=world.cases(60, "dev"))
+    longer = optimize(make("race", {"rows_per_point": float(option[1])}), longer_job)
+    assert len(longer.board.candidates) > len(result.board.candidates)
     assert job.context.meter.calls < 1_900
 
 
