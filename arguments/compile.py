@@ -130,6 +130,7 @@ class CompileOptions(
     )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
     no_words: bool = flag("let no regression on words decide, alone or with the model's replies")
+    no_questions: bool = flag("split the demand of the judge into no smaller questions")
     anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
     force: bool = flag("make it the latest version even if it is not shown to be better", rare=True)
 

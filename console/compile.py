@@ -100,6 +100,7 @@ def compile_command(options: CompileOptions) -> Result:
         "sampling": _sampling_of(options),
         "shares": shares_of(options.split),
         "words": not options.no_words,
+        "questions": not options.no_questions,
         "surface": terminal,
     }
     compiled = compile(**arguments)

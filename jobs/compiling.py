@@ -111,6 +111,7 @@ def compile(
     concurrency: int = 8,
     shares: tuple[float, float, float] | None = None,
     words: bool = True,
+    questions: bool = True,
     tokens_per_row: int | None = None,
     seed: int = 0,
     start: str | None = None,
@@ -151,6 +152,8 @@ def compile(
             below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
         words: whether a regression on words and overlap may decide, alone or with the model's replies, where it is
             better. It knows nothing but the surface of a text.
+        questions: whether a prompt may ask 5 to 15 smaller questions beside the judge's own, and a regression on their
+            answers decide, where that is better.
         tokens_per_row: the most tokens that a row of the compiled judge may take. Default: twice those of the basic
             prompt, and more where each further length of that brings half a point of the metric.
         seed: of the split and of every random choice.
@@ -213,6 +216,7 @@ def compile(
         ),
         shares=shares,
         words=words,
+        questions=questions,
         tokens_per_row=tokens_per_row,
         seed=seed,
         earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
@@ -409,12 +413,14 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
 
 
 def _rare_settings(plan: Plan) -> dict[str, Any]:
-    """Return by their names on a card the settings that few compilations have: scores by their mean, and no words."""
+    """Return by their names on a card the settings that few compilations have, such as no words."""
     settings: dict[str, Any] = {}
     if plan.settings.sampling.takes_mean:
         settings["combine"] = "mean"
     if not plan.words:
         settings["words"] = False
+    if not plan.questions:
+        settings["questions"] = False
     return settings
 
 

@@ -57,6 +57,7 @@ class Plan:
     # how both prompts are asked; a threshold left open is fitted on train and dev
     settings: AskSettings = FOR_SEARCHES
     words: bool = True  # whether a regression on words may decide, alone or with the model's replies
+    questions: bool = True  # whether answers to questions beside the judge's own may decide
     tokens_per_row: int | None = None  # the most that a row of the compiled judge may take, if it is named
     seed: int = 0  # of the split and of every random choice
     budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
@@ -116,6 +117,7 @@ class Plan:
             "frozen": self.judge.frozen,
             "verifier": verifier,
             **({} if self.words else {"words": False}),
+            **({} if self.questions else {"questions": False}),
             **({} if self.tokens_per_row is None else {"tokens_per_row": self.tokens_per_row}),
             **({} if self.start is None else {"start": self.start.sha256}),
         }
@@ -206,6 +208,7 @@ class Plan:
             settings=self.settings,
             seed=self.seed,
             words=self.words,
+            questions=self.questions,
             train=self.split.train,
             dev=self.split.dev,
             judge_lm=connect(self.model, context, self.judge.role),

@@ -150,6 +150,10 @@ def describe_model(model: Model) -> dict[str, Any]:
     return model.described
 
 
+_SHOWN_QUESTIONS = 3
+"""Questions that the line of who decides shows."""
+
+
 class SettingCard(Part):
     """The setting that the search chose beside the words of the prompt."""
 
@@ -160,17 +164,29 @@ class SettingCard(Part):
     asks_model: bool | None = None
 
 
-class WordsCard(Part):
-    """The words that decide, alone or together with the model's replies."""
+class WeighedQuestion(Part):
+    """A question that a model answers, and what its answer weighs."""
 
-    decide: str = "words"  # ``words`` where they decide alone, ``stack`` where replies count too
+    text: str = ""
+    kind: str = ""  # what it is answered with
+    towards: str = ""  # the label that a yes, or a higher answer, speaks for
+    weight: Figure = 0.0  # of a standard deviation of the answers, in log odds or in scores
+
+
+class WordsCard(Part):
+    """The rule that decides: words, alone or together with the model's replies, or answers to questions."""
+
+    # ``words`` where they decide alone, ``stack`` where replies count too, ``questions`` where answers to questions do
+    decide: str = "words"
     share: Figure = 1.0  # of words in the decision: of the spread of the log odds, or of the scores
     heaviest: dict[str, list[str]] = {}  # label or member -> the words and pairs of words that say it most
+    questions: list[WeighedQuestion] = []  # the heaviest first
+    share_of_vote: Figure = 0.0  # of the judge's own vote among all weights, where questions decide
     warnings: list[str] = []
 
     @property
     def words(self) -> str:
-        """Who decides, and the words that weigh most, in one line."""
+        """Who decides, and what weighs most, in one line."""
         parts = []
         for label, grams in self.heaviest.items():
             parts.append(f"{label}: {', '.join(grams)}")
@@ -179,7 +195,33 @@ class WordsCard(Part):
             heaviest = f"; what weighs most: {'; '.join(parts)}"
         if self.decide == "words":
             return f"what decides: words alone, no language model is asked{heaviest}"
+        if self.decide == "questions":
+            return f"{self._words_of_questions}{heaviest}"
         return f"what decides: {1 - self.share:.0%} model, {self.share:.0%} words{heaviest}"
+
+    @property
+    def _words_of_questions(self) -> str:
+        """Which share of the decision is whose, and the questions that weigh most."""
+        of_model = 1 - self.share
+        parts = [
+            f"{of_model * (1 - self.share_of_vote):.0%} answers to {len(self.questions)} questions",
+            f"{of_model * self.share_of_vote:.0%} the model's own verdict",
+        ]
+        if self.share:
+            parts.append(f"{self.share:.0%} words")
+        heaviest = [
+            f'"{question.text}" ({question.towards})' for question in self.questions[:_SHOWN_QUESTIONS]
+        ]
+        return f"what decides: {', '.join(parts)}; the heaviest questions: {'; '.join(heaviest)}"
+
+    def question_lines(self) -> list[str]:
+        """Return each question with its weight, a line each."""
+        lines: list[str] = []
+        for question in self.questions:
+            lines.append(
+                f"{question.weight:.2f} towards {question.towards}: {question.text} ({question.kind})"
+            )
+        return lines
 
 
 class JobCard(Part):
@@ -191,6 +233,7 @@ class JobCard(Part):
     threshold: Figure | None = None
     combine: Combining | None = None
     words: bool = True  # whether words might decide; written where they might not
+    questions: bool = True  # whether answers to questions might decide; written where they might not
 
 
 class OptimizerCard(Part):

@@ -12,13 +12,15 @@ import orjson
 from ..engines.dspy_internals import get_dependency_versions
 from ..errors import ArtifactError
 from ..programs.judge import Judge
+from ..programs.questions import Question
 from ..programs.remembering import Remembered
 from ..programs.state import PredictorPrompt, PromptState
 
 _BARE = "self"  # DSPy's name for the predictor of a program that is one bare Predict
 _NEAREST = "nearest"  # what DSPy does not know: the rows that are remembered
+_QUESTIONS = "questions"  # what DSPy does not know either: the questions that its field of answers is made of
 _METADATA = "metadata"
-_ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields", _NEAREST}
+_ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields", _NEAREST, _QUESTIONS}
 _OTHER_JUDGE_HINT = "compile it again with this judge, or use the judge it was made for"
 StateEntry: TypeAlias = Mapping[str, Any]
 """One predictor in a state file, as JSON values whose types nobody has checked yet."""
@@ -65,9 +67,9 @@ def dump_state(judge: Judge, state: PromptState) -> dict[str, object]:
     except (TypeError, ValueError) as error:
         raise not_json_error from error
     for name in _entries_by_predictor(content):
-        remembered_rows = prompts[name].get(_NEAREST)
-        if remembered_rows:
-            content.get(name, content)[_NEAREST] = remembered_rows
+        for key in (_NEAREST, _QUESTIONS):
+            if prompts[name].get(key):
+                content.get(name, content)[key] = prompts[name][key]
     if json.dumps(_sort_keys(read_state(content).to_json())) != json.dumps(_sort_keys(prompts)):
         raise not_json_error
     content[_METADATA] = {"dependency_versions": get_dependency_versions()}
@@ -90,23 +92,30 @@ def load_program(judge: Judge, content: StateEntry) -> dspy.Module:
     state = read_state(content)
     entries = _entries_by_predictor(content)
     program = judge.basic()
+    _check_predictors(judge, program, entries)
+    program = state.apply(program)
     _check_fields(judge, program, entries)
     dspy_entries = json.loads(json.dumps(entries))
     for entry in dspy_entries.values():
         entry.pop(_NEAREST, None)
+        entry.pop(_QUESTIONS, None)
     program.load_state(dspy_entries[_BARE] if _is_bare(content) else dspy_entries)
     return state.apply(program)
 
 
-def _check_fields(judge: Judge, program: dspy.Module, entries: Mapping[str, StateEntry]) -> None:
-    """Refuse a state of other predictors, or of predictors with other fields, than the judge's program has."""
+def _check_predictors(judge: Judge, program: dspy.Module, entries: Mapping[str, StateEntry]) -> None:
+    """Refuse a state of other predictors than the judge's program has."""
     predictors = dict(program.named_predictors())
     if set(predictors) != set(entries):
         raise ArtifactError(
             f"it was made for the predictors {sorted(entries)}, judge {judge.name} has {sorted(predictors)}",
             hint=_OTHER_JUDGE_HINT,
         )
-    for name, predictor in predictors.items():
+
+
+def _check_fields(judge: Judge, program: dspy.Module, entries: Mapping[str, StateEntry]) -> None:
+    """Refuse a state whose predictors have other fields than those of the program."""
+    for name, predictor in program.named_predictors():
         prefixes = _prefixes(predictor.signature.dump_state())
         if _prefixes(entries[name]["signature"]) != prefixes:
             raise ArtifactError(
@@ -162,7 +171,13 @@ def _read_predictor_prompt(entry: StateEntry) -> PredictorPrompt:
     remembered = None
     if entry.get(_NEAREST):
         remembered = Remembered.from_json(entry[_NEAREST])
-    return PredictorPrompt(instructions=instructions, demos=tuple(map(dict, demos)), remembered=remembered)
+    questions = tuple(map(Question.from_json, entry.get(_QUESTIONS, ())))
+    return PredictorPrompt(
+        instructions=instructions,
+        demos=tuple(map(dict, demos)),
+        remembered=remembered,
+        questions=questions,
+    )
 
 
 def _not_a_state(problem: str) -> ArtifactError:

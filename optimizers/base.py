@@ -78,6 +78,7 @@ class Job:
         settings: how the judge is asked.
         seed: of every random choice.
         words: whether a rule of words may decide, alone or with the replies.
+        questions: whether a prompt may ask questions beside the judge's own, whose answers decide.
         reads_instructions: whether the words of an instruction can change an answer of the judge's model.
         decides: whether the judge's model is a decision model: it reads a question, and no demonstrations.
         tokens_per_row: the most tokens that a row of a chosen prompt may take; ``None`` where nobody named a limit.
@@ -95,6 +96,7 @@ class Job:
     settings: AskSettings = FOR_SEARCHES
     seed: int = 0
     words: bool = True
+    questions: bool = True
     reads_instructions: bool = True
     decides: bool = False
     tokens_per_row: float | None = None

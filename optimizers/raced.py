@@ -60,10 +60,11 @@ class Track:
 
     @property
     def prompts(self) -> list[Candidate]:
-        """All candidates under no setting but that of their requests, without those that were retired."""
+        """All candidates under no setting but that of their requests, without retired ones and those with questions."""
         prompts: list[Candidate] = []
         for candidate in self.board.candidates.values():
-            if candidate.setting == candidate.setting.of_request and candidate.id not in self.board.retired:
+            is_of_request = candidate.setting == candidate.setting.of_request
+            if is_of_request and candidate.id not in self.board.retired and not self.asks_more(candidate):
                 prompts.append(candidate)
         return prompts
 
@@ -106,6 +107,10 @@ class Track:
         """Say whether a prompt has other demonstrations, or shows other rows, than the start."""
         return candidate.state.shown != self.start.state.shown
 
+    def asks_more(self, candidate: Candidate) -> bool:
+        """Say whether a prompt asks other questions beside the judge's own than the start."""
+        return candidate.state.questions != self.start.state.questions
+
     @property
     def text(self) -> Candidate:
         """The leader of the prompts with the demonstrations of the start, under which a row takes the fewest tokens."""
@@ -113,7 +118,7 @@ class Track:
         texts: list[Candidate] = []
         for candidate in self.board.candidates.values():
             same_votes = replace(candidate.setting, form=None) == replace(self.start.setting, form=None)
-            if same_votes and not self.shows_other_rows(candidate):
+            if same_votes and not self.shows_other_rows(candidate) and not self.asks_more(candidate):
                 texts.append(candidate)
         return self._leader(texts, -self.reach)
 

@@ -1,4 +1,4 @@
-"""The search in stages: what costs nothing beyond the basic prompt's answers, nearest rows, then written prompts.
+"""The search in stages: what the basic prompt's answers give, nearest rows, questions, then written prompts.
 
 Each stage goes on only as long as the gain that may be expected of it is worth its tokens.
 """
@@ -13,6 +13,7 @@ from .base import Job
 from .board import Board
 from .candidate import Candidate
 from .drawing import blocks
+from .question_labels import least_answered, may_fit_head
 from .raced import Arm, Finalists, Raced, Track, Turns, is_flawless
 from .thresholds import add_fitted
 from .worth import POINT, ROWS_PER_POINT, expected_gain, gain_for_lengths, gain_for_rows
@@ -21,6 +22,12 @@ _SPREAD = 0.03
 """The standard deviation of prompts of one kind that is expected before any of them was tried, in best values."""
 _ROWS_SPREAD = 0.1
 """The same of prompts that show labelled rows, where such rows help at all."""
+_QUESTIONS_SPREAD = 0.1
+"""The same of prompts that ask questions, under the head that is fitted to their answers."""
+_QUESTION_SETS = 2
+"""Sets of questions that are tried, the second where the first leads."""
+_QUESTIONS_LENGTH = 2.0
+"""The tokens of a row that asks questions, in those of the basic prompt, before any was asked."""
 _SPREAD_PROMPTS = 1.0
 """The weight of that expectation beside the prompts that were tried, in prompts."""
 _RECORD = 0.56
@@ -54,9 +61,17 @@ class RowsArm(Arm, Protocol):
         ...
 
 
+class QuestionSource(Protocol):
+    """The source of prompts that ask questions beside the judge's own."""
+
+    def propose(self, job: Job, board: Board, start: Candidate, turn: int) -> list[Candidate]:
+        """Enter a prompt with a new set of questions, and return it; nothing without enough usable questions."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Staged(Raced):
-    """A race after two cheaper stages; a subclass names the arms of the race, and the one that shows nearest rows."""
+    """A race after cheaper stages; a subclass names the arms of the race, the rows, and the questions."""
 
     # a gain of .01 may take the tokens of so many rows of the basic prompt; more of them make the search longer
     rows_per_point: float = ROWS_PER_POINT
@@ -70,6 +85,10 @@ class Staged(Raced):
             most_tokens: that the rows of a call may take together.
         """
 
+    def question_source(self, job: Job) -> QuestionSource | None:
+        """Return the source of questions; ``None`` where the judge or its model has no use for them."""
+        return None
+
     def added_lengths(self, arm: Arm, track: Track) -> float:
         """Return the tokens that the shortest candidate of an arm adds to a row, in those of the basic prompt."""
         return 0.0
@@ -80,6 +99,8 @@ class Staged(Raced):
         rows = cases
         if self.rows_arm(job, math.inf) is not None:
             rows += _USUAL_OPENINGS * min(self.opening, cases) + cases // 2
+        if self.question_source(job) is not None and may_fit_head(job):
+            rows += cases
         proposals = 0
         if self.proposals_of_first_step(job):
             rows += _USUAL_PROMPTS * _USUAL_BLOCKS * self.block
@@ -102,6 +123,9 @@ class Staged(Raced):
             arm = self.rows_arm(job, tokens_left(track))
             if arm is not None:
                 self._try_rows(track, arm, finalists)
+            source = self.question_source(job)
+            if source is not None:
+                self._try_questions(track, source, finalists)
             self._search(track, finalists)
             self._complete_best(track)
 
@@ -138,6 +162,34 @@ class Staged(Raced):
                 track.job.note(words, board.value(best, track.order), kind="candidate")
                 if turn == 1:
                     helps = leads(track, candidate)
+
+    def _try_questions(self, track: Track, source: QuestionSource, finalists: Finalists) -> None:
+        """Try a set of questions where its gain may be worth its tokens, and another set where the first leads."""
+        board = track.board
+        basic = board.basic
+        cases = len(track.order)
+        for turn in range(1, _QUESTION_SETS + 1):
+            rows = least_answered(cases) * _QUESTIONS_LENGTH + _PROPOSAL_ROWS
+            gain = capped_gain(0.0, _QUESTIONS_SPREAD * board.best_value, headroom(track))
+            too_long = (_QUESTIONS_LENGTH - 1.0) * basic_tokens(track) > tokens_left(track)
+            calls_left = track.job.context.meter.calls_left()
+            too_many = calls_left is not None and 2 * cases * track.job.calls_per_case > calls_left
+            if (
+                not may_fit_head(track.job)
+                or too_long
+                or too_many
+                or gain < board.best_value * gain_for_rows(rows)
+            ):
+                return
+            for candidate in source.propose(track.job, board, basic, turn):
+                board.score(candidate, track.open(candidate)[: least_answered(cases)])
+                race_alone(track, candidate, self.opening, _QUESTIONS_SPREAD)
+                finalists.keep()
+                best = best_of(track, family_of(track, candidate))
+                words = f"{board.name(best)}, tried on {len(board.outcomes(candidate))} cases"
+                track.job.note(words, board.value(best, track.order), kind="candidate")
+                if not leads(track, candidate):
+                    return
 
     # -- hooks of the race
 
@@ -377,7 +429,7 @@ def race_alone(track: Track, candidate: Candidate, opening: int, spread: float =
     job = track.job
     for block in list(blocks(track.open(candidate)[: 2 * track.block], track.block)):
         board.score(candidate, block)
-    if track.answers_like_parent(candidate):
+    if not candidate.state.questions and track.answers_like_parent(candidate):
         board.retired.add(candidate.id)
         return
     count = opening

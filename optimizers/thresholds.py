@@ -75,8 +75,8 @@ def can_fit_threshold(job: Job) -> bool:
 def with_fitted_rules(job: Job, result: Result) -> Result:
     """Return a result with further candidates: the best few prompts, and the basic one, under fitted rules.
 
-    A rule is a threshold, weights of labels, or a regression on words, alone or together with the replies. None of
-    them takes a further call.
+    A rule is a threshold, weights of labels, a head over answers to questions, or a regression on words, alone or
+    together with the replies. None of them takes a further call.
     """
     board = result.board
     if not board.met(board.basic, job.dev):
@@ -98,8 +98,12 @@ def add_fitted(job: Job, board: Board, prompts: Sequence[Candidate], *, by_words
         _withdraw_fits(board, prompt)
         if can_fit_threshold(job):
             _add_thresholds(job, board, prompt)
+        if prompt.state.questions:
+            # scikit-learn takes a second to load, and commands that fit nothing do without it.
+            from .question_heads import add_heads
+
+            add_heads(job, board, prompt)
     if by_words:
-        # scikit-learn takes a second to load, and commands that fit nothing do without it.
         from .words import add_word_candidates
 
         add_word_candidates(job, board, prompts)

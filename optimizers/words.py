@@ -33,7 +33,7 @@ LEAST_A_SIDE: Final = 6
 """The fewest units of the second most frequent label."""
 _LEAST_REPLIES: Final = 15
 """The fewest labelled units with a reply on which replies are calibrated."""
-_FOLDS: Final = 5
+FOLDS: Final = 5
 _RIDGE: Final = 10.0
 """The penalty of the regression of scores on words and reply, in units."""
 
@@ -102,7 +102,7 @@ class WordFits:
         for case in job.train + job.dev:
             if case.known:
                 self.cases.append(case)
-        folds = make_folds([case.group for case in self.cases], _FOLDS, job.seed)
+        folds = make_folds([case.group for case in self.cases], FOLDS, job.seed)
         self.folds = range(len(folds))
         self.fold_of_case: dict[str, int] = {}
         """Id of a case -> its fold."""
@@ -136,7 +136,7 @@ class WordFits:
         """Whether each criterion has labels enough, and what is judged is text."""
         if self.job.judge.answer.unit in self.job.judge.image_fields:
             return False
-        return len(self.folds) == _FOLDS and all(criterion.has_enough_labels for criterion in self.criteria)
+        return len(self.folds) == FOLDS and all(criterion.has_enough_labels for criterion in self.criteria)
 
     def rule_of_words(self, fold: int | None) -> WordRule:
         """Return the rule of words alone that was fitted outside a fold; of all cases for ``None``."""
@@ -322,6 +322,8 @@ def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) ->
         return []
     candidates = [_enter_words(board, fits)]
     for prompt in prompts:
+        if prompt.state.questions:
+            continue  # heads over questions take words along
         candidate = _enter_stack(board, fits, prompt)
         if candidate is not None:
             candidates.append(candidate)

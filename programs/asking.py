@@ -32,6 +32,7 @@ from .answers.base import Reading
 from .deciding import check_sampling, revote, verdict_of, votes_of
 from .image_inputs import with_images
 from .judge import Judge
+from .questions import Questions, questions_of, read_answers
 from .remembering import Remembered, Remembering
 from .settings import AskSettings
 from .stepwise import called
@@ -138,6 +139,15 @@ class Asker:
                 for asker, remembered in self.embedded:
                     await remembered.opened(asker.lm)
             yield
+
+    @cached_property
+    def questions(self) -> Questions:
+        """The questions that its prompt asks beside the judge's own."""
+        for predictor in self.program.predictors():
+            questions = questions_of(predictor.signature)
+            if questions:
+                return questions
+        return ()
 
     @cached_property
     def embedded(self) -> "list[tuple[Asker, Remembered]]":
@@ -332,7 +342,10 @@ class Asker:
         for inputs in judge.answer.asks(case.inputs):
             with gathered:
                 prediction = await self._call(with_images(judge.prompt_values(inputs)))
-                readings.append(judge.read(prediction, inputs, _token_shares()))
+                reading = judge.read(prediction, inputs, _token_shares())
+                if self.questions:
+                    reading = read_answers(reading, dict(prediction.items()), self.questions)
+                readings.append(reading)
         gathered.end()
         return judge.answer.join(readings)
 

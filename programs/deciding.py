@@ -13,6 +13,7 @@ from ..cases import Case, Value, Values
 from ..engines.ledger import Spend
 from ..errors import UsageError
 from ..evaluation.votes import Sampling, count_votes
+from ..text.numbered_answers import mean_answers
 from .answers.base import Answer, Reading
 from .judge import Judge
 from .verdicts import REFUSED_ROW, UNDECIDED, UNREADABLE, Status, Verdict
@@ -115,6 +116,7 @@ def _add_up(
         extra += reading.extra
         duplicated += reading.duplicated
     replies = [reading.replies for reading in readings]
+    answers_of_samples = [reading.answers for reading in readings if reading.answers]
     return Verdict(
         id=case.id,
         status="abstained",
@@ -136,6 +138,7 @@ def _add_up(
         extra=extra,
         duplicated=duplicated,
         counts=dict(counts),
+        answers=tuple(mean_answers(answers_of_samples)),
         usage=usage,
     )
 
@@ -152,6 +155,7 @@ def _end_case(verdict: Verdict, failure: Reading) -> Verdict:
         probabilities=(),
         measured=0,
         saved=0,
+        answers=(),
     )
 
 

@@ -20,6 +20,7 @@ import dspy
 
 from ..text.templates import normalise_instruction
 from .plain_json import jsonable
+from .questions import Question, Questions, questions_of, with_questions
 from .remembering import Remembered, Remembering
 
 Demo = Mapping[str, object]
@@ -29,11 +30,12 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 @dataclass(frozen=True, kw_only=True)
 class PredictorPrompt:
-    """One predictor's instruction, demonstrations, in prompt order, and the rows it remembers."""
+    """One predictor's instruction, demonstrations, in prompt order, the rows it remembers, and its questions."""
 
     instructions: str
     demos: tuple[Demo, ...] = ()
     remembered: Remembered | None = None
+    questions: Questions = ()
 
     @classmethod
     def of(cls, predictor: dspy.Predict) -> PredictorPrompt:
@@ -45,7 +47,12 @@ class PredictorPrompt:
         if isinstance(predictor, Remembering):
             remembered = predictor.remembered
         instructions = normalise_instruction(predictor.signature.instructions)
-        return cls(instructions=instructions, demos=tuple(demos), remembered=remembered)
+        return cls(
+            instructions=instructions,
+            demos=tuple(demos),
+            remembered=remembered,
+            questions=questions_of(predictor.signature),
+        )
 
     @property
     def examples(self) -> tuple[Demo, ...]:
@@ -56,7 +63,8 @@ class PredictorPrompt:
 
     def put_into(self, predictor: dspy.Predict) -> None:
         """Give the prompt to a predictor."""
-        predictor.signature = predictor.signature.with_instructions(self.instructions)
+        signature = with_questions(predictor.signature, self.questions)
+        predictor.signature = signature.with_instructions(self.instructions)
         inputs = tuple(predictor.signature.input_fields)
         predictor.demos = []
         for demo in self.demos:
@@ -66,11 +74,13 @@ class PredictorPrompt:
             predictor.remembered = self.remembered
 
     def to_json(self) -> dict[str, object]:
-        """Return ``{"instructions": str, "demos": [...]}``, and what is remembered, if anything, as ``nearest``."""
+        """Return ``{"instructions": str, "demos": [...]}``, with ``nearest`` and ``questions`` where it has them."""
         demos = [dict(demo) for demo in self.demos]
         data: dict[str, object] = {"instructions": self.instructions, "demos": demos}
         if self.remembered:
             data["nearest"] = self.remembered.to_json()
+        if self.questions:
+            data["questions"] = [question.to_json() for question in self.questions]
         return data
 
     @classmethod
@@ -79,7 +89,12 @@ class PredictorPrompt:
         remembered: Remembered | None = None
         if data.get("nearest"):
             remembered = Remembered.from_json(data["nearest"])
-        return cls(instructions=data["instructions"], demos=tuple(data["demos"]), remembered=remembered)
+        return cls(
+            instructions=data["instructions"],
+            demos=tuple(data["demos"]),
+            remembered=remembered,
+            questions=tuple(map(Question.from_json, data.get("questions", ()))),
+        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +123,14 @@ class PromptState:
         """12 hex digits of the hash of the content: equal prompts have equal ids."""
         text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def questions(self) -> Questions:
+        """The questions that are asked beside the judge's own."""
+        for prompt in self.predictors.values():
+            if prompt.questions:
+                return prompt.questions
+        return ()
 
     @property
     def shown(self) -> dict[str, tuple[tuple[Demo, ...], Remembered | None]]:
@@ -146,6 +169,11 @@ class PromptState:
     def with_instruction(self, predictor: str, instructions: str) -> PromptState:
         """Return a state in which one predictor has another instruction, as :func:`normalise_instruction` makes it."""
         prompt = replace(self.predictors[predictor], instructions=normalise_instruction(instructions))
+        return PromptState({**self.predictors, predictor: prompt})
+
+    def with_questions(self, predictor: str, questions: Questions) -> PromptState:
+        """Return a state in which one predictor asks these questions."""
+        prompt = replace(self.predictors[predictor], questions=questions)
         return PromptState({**self.predictors, predictor: prompt})
 
     def with_demos(

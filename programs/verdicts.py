@@ -68,6 +68,7 @@ class Verdict:
         duplicated: units that a reply gave two different labels, over all samples.
         counts: name -> number of further events that the judge's kind of answer counts, over all samples.
         members: of a panel, model -> the values that it gave, ``None`` if none; else empty.
+        answers: the mean answer of the samples to each question that the prompt asks besides; else empty.
         by: of a cascade, which of its judges answered or failed, or ``people`` where none was sure; else empty.
         usage: the calls and tokens this case took.
     """
@@ -93,6 +94,7 @@ class Verdict:
     duplicated: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     members: Mapping[str, Values | None] = field(default_factory=dict)
+    answers: tuple[float | None, ...] = ()
     by: str = ""
     usage: Spend = field(default_factory=Spend, compare=False)
 

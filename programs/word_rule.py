@@ -16,6 +16,7 @@ from ..evaluation.criteria import Rated
 from ..text.word_regression import (
     CriterionRule,
     Regression,
+    add_answers,
     add_reply,
     join_texts,
     label_figures,
@@ -63,13 +64,25 @@ class WordRule:
     @cached_property
     def is_alone(self) -> bool:
         """Whether words decide alone, so that no model is asked."""
-        return all(rule["reply"] is None for rule in self.criteria)
+        return all(rule["reply"] is None for rule in self.criteria) and not self.asks_questions
+
+    @cached_property
+    def asks_questions(self) -> bool:
+        """Whether answers to questions count."""
+        return any("questions" in rule for rule in self.criteria)
+
+    @cached_property
+    def reads_words(self) -> bool:
+        """Whether words of the row count."""
+        return any(rule["regression"]["overlap"]["weights"] for rule in self.criteria)
 
     @property
     def name(self) -> str:
-        """``words`` where they decide alone, else ``stack``."""
+        """``words`` where they decide alone, ``questions`` where answers to questions count, else ``stack``."""
         if self.is_alone:
             return "words"
+        if self.asks_questions:
+            return "questions"
         return "stack"
 
     @property
@@ -77,6 +90,10 @@ class WordRule:
         """Who decides, in words for people."""
         if self.is_alone:
             return "a regression on words and overlap decides, and no model is asked"
+        if self.asks_questions:
+            if self.reads_words:
+                return "a regression on the model's answers to questions, and on words and overlap, decides"
+            return "a regression on the model's answers to questions decides"
         return "a regression on words and overlap decides together with the model's reply"
 
     @cached_property
@@ -131,6 +148,12 @@ class WordRule:
             if not figures:
                 return None, {}
             scores = add_reply(scores, reply, figures)
+        part = rule.get("questions")
+        if part is not None:
+            figures = reply_figures(regression, texts.criterion, answer, verdict, unit)
+            if not figures or not verdict.answers:
+                return None, {}
+            scores = add_answers(scores, part, verdict.answers, figures)
         value, shares = _read_scores(regression, scores, answer, unit)
         if not texts.criterion:
             return value, shares

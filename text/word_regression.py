@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
 
 from .ranking import words
 from .wording import strings
@@ -56,12 +56,22 @@ class ReplyPart(TypedDict):
     words_weight: float  # the factor of the regression's outputs: 1 for log odds
 
 
+class QuestionPart(TypedDict):
+    """How answers to questions, and the model's own vote, count: columns that are scaled, and weighed in each score."""
+
+    kinds: Sequence[str]  # what each question is answered with
+    centers: Sequence[float]  # of each column: the questions, then the figures of the model's own vote
+    scales: Sequence[float]
+    weights: Sequence[Sequence[float]]  # of each score, for each column
+
+
 class CriterionRule(TypedDict):
     """The rule by which words decide one criterion, or all units of a judge without several."""
 
     criterion: str  # empty for a judge without several
     regression: Regression
     reply: ReplyPart | None  # ``None`` where words decide alone
+    questions: NotRequired[QuestionPart]  # where answers to questions count
 
 
 class EvidenceWords:
@@ -123,7 +133,9 @@ def _add_grams(totals: list[float], grams: Mapping[str, Sequence[float]], text: 
 
 
 def _add_overlap(totals: list[float], overlap: OverlapWeights, judged: Sequence[str], evidence: str) -> None:
-    """Add to each output what the overlap of the judged text with its evidence weighs."""
+    """Add to each output what the overlap of the judged text with its evidence weighs; nothing without weights."""
+    if not overlap["weights"]:
+        return
     evidence_words = EvidenceWords(evidence)
     figures = measure_overlap(judged[0], evidence_words)
     if len(judged) > 1:
@@ -171,6 +183,25 @@ def add_reply(scores: Sequence[float], reply: ReplyPart, figures: Sequence[float
     totals: list[float] = []
     for score, figure, offset in zip(scores, figures, reply["offsets"], strict=True):
         totals.append(reply["words_weight"] * score + reply["slope"] * figure + offset)
+    return totals
+
+
+def add_answers(
+    scores: Sequence[float], part: QuestionPart, answers: Sequence[float | None], figures: Sequence[float]
+) -> list[float]:
+    """Return the scores of a unit with what the answers to questions, and the model's own vote, add to each.
+
+    A question without an answer counts as its center, the mean of the rows that the rule was fitted to.
+    """
+    columns: list[float] = []
+    for column, center, scale in zip([*answers, *figures], part["centers"], part["scales"], strict=True):
+        columns.append(0.0 if column is None else (column - center) / scale)
+    totals: list[float] = []
+    for score, weights in zip(scores, part["weights"], strict=True):
+        added = 0.0
+        for weight, column in zip(weights, columns, strict=True):
+            added += weight * column
+        totals.append(score + added)
     return totals
 
 

@@ -14,8 +14,11 @@ from ..wordings import Wordings
 from .fewshot import FewShot
 from .nearest import Nearest
 from .opro import Opro
+from .questions import QuestionsOptimizer, can_ask_questions
 
-ArmName: TypeAlias = Literal["history", "nearest", "guidelines", "demonstrations", "layout", "wordings"]
+ArmName: TypeAlias = Literal[
+    "history", "nearest", "questions", "guidelines", "demonstrations", "layout", "wordings"
+]
 
 _OF_ROWS = 0.8
 """The share of the tokens of shown rows that is their text."""
@@ -77,6 +80,12 @@ class AllArms(Staged, Opro):
             return None
         # What stands around a row in a prompt takes tokens, too.
         return Nearest(tokens=int(min(self.tokens, _OF_ROWS * most_tokens)))
+
+    def question_source(self, job: Job) -> QuestionsOptimizer | None:
+        """Return the source of questions; ``None`` where the setting ``arm``, the judge or its model has none."""
+        if QuestionsOptimizer.name not in self.arm or not can_ask_questions(job):
+            return None
+        return QuestionsOptimizer(copied=self.copied, temperature=self.temperature)
 
     def added_lengths(self, arm: Arm, track: Track) -> float:
         """Return the tokens that the shortest set of demonstrations adds to a row, in those of the basic prompt."""

@@ -51,6 +51,7 @@ class Reading:
     redrawn: int = 0  # how often it was drawn once more, as a reply could not be read
     reasked: bool = False  # whether the units without a value were asked for once more, alone
     fault: Exception | None = None  # of a member of a panel: why its model cannot be used at all
+    answers: tuple[float | None, ...] = ()  # to the questions that the prompt asks besides, if it asks any
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -60,6 +61,10 @@ class Reading:
             if value is None:
                 places.append(place)
         return tuple(places)
+
+    def with_answers(self, answers: Sequence[float | None]) -> "Reading":
+        """Return this reading with the answers to the questions that the prompt asks besides."""
+        return replace(self, answers=tuple(answers))
 
     def completed(self, second: "Reading") -> "Reading":
         """Return this reading with the values that ``second``, asked for the missing units only, gives them."""

@@ -1,0 +1,171 @@
+"""``questions``: the judge's demand split into atomic questions, whose answers a fitted head weighs.
+
+After LLM-Rubric (arXiv 2501.00274), AutoMetrics (2512.17267) and HypoEval (2504.07174): a model answers small questions
+better than a whole demand, and a regression learns from labels what each answer says of it.
+"""
+
+import random
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import dspy
+
+from ...cases import Case
+from ...errors import OptimizerError
+from ...programs.questions import Question, Questions, why_no_questions
+from ...programs.verdicts import Verdict
+from ...text.numbered_answers import ONE_TO_FIVE, YES_NO
+from ...text.wording import normalised
+from ..base import Job, Optimizer
+from ..board import Board, Candidate
+from ..guidelines import answering
+from ..proposing import CopyGuard, Writing, count_proposals, exemplar, propose, task, truths
+
+_LONGEST: Final = 300
+"""Characters of a question."""
+_QUESTION: Final = re.compile(
+    r"\W*(?:\d+\s*[.):]\s*)?(?P<text>\w.*?[?？])\W*?(?:[\[(](?P<kind>[^\[\]()]*)[\])])?\W*", re.UNICODE
+)
+"""A line with a question, and in brackets what it is answered with."""
+_SCORED: Final = re.compile(r"1\s*(?:to|-|–|\.\.|…)\s*5")
+
+
+class ProposeQuestions(dspy.Signature):
+    """Split what a judge decides into small questions.
+
+    You see what the judge is given and must answer, its instruction, and rows with the labels that people gave, some of
+    which the judge gets right and some wrong. Write 5 to 15 questions about a row. The answers, taken together, must
+    tell the label: ask for what the rows with one label have and the others lack, and above all for what the judge
+    overlooks. Each question asks about one thing alone, can be answered from the row without knowing the label, means
+    the same for every row, and is no repetition of another. Do not ask for the label itself, and do not quote the rows.
+    Write one question a line in the language of the instruction, and end each line with [yes or no], or with [1 to 5]
+    where the thing comes in degrees. Write nothing else.
+    """
+
+    task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them are positive")
+    current_instruction: str = dspy.InputField(desc="the instruction that the judge has")
+    rows: str = dspy.InputField(
+        desc="numbered rows, with the labels people gave, their reasons, and what was judged"
+    )
+    questions: str = dspy.OutputField(desc="a question a line, each with [yes or no] or [1 to 5] at its end")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionsOptimizer(Writing, Optimizer):
+    """The settings: how many sets of questions are tried, how many questions are in each, and what a proposer sees."""
+
+    sets: int = 2  # sets of questions that are tried
+    most: int = 12  # questions of a set, at most
+    fewest: int = 3  # usable questions without which a set is not tried
+    shown: int = 24  # labelled rows of train that a proposer sees
+    name: str = "questions"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls for the basic prompt and one set on train and dev, and for its proposal."""
+        return 2 * (len(job.train) + len(job.dev)) * job.calls_per_case + 2
+
+    def expected_calls(self, job: Job) -> int:
+        """Return the calls of the basic prompt and of all sets."""
+        cases = len(job.train) + len(job.dev)
+        return (1 + self.sets) * cases * job.calls_per_case + self.sets
+
+    def run(self, job: Job, board: Board, start: Candidate) -> None:
+        """Score the start, then sets of questions, on all of train and dev."""
+        reason = why_no_questions(job.judge)
+        if not job.questions:
+            reason = "--no-questions was given"
+        elif not job.reads_instructions:
+            reason = "its model reads no instructions, and so no questions"
+        if reason:
+            raise OptimizerError(
+                f"judge {job.judge.name} cannot be split into questions: {reason}",
+                hint="leave out --optimizer questions, or name a language model with --model",
+            )
+        board.score(start, job.dev + tuple(job.labelled_train()))
+        for turn in range(1, self.sets + 1):
+            for candidate in self.propose(job, board, start, turn):
+                board.score(candidate, job.dev + tuple(job.labelled_train()))
+                job.note(board.name(candidate), board.value(candidate, job.dev), kind="candidate")
+
+    def propose(self, job: Job, board: Board, start: Candidate, turn: int) -> list[Candidate]:
+        """Enter a prompt with a new set of questions, and return it; nothing without enough usable questions."""
+        name = answering(job)
+        instruction = start.state.predictors[name].instructions
+        guard = CopyGuard(job.train, [instruction])
+        inputs = {"task": task(job, name), "current_instruction": instruction}
+        questions: Questions = ()
+        for attempt in range(2):
+            rows = "\n\n".join(self._rows(job, board, start, 2 * turn + attempt))
+            answers = propose(job, ProposeQuestions, [{**inputs, "rows": rows}], self.temperature)
+            for answer in answers:
+                questions = self._usable(answer["questions"], guard)
+            if len(questions) >= self.fewest:
+                break
+            if answers:
+                count_proposals(job, ProposeQuestions.__name__, 1, 0)
+                job.note(f"a proposal has {len(questions)} usable questions, {self.fewest} are needed")
+        if len(questions) < self.fewest:
+            return []
+        state = start.state.with_questions(name, questions)
+        known_ids = set(board.candidates)
+        candidate = board.add(
+            state, parent=start, source=f"{self.name}, {len(questions)} asked with the judge's own", step=turn
+        )
+        return [] if candidate.id in known_ids else [candidate]
+
+    def _rows(self, job: Job, board: Board, start: Candidate, turn: int) -> list[str]:
+        """Return labelled rows of train as texts for a proposer, wrongly and rightly judged ones in turn."""
+        wrong: list[Case] = []
+        right: list[Case] = []
+        for case in job.labelled_train():
+            outcome = board.outcome(start, case)
+            if outcome is not None and outcome.has_error:
+                wrong.append(case)
+            else:
+                right.append(case)
+        draw = random.Random(f"{self.name}/{job.seed}/{turn}")
+        for cases in (wrong, right):
+            draw.shuffle(cases)
+            cases.sort(key=lambda case: not case.reason)
+        wrong = wrong[: max(self.shown // 2, self.shown - len(right))]
+        shown = wrong + right[: self.shown - len(wrong)]
+        draw.shuffle(shown)
+        texts: list[str] = []
+        for number, case in enumerate(shown, 1):
+            words = f"people say: {truths(case, job.judge.answer)}"
+            outcome = board.outcome(start, case)
+            if outcome is not None:
+                words += f"\nthe judge: {_judged_words(outcome.verdict, has_error=outcome.has_error)}"
+            texts.append(f"row {number}\n{exemplar(case, words)}")
+        return texts
+
+    def _usable(self, text: str, guard: CopyGuard) -> Questions:
+        """Return the questions of a proposal, without repetitions, long ones, and those that copy training rows."""
+        questions: list[Question] = []
+        known_texts: set[str] = set()
+        for line in text.splitlines():
+            match = _QUESTION.fullmatch(line.strip())
+            if match is None or len(match["text"]) > _LONGEST:
+                continue
+            plain = normalised(match["text"])
+            if plain in known_texts or guard.share(match["text"]) > self.copied:
+                continue
+            known_texts.add(plain)
+            kind = ONE_TO_FIVE if _SCORED.search(match["kind"] or "") else YES_NO
+            questions.append(Question(text=match["text"], kind=kind))
+        return tuple(questions[: self.most])
+
+
+def _judged_words(verdict: Verdict, *, has_error: bool) -> str:
+    """Return what the judge said of a row, in words for a proposer."""
+    said = ", ".join(str(value) for value in verdict.values if value is not None) or "nothing usable"
+    return f"{said} ({'wrong' if has_error else 'right'})"
+
+
+def can_ask_questions(job: Job) -> bool:
+    """Say whether the judge and its model can be asked questions beside the judge's own, and may be."""
+    return job.questions and job.reads_instructions and not why_no_questions(job.judge)
+
+
+optimizer = QuestionsOptimizer

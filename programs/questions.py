@@ -1,0 +1,119 @@
+"""Atomic questions beside a judge's own: what one demand splits into, as a value, and how a prompt asks all of them.
+
+A question can be answered with yes or no, or with 1 to 5, from the row alone. All of them are asked in the call of the
+judge's own answer, before it. How a value follows from the answers is no business of this module
+(:mod:`jurist.programs.word_rule`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import dspy
+from pydantic.fields import FieldInfo
+
+from ..text.numbered_answers import ANSWER_KINDS, YES_NO, read_numbered_answers
+from .answers.base import Reading
+
+if TYPE_CHECKING:
+    from .judge import Judge
+
+FIELD: Final = "question_answers"
+"""The output field that holds all answers."""
+_MARK: Final = "jurist_questions"
+"""The entry of the field that holds its questions."""
+_HEAD: Final = (
+    "the answer to each of these questions about the row, one a line, as in `1: yes`; each of them is answered alone, "
+    "by what the row says"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question about a row."""
+
+    text: str
+    kind: str = YES_NO  # what it is answered with, of ``ANSWER_KINDS``
+
+    def __post_init__(self) -> None:
+        """Refuse a kind that no reader knows."""
+        if self.kind not in ANSWER_KINDS:
+            raise ValueError(
+                f"a question is answered with {' or with '.join(ANSWER_KINDS)}, not {self.kind!r}"
+            )
+
+    def to_json(self) -> dict[str, str]:
+        """Return the question as JSON values."""
+        return {"text": self.text, "kind": self.kind}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Question":
+        """Return the question that :meth:`to_json` wrote."""
+        return cls(text=str(data["text"]), kind=str(data["kind"]))
+
+
+Questions: TypeAlias = tuple[Question, ...]
+"""The questions that a prompt asks, in the order of their numbers, from 1."""
+
+
+def questions_of(signature: type[dspy.Signature]) -> Questions:
+    """Return the questions that a signature asks; nothing for one that asks none."""
+    field = signature.output_fields.get(FIELD)
+    if field is None or not isinstance(field.json_schema_extra, dict):
+        return ()
+    return tuple(field.json_schema_extra.get(_MARK, ()))
+
+
+def with_questions(signature: type[dspy.Signature], questions: Questions) -> type[dspy.Signature]:
+    """Return a signature that asks these questions, and no other, before its own outputs."""
+    if questions_of(signature) == questions:
+        return signature
+    if questions_of(signature):
+        signature = signature.delete(FIELD)
+    if not questions:
+        return signature
+    asking: type[dspy.Signature] = signature.prepend(FIELD, _field(questions), type_=str)
+    return asking
+
+
+def _field(questions: Questions) -> FieldInfo:
+    """Return the output field in which these questions are answered."""
+    lines = [_HEAD]
+    for number, question in enumerate(questions, 1):
+        lines.append(f"  {number}: {question.text} ({question.kind})")
+    field: FieldInfo = dspy.OutputField(desc="\n".join(lines))
+    field.json_schema_extra[_MARK] = questions
+    return field
+
+
+@lru_cache(maxsize=64)
+def kinds_of(questions: Questions) -> tuple[str, ...]:
+    """Return what each question is answered with."""
+    return tuple(question.kind for question in questions)
+
+
+def read_answers(reading: Reading, reply: Mapping[str, object], questions: Questions) -> Reading:
+    """Return the reading of a reply with its answers to the questions; without a value if it answers none of them."""
+    answers = read_numbered_answers(str(reply.get(FIELD) or ""), kinds_of(questions))
+    if any(answer is not None for answer in answers):
+        return reading.with_answers(answers)
+    nothing: Sequence[None] = (None,) * len(reading.values)
+    return Reading(values=tuple(nothing), problem=f"none of {len(questions)} questions is answered")
+
+
+def why_no_questions(judge: "Judge") -> str:
+    """Return why questions cannot be asked beside a judge's own, in words; empty if they can."""
+    answer = judge.answer
+    if answer.scale.learned not in ("label", "number") or answer.criteria:
+        return "its answers are neither closed labels nor scores"
+    if answer.per_unit or answer.presentations > 1 or len(answer.unit_fields) > 1:
+        return "a row of it has several values, or is asked in two orders"
+    if judge.template is not None:
+        return "its prompt is sent as it stands"
+    if FIELD in judge.signature.fields:
+        return f"it has a field {FIELD} of its own"
+    program = judge.basic()
+    if not isinstance(program, dspy.Predict | dspy.ChainOfThought) or len(program.predictors()) != 1:
+        return "its program has code of its own"
+    return ""
