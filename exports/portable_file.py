@@ -149,6 +149,9 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     spec["settings"] = {"temperature": spec["settings"]["temperature"]}
     steps = {name: _step_spec(prompt) for name, prompt in prompts.items()}
     _check_portable(subject, spec, steps.values())
+    questions = subject.state.questions
+    if questions:
+        spec["questions"] = [question.kind for question in questions]
     if subject.thresholds.combine:
         spec["combine"] = subject.thresholds.combine
     return {
@@ -289,7 +292,17 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     from ..evaluation import votes
     from ..programs import flows
     from ..programs.answers import portable
-    from ..text import drafts, escaping, plain_replies, ranking, replies, turns, word_regression, wording
+    from ..text import (
+        drafts,
+        escaping,
+        numbered_answers,
+        plain_replies,
+        ranking,
+        replies,
+        turns,
+        word_regression,
+        wording,
+    )
     from . import portable_judge
 
     further = [import_module(f"..{path}", __package__) for path in carried]
@@ -305,7 +318,7 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     )
     functions += (turns._number_text, turns._text_or_none, turns._texts_of_content, turns._texts_of_calls)
     functions += (turns._turn_text, turns.as_text)
-    reading = (drafts, escaping, ranking, replies, plain_replies, word_regression)
+    reading = (drafts, escaping, ranking, replies, plain_replies, word_regression, numbered_answers)
     return bundle(imports, *reading, *functions, portable, flows, *further, portable_judge)
 
 

@@ -26,6 +26,7 @@ from ..programs.answers.portable import (
 from ..programs.flows import FLOWS, Flow, Inputs
 from ..text.drafts import without_drafts
 from ..text.escaping import defuse
+from ..text.numbered_answers import mean_answers, read_numbered_answers
 from ..text.plain_replies import value_stated
 from ..text.ranking import AT_ONCE, Ranking, embeddable, packed, unpacked
 from ..text.replies import fields_of, is_whole, said_once, typed
@@ -33,6 +34,7 @@ from ..text.turns import as_text
 from ..text.word_regression import (
     CriterionRule,
     Regression,
+    add_answers,
     add_reply,
     join_texts,
     label_figures,
@@ -386,6 +388,7 @@ class PortableJudge:
     def walk(self, inputs: Inputs) -> Flow:
         """Yield each step with its values and return the verdict. Fields are sent to it, errors thrown."""
         samples: list[list[object]] = []
+        answers: list[list[float | None]] = []
         errors: list[str] = []
         if self._words_decide_alone:
             return self.verdict(samples, errors, len(self.texts(inputs)), inputs)
@@ -394,25 +397,30 @@ class PortableJudge:
             orders.append(self.values(order))
         for _ in range(self.spec["samples"]):
             try:
-                sample = yield from self._draw_sample(orders, inputs)
+                sample = yield from self._draw_sample(orders, inputs, answers)
                 samples.append(sample)
             except (RecursionError, ValueError) as error:
                 errors.append(str(error))
-        return self.verdict(samples, errors, len(self.texts(inputs)), inputs)
+        return self.verdict(samples, errors, len(self.texts(inputs)), inputs, answers)
 
     @property
     def _words_decide_alone(self) -> bool:
         """Whether no reply is asked for, because words decide alone."""
         rules = self.spec.get("words") or ()
-        return bool(rules) and all(rule["reply"] is None for rule in rules)
+        return bool(rules) and all(rule["reply"] is None and "questions" not in rule for rule in rules)
 
-    def _draw_sample(self, orders: Sequence[Inputs], inputs: Inputs) -> Flow:
-        """Ask for one sample, of a pair in both orders; return a value for each unit. Raises if it is unusable."""
+    def _draw_sample(
+        self, orders: Sequence[Inputs], inputs: Inputs, question_answers: list[list[float | None]]
+    ) -> Flow:
+        """Ask for one sample, of a pair in both orders; return a value for each unit. Raises if it is unusable.
+
+        Its answers to the questions that the prompt asks besides are added to ``question_answers``.
+        """
         answers = []
         first_error = None
         for values in orders:
             try:
-                answer = yield from self._answer(values, inputs)
+                answer = yield from self._answer(values, inputs, question_answers)
                 answers.append(answer)
             except (RecursionError, ValueError) as error:
                 first_error = first_error or error
@@ -425,11 +433,16 @@ class PortableJudge:
             raise ValueError("the replies in the two orders contradict each other")
         return [preference]
 
-    def _answer(self, values: Inputs, inputs: Inputs) -> Flow:
+    def _answer(self, values: Inputs, inputs: Inputs, question_answers: list[list[float | None]]) -> Flow:
         """Ask once, and return a value for each unit; units without one are asked for again, if others have one."""
         flow, settings = FLOWS[self.spec["flow"]], self.spec["flow_settings"]
         fields = yield from flow(values, **settings)
         answer = self.unit_values(fields, inputs)
+        if self._question_kinds:
+            answers = read_numbered_answers(str(fields.get("question_answers") or ""), self._question_kinds)
+            if all(answered is None for answered in answers):
+                raise ValueError(f"none of {len(answers)} questions is answered")
+            question_answers.append(answers)
         missing = [place for place, value in enumerate(answer) if value is None]
         if not self.spec["repeatable"] or not 0 < len(missing) < len(answer):
             return answer
@@ -441,6 +454,12 @@ class PortableJudge:
         for place in missing:
             answer[place] = repeated[place]
         return answer
+
+    @cached_property
+    def _question_kinds(self) -> Sequence[str]:
+        """The kind of each question that the prompt asks beside the judge's own."""
+        kinds: Sequence[str] = self.spec.get("questions") or ()
+        return kinds
 
     def _preferred(self, value: object, exchanged_value: object) -> object:
         """Return the preference of a pair if both orders gave the same, else the value for an undecided pair."""
@@ -455,10 +474,12 @@ class PortableJudge:
         errors: Sequence[str],
         units: int,
         inputs: Inputs | None = None,
+        answers: Sequence[Sequence[float | None]] = (),
     ) -> Verdict:
         """Return the verdict of all samples: usable ones are a value for each unit, unusable ones are errors.
 
-        ``inputs`` are those of the row, which a judge that words decide needs besides.
+        ``inputs`` are those of the row, which a judge that words decide needs besides; ``answers`` are those of each
+        sample to the questions that the prompt asks besides.
         """
         rules = self.spec.get("words") or [None] * len(self.answers)
         values: list[object] = []
@@ -471,7 +492,7 @@ class PortableJudge:
                 unit_votes = _count_values_at(len(values), samples)
                 value = COMBINERS[reader](unit_votes, answer, self.spec["samples"], self.spec["threshold"])
                 if rule is not None and inputs is not None:
-                    value = self._value_by_words(rule, answer, unit, inputs, unit_votes, value)
+                    value = self._value_by_words(rule, answer, unit, inputs, unit_votes, value, answers)
                 votes.append(dict(unit_votes))
                 values.append(value)
                 if is_scored and value is not None:
@@ -498,6 +519,7 @@ class PortableJudge:
         inputs: Inputs,
         votes: Mapping[Any, float],
         voted: Any,
+        answers: Sequence[Sequence[float | None]],
     ) -> object:
         """Return the value that words give a unit, alone or with what its samples say; ``None`` without a reply."""
         regression = rule["regression"]
@@ -509,7 +531,8 @@ class PortableJudge:
         )
         names = regression["outputs"]
         reply = rule["reply"]
-        if reply is not None:
+        part = rule.get("questions")
+        if reply is not None or part is not None:
             if regression["learned"] == "number":
                 figures = [] if voted is None else [float(voted)]
             elif regression["learned"] == "members":
@@ -518,7 +541,12 @@ class PortableJudge:
                 figures = label_figures(names, votes)
             if not figures:
                 return None
-            scores = add_reply(scores, reply, figures)
+            if reply is not None:
+                scores = add_reply(scores, reply, figures)
+            if part is not None:
+                if not answers:
+                    return None
+                scores = add_answers(scores, part, mean_answers(answers), figures)
         if regression["learned"] == "number":
             ends = answer["parser"]["answer"]["score"]
             return nearest_score(scores[0], ends["low"], ends["high"], ends["whole"])

@@ -33,7 +33,7 @@ from ..keeping.card_parts import (
 )
 from ..keeping.paying import PaidJob
 from ..keeping.records import AnswerRecord, ProofRecord
-from ..keeping.sealing import PROOF, SEEN, WORDS
+from ..keeping.sealing import ANSWERS, PROOF, SEEN, WORDS
 from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Job
 from ..optimizers.board import Candidate
@@ -200,6 +200,8 @@ def conclude(
     word_rule = contest.candidate.setting.words
     if word_rule is not None:
         records[WORDS] = word_rule.to_lines()
+        if word_rule.answers:
+            records[ANSWERS] = word_rule.answer_lines()
     proof: Proof | None = None
     is_latest = force
     if contest.unchanged:

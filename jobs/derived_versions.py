@@ -25,7 +25,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card import Card, CardContent
 from ..keeping.card_parts import GoldCard, Guideline, ModelCard, OptimizerCard, SettingCard, WordsCard
 from ..keeping.naming import judge_of_artifact
-from ..keeping.sealing import SEEN, WORDS
+from ..keeping.sealing import ANSWERS, SEEN, WORDS
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
 from ..optimizers.demonstrations import add_remembered_rows, demonstrate_cases
@@ -39,7 +39,7 @@ from .conclusion import Concluded, Contest, conclude
 from .estimate import Ask, Estimate
 from .measuring import make_ask, make_embedding_asks
 from .plan import Plan, check_showable
-from .refitting import check_words_can_be_refitted, refit_words
+from .refitting import check_words_can_be_refitted, check_words_take_rows, refit_questions, refit_words
 from .surface import Surface
 
 INHERITED = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
@@ -120,7 +120,7 @@ def remember(
         The version, how many rows were added, and how many are left out.
     """
     artifact = surface.store.load(ref)
-    check_words_can_be_refitted(artifact, "compile the judge again on all rows")
+    check_words_take_rows(artifact)
     plan = renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
     split = plan.split
     new_gold = Gold.again(artifact.about.gold, plan.judge, labels, labelled=False)
@@ -378,11 +378,13 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     records: dict[str, Iterable[Mapping[str, Any]]] = {SEEN: remaining_rows}
     if setting.words is not None:
         records[WORDS] = setting.words.to_lines()
+        if setting.words.answers:
+            records[ANSWERS] = setting.words.answer_lines()
     return store.save(judge, state, content, [line], make_latest=False, records=records)
 
 
 def _setting_without(artifact: Artifact, store: Store, ids: Set[str]) -> Setting:
-    """Return the setting of a version without rows: of words, fitted again without them."""
+    """Return the setting of a version without rows: of words and questions, fitted again without them."""
     if artifact.word_rule is None:
         return Setting()
     plan = renew_plan(artifact, store, Budget(), None, ModelCard.model, concurrency=1)
@@ -390,6 +392,8 @@ def _setting_without(artifact: Artifact, store: Store, ids: Set[str]) -> Setting
     for case in plan.split.train + plan.split.dev:
         if case.id not in ids:
             cases.append(case)
+    if artifact.word_rule.asks_questions:
+        return refit_questions(plan, artifact, cases)
     return refit_words(plan, cases)
 
 

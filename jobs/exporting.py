@@ -13,7 +13,7 @@ from dspy import AdapterParseError
 
 from ..cases import Case
 from ..engines.models import is_decision_model
-from ..errors import UsageError, checked
+from ..errors import UsageError, checked, plural
 from ..exports import Exporter, Subject, exporter
 from ..exports.portable_file import PortableFile
 from ..gold.goldset import Gold
@@ -86,8 +86,16 @@ def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> st
 
 
 def _check_holds_words(target: Exporter, subject: Subject) -> None:
-    """Refuse a judge that words decide, where the file of the target holds its prompt alone."""
-    if subject.word_rule is not None and not isinstance(target, PortableFile):
+    """Refuse a judge that words or answers to questions decide, where the file of the target holds its prompt alone."""
+    if isinstance(target, PortableFile):
+        return
+    if subject.state.questions:
+        raise UsageError(
+            f"{subject.ref} weighs the answers to {plural(len(subject.state.questions), 'question')}, which "
+            f"{target.name} cannot do",
+            hint="export it to python, or compile it with --no-questions",
+        )
+    if subject.word_rule is not None:
         raise UsageError(
             f"{subject.ref} is decided by words, alone or with the replies, which {target.name} cannot hold",
             hint="export it to python, or compile it with --no-words",

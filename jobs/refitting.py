@@ -18,9 +18,46 @@ def check_words_can_be_refitted(artifact: Artifact, hint: str) -> None:
         ArtifactError: replies count beside words.
     """
     words = artifact.about.words
-    if words is not None and words.decide != "words":
+    if words is not None and words.decide == "stack":
         message = f"{artifact.ref} weighs words against replies, which are not kept with it"
         raise ArtifactError(message, hint=hint)
+
+
+def check_words_take_rows(artifact: Artifact) -> None:
+    """Refuse a version that more labelled rows cannot be added to: answers of a model count beside words.
+
+    Raises:
+        ArtifactError: replies, or answers to questions, count.
+    """
+    hint = "compile the judge again on all rows"
+    check_words_can_be_refitted(artifact, hint)
+    words = artifact.about.words
+    if words is not None and words.decide == "questions":
+        message = f"{artifact.ref} weighs answers to questions, which the model has not given for other rows"
+        raise ArtifactError(message, hint=hint)
+
+
+def refit_questions(plan: Plan, artifact: Artifact, cases: Sequence[Case]) -> Setting:
+    """Return the setting in which a head over a version's questions decides, fitted on the answers of these cases.
+
+    Raises:
+        ArtifactError: they are too few, or too few are of a label.
+    """
+    # scikit-learn takes a second to load, and commands that fit nothing do without it.
+    from ..optimizers.question_heads import QuestionFits
+    from ..optimizers.words import WordFits
+
+    word_rule = artifact.word_rule
+    assert word_rule is not None
+    fits = WordFits(replace(plan.job(CallContext.fresh()), train=tuple(cases), dev=()))
+    heads = QuestionFits(fits, artifact.state.questions, artifact.answers())
+    has_labels = word_rule.criteria[0]["regression"]["outputs"] == heads.outputs
+    if not has_labels or not heads.can_fit:
+        raise ArtifactError(
+            f"{len(heads.cases)} labelled rows with answers are too few to fit a head on questions to",
+            hint="compile the judge again with more labelled rows",
+        )
+    return heads.setting(artifact.about.setting.form, with_words=word_rule.reads_words)
 
 
 def refit_words(plan: Plan, cases: Sequence[Case]) -> Setting:

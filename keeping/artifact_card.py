@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError
 from ..evaluation.rows import Row
-from .sealing import DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, WORDS, JsonObject, read_artifact_file
+from .sealing import ANSWERS, DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, WORDS, JsonObject, read_artifact_file
 
 RESTORE = "restore the folder from a copy, or compile the judge again"
 
@@ -182,6 +182,14 @@ class Artifact:
             ArtifactError: the file was changed since it was saved.
         """
         return self._lines_of(SEEN)
+
+    def answers(self) -> dict[str, list[float | None]]:
+        """Return by the ids of cases the answers that a rule over questions was fitted to; no text.
+
+        Raises:
+            ArtifactError: the file was changed since it was saved.
+        """
+        return {line["case"]: line["answers"] for line in self._lines_of(ANSWERS)}
 
     @cached_property
     def word_rule(self) -> WordRule | None:

@@ -12,9 +12,10 @@ from ..text.files import read_regular_file
 
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
 PROOF, SEEN, WORDS = "proof.jsonl", "seen.jsonl", "words.jsonl"
+ANSWERS = "answers.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
 """Files that every artifact has."""
-OPTIONAL_FILES = (PROOF, SEEN, WORDS)
+OPTIONAL_FILES = (PROOF, SEEN, WORDS, ANSWERS)
 """Files that an artifact may have. One that the card names is sealed like :data:`FILES`; another is foreign."""
 ROBUSTNESS, DISAGREEMENTS = "robustness.json", "disagreements.json"
 ADDED_FILES = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}

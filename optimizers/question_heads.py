@@ -99,31 +99,31 @@ def fit_head(judge: Judge, columns: Floats, gold: Sequence[Value]) -> FittedHead
 class QuestionFits:
     """The heads over the answers of one prompt: on all labelled cases that it has met, and across folds."""
 
-    def __init__(self, fits: WordFits, questions: Questions, verdicts: Mapping[str, Verdict]) -> None:
+    def __init__(
+        self, fits: WordFits, questions: Questions, columns: Mapping[str, Sequence[float | None]]
+    ) -> None:
+        """Take the folds, the questions, and by the id of each case its answers and the figures of its vote."""
         self._fits = fits
         self._judge = fits.job.judge
         self._questions = questions
-        self._outputs = self._labels_of_cases(fits.cases)
+        self._outputs = labels_of_cases(fits)
         self.cases: list[Case] = []
         """The labelled cases with answers, in order."""
+        self.columns: dict[str, Sequence[float | None]] = {}
+        """Id of each of these cases -> its columns."""
         rows: list[list[float]] = []
-        labels_alone = self._no_words(())
         for case in fits.cases:
-            verdict = verdicts.get(case.id)
-            if verdict is None or verdict.status == "failed" or verdict.refused or not verdict.answers:
-                continue
-            figures = reply_figures(labels_alone, NO_CRITERION, self._judge.answer, verdict, 0)
-            if figures:
+            if case.id in columns:
                 self.cases.append(case)
-                answers = [np.nan if answer is None else answer for answer in verdict.answers]
-                rows.append(answers + figures)
-        self._columns = np.array(rows)
+                self.columns[case.id] = columns[case.id]
+                rows.append([np.nan if figure is None else figure for figure in columns[case.id]])
+        self._matrix = np.array(rows)
 
-    def _labels_of_cases(self, cases: Sequence[Case]) -> list[Value]:
-        """Return the labels that occur in gold, in the order of the scores; nothing where a number is learned."""
-        if self._judge.answer.scale.learned == "number":
-            return []
-        return sorted({_label_of(case) for case in cases}, key=str)
+    @property
+    def outputs(self) -> list[object]:
+        """The labels of the scores as JSON values."""
+        scale = self._judge.answer.scale
+        return [scale.to_json(label) for label in self._outputs]
 
     @property
     def can_fit(self) -> bool:
@@ -152,12 +152,15 @@ class QuestionFits:
         """Return the head that was fitted outside a fold; on all cases for ``None``."""
         places = self._outside(fold)
         gold = [_label_of(self.cases[place]) for place in places]
-        return fit_head(self._judge, self._columns[places], gold)
+        return fit_head(self._judge, self._matrix[places], gold)
 
     def rule(self, fold: int | None, *, with_words: bool = False) -> WordRule:
         """Return the rule that was fitted outside a fold, alone or with the regression on words added."""
         head = self.head(fold)
-        regression = self._no_words(head.intercepts[-1:] if len(head.labels) == 2 else head.intercepts)
+        intercepts = head.intercepts
+        if len(head.labels) == 2:
+            intercepts = intercepts[-1:]
+        regression = regression_without_words(self._judge, self._outputs, intercepts)
         if with_words:
             words = self._fits.criteria[0].fits[fold].regression
             intercepts = np.array(words["intercepts"]) + np.array(regression["intercepts"])
@@ -166,7 +169,8 @@ class QuestionFits:
         return WordRule(
             criteria=(
                 {"criterion": NO_CRITERION, "regression": regression, "reply": None, "questions": part},
-            )
+            ),
+            answers=self.columns,
         )
 
     @cached_property
@@ -179,7 +183,7 @@ class QuestionFits:
             if words.units.cases[position].id in case_ids:
                 units.append(unit)
         head = self.head(None)
-        filled = np.where(np.isnan(self._columns), head.centers, self._columns)
+        filled = np.where(np.isnan(self._matrix), head.centers, self._matrix)
         scores = (filled - head.centers) / head.scales @ head.weights.T
         spread_of_head = _spread(scores)
         spread_of_words = _spread(words.fits[None].scores(words.units, units))
@@ -188,19 +192,12 @@ class QuestionFits:
             return 0.0
         return round(spread_of_words / total, 2)
 
-    def _no_words(self, intercepts: Sequence[float] | Floats) -> Regression:
-        """Return a regression without words: its intercepts alone."""
-        answer = self._judge.answer
-        scale = answer.scale
-        return {
-            "learned": scale.learned,
-            "outputs": [scale.to_json(label) for label in self._outputs],
-            "judged": list(answer.unit_fields),
-            "evidence": [name for name in self._judge.input_fields if name not in answer.unit_fields],
-            "intercepts": _seven_digits(np.array(intercepts, dtype=float)),
-            "grams": [],
-            "overlap": {"centers": [], "scales": [], "weights": []},
-        }
+    def setting(self, form: str | None, *, with_words: bool) -> Setting:
+        """Return the setting in which a head that was fitted on all cases decides, alone or with words."""
+        summary = self.summary
+        if with_words:
+            summary = {**summary, **self._fits.summary, "share": self.share_of_words}
+        return Setting(form=form, words=replace(self.rule(None, with_words=with_words), summary=summary))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -231,6 +228,42 @@ class QuestionFits:
         }
 
 
+def labels_of_cases(fits: WordFits) -> list[Value]:
+    """Return the labels that occur in gold, in the order of the scores; nothing where a number is learned."""
+    if fits.job.judge.answer.scale.learned == "number":
+        return []
+    return sorted({_label_of(case) for case in fits.cases}, key=str)
+
+
+def regression_without_words(judge: Judge, labels: Sequence[Value], intercepts: Floats) -> Regression:
+    """Return a regression that has intercepts alone."""
+    answer = judge.answer
+    scale = answer.scale
+    return {
+        "learned": scale.learned,
+        "outputs": [scale.to_json(label) for label in labels],
+        "judged": list(answer.unit_fields),
+        "evidence": [name for name in judge.input_fields if name not in answer.unit_fields],
+        "intercepts": _seven_digits(intercepts),
+        "grams": [],
+        "overlap": {"centers": [], "scales": [], "weights": []},
+    }
+
+
+def columns_of_verdicts(fits: WordFits, verdicts: Mapping[str, Verdict]) -> dict[str, Sequence[float | None]]:
+    """Return by the id of a case its answers and the figures of its vote; cases without any are left out."""
+    judge = fits.job.judge
+    labels_alone = regression_without_words(judge, labels_of_cases(fits), np.zeros(0))
+    columns: dict[str, Sequence[float | None]] = {}
+    for case_id, verdict in verdicts.items():
+        if verdict.status == "failed" or verdict.refused or not verdict.answers:
+            continue
+        figures = reply_figures(labels_alone, NO_CRITERION, judge.answer, verdict, 0)
+        if figures:
+            columns[case_id] = [*verdict.answers, *figures]
+    return columns
+
+
 def _spread(scores: Floats) -> float:
     """Return the standard deviation of the scores of labels, each less the mean of its case."""
     return float((scores - scores.mean(axis=1, keepdims=True)).std())
@@ -259,7 +292,7 @@ def add_heads(job: Job, board: Board, prompt: Candidate) -> list[Candidate]:
     verdicts: dict[str, Verdict] = {}
     for case, verdict in zip(met, board.verdicts(prompt, met), strict=True):
         verdicts[case.id] = verdict
-    heads = QuestionFits(fits, questions, verdicts)
+    heads = QuestionFits(fits, questions, columns_of_verdicts(fits, verdicts))
     if not heads.can_fit:
         return []
     candidates = [_enter_head(board, fits, heads, prompt, met)]
@@ -281,13 +314,10 @@ def _enter_head(
     rules: dict[int, WordRule] = {}
     for fold in fits.folds:
         rules[fold] = heads.rule(fold, with_words=with_words)
-    summary = heads.summary
     source = f"head on {len(prompt.state.questions)} questions"
     if with_words:
         source += " and on words"
-        summary = {**summary, **fits.summary, "share": heads.share_of_words}
-    rule = replace(heads.rule(None, with_words=with_words), summary=summary)
-    setting = Setting(form=prompt.setting.form, words=rule)
+    setting = heads.setting(prompt.setting.form, with_words=with_words)
     candidate = board.add(
         prompt.state,
         parent=prompt,

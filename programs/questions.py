@@ -8,16 +8,13 @@ judge's own answer, before it. How a value follows from the answers is no busine
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import dspy
 from pydantic.fields import FieldInfo
 
 from ..text.numbered_answers import ANSWER_KINDS, YES_NO, read_numbered_answers
 from .answers.base import Reading
-
-if TYPE_CHECKING:
-    from .judge import Judge
 
 FIELD: Final = "question_answers"
 """The output field that holds all answers."""
@@ -83,7 +80,8 @@ def _field(questions: Questions) -> FieldInfo:
     for number, question in enumerate(questions, 1):
         lines.append(f"  {number}: {question.text} ({question.kind})")
     field: FieldInfo = dspy.OutputField(desc="\n".join(lines))
-    field.json_schema_extra[_MARK] = questions
+    extra: Any = field.json_schema_extra
+    extra[_MARK] = questions
     return field
 
 
@@ -100,20 +98,3 @@ def read_answers(reading: Reading, reply: Mapping[str, object], questions: Quest
         return reading.with_answers(answers)
     nothing: Sequence[None] = (None,) * len(reading.values)
     return Reading(values=tuple(nothing), problem=f"none of {len(questions)} questions is answered")
-
-
-def why_no_questions(judge: "Judge") -> str:
-    """Return why questions cannot be asked beside a judge's own, in words; empty if they can."""
-    answer = judge.answer
-    if answer.scale.learned not in ("label", "number") or answer.criteria:
-        return "its answers are neither closed labels nor scores"
-    if answer.per_unit or answer.presentations > 1 or len(answer.unit_fields) > 1:
-        return "a row of it has several values, or is asked in two orders"
-    if judge.template is not None:
-        return "its prompt is sent as it stands"
-    if FIELD in judge.signature.fields:
-        return f"it has a field {FIELD} of its own"
-    program = judge.basic()
-    if not isinstance(program, dspy.Predict | dspy.ChainOfThought) or len(program.predictors()) != 1:
-        return "its program has code of its own"
-    return ""

@@ -49,10 +49,13 @@ class WordRule:
     Attributes:
         criteria: the rule of each criterion; one rule for a judge without several.
         summary: what a card says of it, as JSON values; empty for a rule that was read from a file.
+        answers: where questions decide, by the id of each case that it was fitted to the answers and the figures of the
+            model's own vote; empty for a rule that was read from a file.
     """
 
     criteria: tuple[CriterionRule, ...]
     summary: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         """Say whether another rule has the same numbers."""
@@ -113,6 +116,13 @@ class WordRule:
     def to_lines(self) -> list[dict[str, Any]]:
         """Return the rule as the lines of a JSONL file, one for each criterion."""
         return [dict(rule) for rule in self.criteria]
+
+    def answer_lines(self) -> list[dict[str, Any]]:
+        """Return the answers that it was fitted to as the lines of a JSONL file, one for each case."""
+        lines: list[dict[str, Any]] = []
+        for case_id, answers in self.answers.items():
+            lines.append({"case": case_id, "answers": list(answers)})
+        return lines
 
     @classmethod
     def of_lines(cls, lines: Sequence[Mapping[str, Any]]) -> "WordRule":

@@ -220,6 +220,8 @@ def change_words(basic: PromptState, compiled: PromptState, adapters: tuple[str,
     demonstrations = sum(len(change.examples) for change in changes)
     if demonstrations:
         parts.append(plural(demonstrations, "demonstration") + _shown_with_each_row(compiled))
+    if compiled.questions and compiled.questions != basic.questions:
+        parts.append(f"asks {plural(len(compiled.questions), 'question')} besides")
     if not parts:
         return "the basic one, unchanged"
     words = ", ".join(parts)

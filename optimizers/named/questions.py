@@ -13,7 +13,7 @@ import dspy
 
 from ...cases import Case
 from ...errors import OptimizerError
-from ...programs.questions import Question, Questions, why_no_questions
+from ...programs.questions import Question, Questions
 from ...programs.verdicts import Verdict
 from ...text.numbered_answers import ONE_TO_FIVE, YES_NO
 from ...text.wording import normalised
@@ -21,6 +21,7 @@ from ..base import Job, Optimizer
 from ..board import Board, Candidate
 from ..guidelines import answering
 from ..proposing import CopyGuard, Writing, count_proposals, exemplar, propose, task, truths
+from ..question_labels import LEAST_ANSWERED, may_fit_head, why_no_questions
 
 _LONGEST: Final = 300
 """Characters of a question."""
@@ -62,7 +63,12 @@ class QuestionsOptimizer(Writing, Optimizer):
     name: str = "questions"
 
     def minimum(self, job: Job) -> int:
-        """Return the calls for the basic prompt and one set on train and dev, and for its proposal."""
+        """Return the calls for the basic prompt and one set on train and dev, and for its proposal.
+
+        Raises:
+            OptimizerError: the judge, or its model, cannot be asked further questions.
+        """
+        _check_can_ask(job)
         return 2 * (len(job.train) + len(job.dev)) * job.calls_per_case + 2
 
     def expected_calls(self, job: Job) -> int:
@@ -72,16 +78,6 @@ class QuestionsOptimizer(Writing, Optimizer):
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
         """Score the start, then sets of questions, on all of train and dev."""
-        reason = why_no_questions(job.judge)
-        if not job.questions:
-            reason = "--no-questions was given"
-        elif not job.reads_instructions:
-            reason = "its model reads no instructions, and so no questions"
-        if reason:
-            raise OptimizerError(
-                f"judge {job.judge.name} cannot be split into questions: {reason}",
-                hint="leave out --optimizer questions, or name a language model with --model",
-            )
         board.score(start, job.dev + tuple(job.labelled_train()))
         for turn in range(1, self.sets + 1):
             for candidate in self.propose(job, board, start, turn):
@@ -163,9 +159,37 @@ def _judged_words(verdict: Verdict, *, has_error: bool) -> str:
     return f"{said} ({'wrong' if has_error else 'right'})"
 
 
+def _check_can_ask(job: Job) -> None:
+    """Refuse a judge, or a model, that cannot be asked questions beside the judge's own.
+
+    Raises:
+        OptimizerError: it cannot.
+    """
+    reason = why_no_questions(job.judge)
+    hint = "leave out --optimizer questions"
+    if not job.questions:
+        reason = "--no-questions was given"
+        hint = "leave out --no-questions"
+    elif not job.reads_instructions:
+        reason = "the offline engine reads no instructions, and so no questions"
+        hint = "name a language model with --model"
+    elif job.decides:
+        reason = "a decision model answers one question in a call and writes no text"
+        hint = "name a language model with --model"
+    elif not reason and not may_fit_head(job):
+        reason = (
+            f"train and dev have fewer than {LEAST_ANSWERED} labelled rows, or too few of the rarer label"
+        )
+        hint = "give gold with more rows"
+    if reason:
+        raise OptimizerError(
+            f"the demand of judge {job.judge.name} cannot be split into questions: {reason}", hint=hint
+        )
+
+
 def can_ask_questions(job: Job) -> bool:
     """Say whether the judge and its model can be asked questions beside the judge's own, and may be."""
-    return job.questions and job.reads_instructions and not why_no_questions(job.judge)
+    return job.questions and job.reads_instructions and not job.decides and not why_no_questions(job.judge)
 
 
 optimizer = QuestionsOptimizer
