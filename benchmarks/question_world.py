@@ -31,6 +31,13 @@ class Hold(dspy.Signature):
     label: Literal["send", "hold"] = dspy.OutputField()
 
 
+class Triage(dspy.Signature):
+    """Say who reads a reply of the support desk before it is sent."""
+
+    reply: str = dspy.InputField()
+    label: Literal["nobody", "a colleague", "a lawyer"] = dspy.OutputField()
+
+
 class Grade(dspy.Signature):
     """Say how risky a reply of the support desk is."""
 
@@ -39,11 +46,23 @@ class Grade(dspy.Signature):
 
 
 judge = jurist.Judge(name="hold", signature=Hold, positive="hold")
+triage = jurist.Judge(name="triage", signature=Triage, positive="a lawyer")
 grade = jurist.Judge(name="grade", signature=Grade)
 '''
 FACTS = (
     "money", "date", "blame", "secret", "lawyer", "greeting", "thanks", "link", "number", "question",
 )  # fmt: skip
+_LABELS: Mapping[str, Sequence[object]] = {
+    "judge": ("send", "hold"),
+    "triage": ("nobody", "a colleague", "a lawyer"),
+    "grade": (1, 2, 3, 4, 5),
+}
+_PLACES: Mapping[str, Sequence[int]] = {
+    "judge": (0, 0, 0, 1, 1, 1),
+    "triage": (0, 0, 1, 1, 2, 2),
+    "grade": (0, 1, 2, 3, 4, 4),
+}
+"""By the number of facts that count, the place of the label."""
 _LETTERS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"
 _LENGTH = 16  # words of a reply, whatever it says
@@ -81,14 +100,14 @@ class FactWorld:
         singly: the probability with which a question about one fact is answered rightly.
         together: the probability with which the model's own verdict is right.
         law: ``count``, or ``none`` for labels by chance.
-        scored: whether labels are scores from 1 to 5.
+        judge: the judge of ``SOURCE`` whose labels they are: ``judge``, ``triage`` or ``grade``.
     """
 
     seed: int = 0
     singly: float = 0.9
     together: float = 0.65
     law: str = "count"
-    scored: bool = False
+    judge: str = "judge"
 
     def rows(self, count: int, part: str = "gold") -> list[dict[str, Any]]:
         """Return labelled rows, each a group of its own; rows of two parts differ."""
@@ -105,9 +124,9 @@ class FactWorld:
             reply = " ".join(words)
             label: object = self.label(reply)
             if self.law == "none":
-                label = draw.choice([1, 2, 3, 4, 5]) if self.scored else draw.choice(["send", "hold"])
+                label = draw.choice(_LABELS[self.judge])
             reason = ", ".join(sorted(self.facts_in(reply)))
-            answer = "score" if self.scored else "label"
+            answer = "score" if self.judge == "grade" else "label"
             rows.append({"reply": reply, answer: label, "group": f"{part}{number}", "reason": reason})
         return rows
 
@@ -118,9 +137,7 @@ class FactWorld:
     def label(self, reply: str) -> object:
         """Return what people say of a reply."""
         count = len(self.facts_in(reply) & set(FACTS[:5]))
-        if self.scored:
-            return min(5, 1 + count)
-        return "hold" if count >= 3 else "send"
+        return _LABELS[self.judge][_PLACES[self.judge][count]]
 
     def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """Return the reply to a request of the judge or of a proposer, in the chat adapter's format."""
@@ -170,9 +187,8 @@ class FactWorld:
         right = self.label(reply)
         if _uniform("together", self.seed, reply) < self.together:
             return right
-        if self.scored:
-            return 1 + int(5 * _uniform("score", self.seed, reply))
-        return "send" if right == "hold" else "hold"
+        others = [label for label in _LABELS[self.judge] if label != right]
+        return others[int(len(others) * _uniform("other", self.seed, reply))]
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:

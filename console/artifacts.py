@@ -70,6 +70,7 @@ def show_artifact(options: ShowOptions) -> Result:
     elif not options.json:
         if artifact.about.words is not None:
             body.append(artifact.about.words.words)
+            body.extend(artifact.about.words.question_lines())
         body.append(Verbatim(export_text(artifact, judge_of_artifact(artifact, store), "markdown")))
         for proof in artifact.label_proofs:
             body.extend(disagreement_words(proof))

@@ -271,6 +271,7 @@ class ArtifactReport:
             learned.append(f"its answer: {sampling.rule}")
         if card.words is not None:
             learned.append(card.words.words)
+            learned.extend(card.words.question_lines())
         commands = []
         for purpose, command in self._commands(metric):
             commands.append((purpose, command + self.store_option))

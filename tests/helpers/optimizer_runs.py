@@ -28,19 +28,23 @@ SMALL: dict[str, dict[str, Any]] = {
     "simba": {"max_steps": 2, "bsize": 6, "num_candidates": 2, "sample": 8},
     "infer-rules": {"num_candidates": 2, "sample": 8},
     "dspy:BootstrapFewShot": {"sample": 12},
+    "questions": {"shown": 12},
 }
 """Settings with which each is done in a moment."""
 NAMES = (*OPTIMIZERS, "dspy:BootstrapFewShot")
-PROPOSING = ("race", "opro", "cfaith", "copro", "mipro", "gepa", "simba", "infer-rules")
+PROPOSING = ("questions", "race", "opro", "cfaith", "copro", "mipro", "gepa", "simba", "infer-rules")
 """Those whose instructions a proposer writes in these runs."""
 SEEDLESS = ("nearest", "teach", "threshold")
 """Those that draw nothing, or nothing that is seen."""
 
 
 @cache
-def split() -> Split:
+def split(train: int = 24) -> Split:
+    """Return few cases of FECT, ``train`` of them to learn from."""
     whole = fect_split()  # of many conversations, so that few cases can show something
-    return dataclasses.replace(whole, train=whole.train[::3][:24], dev=whole.dev[::2][:14])
+    return dataclasses.replace(
+        whole, train=(whole.train[::3] + whole.train[1::3])[:train], dev=whole.dev[::2][:14]
+    )
 
 
 def judged(request: Request) -> str:
@@ -50,7 +54,12 @@ def judged(request: Request) -> str:
     quality += 2 * (len(request.messages) - 1)  # demonstrations help
     drawn = str(request.config.seed) if request.config.temperature == 1.0 else ""
     right = hashed(claim + drawn) % 100 < quality
-    return reply("chat", factual=(gold()[claim] == "factual") == right)
+    answer = {"factual": (gold()[claim] == "factual") == right}
+    asked = re.findall(r"^  (\d+): (.*) \(yes or no\)$", system_of(request), re.M)
+    if not asked:
+        return reply("chat", **answer)
+    lines = [f"{number}: {('no', 'yes')[hashed(text + claim) % 2]}" for number, text in asked]
+    return reply("chat", question_answers="\n".join(lines), **answer)
 
 
 def proposed(request: Request) -> str:
@@ -59,7 +68,10 @@ def proposed(request: Request) -> str:
     rule = f"Rule {number}: be strict. quality={40 + number % 55}"
     asked = system_of(request).partition("Your output fields are:")[2].partition("All interactions")[0]
     fields = re.findall(r"^\d+\. `(\w+)` \((\w+)", asked, re.M)
-    return reply("chat", **{name: {"program": rule} if kind == "dict" else rule for name, kind in fields})
+    texts = {name: {"program": rule} if kind == "dict" else rule for name, kind in fields}
+    if "questions" in texts:
+        texts["questions"] = "\n".join(f"Is it rule {number % 97 + place}? [yes or no]" for place in range(4))
+    return reply("chat", **texts)
 
 
 class Run(ScriptedRun):
@@ -68,7 +80,10 @@ class Run(ScriptedRun):
     def __init__(self, name: str = "opro", **job: Any) -> None:
         options = job.pop("options", SMALL.get(name, {}))
         scripts = {"judged": judged, "proposed": proposed}
-        super().__init__(name, options, **{"train": split().train, "dev": split().dev, **scripts, **job})
+        train = split().train
+        if name == "questions":  # a head takes 40 labelled cases
+            train = split(26).train
+        super().__init__(name, options, **{"train": train, "dev": split().dev, **scripts, **job})
 
 
 @cache

@@ -12,6 +12,7 @@ from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
 
 simulator = script("simulator")
+question_world = script("question_world")
 World = simulator.World
 
 

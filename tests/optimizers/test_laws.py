@@ -216,7 +216,9 @@ def polite(request: Request) -> str:
     return reply("chat", **{field: fields[field] for field in asked if field in fields})
 
 
-@every
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name != "questions"]
+)  # which are asked of one step alone
 def test_programs_with_several_predictors_are_improved(name: str) -> None:
     cases = tuple(
         Case(
