@@ -153,17 +153,16 @@ class WordRule:
         regression = rule["regression"]
         scores = word_scores(regression, texts.judged, texts.evidence)
         reply = rule["reply"]
-        if reply is not None:
-            figures = reply_figures(regression, texts.criterion, answer, verdict, unit)
-            if not figures:
-                return None, {}
-            scores = add_reply(scores, reply, figures)
         part = rule.get("questions")
-        if part is not None:
+        if reply is not None or part is not None:
             figures = reply_figures(regression, texts.criterion, answer, verdict, unit)
-            if not figures or not verdict.answers:
+            is_answered = part is None or bool(verdict.answers)
+            if not figures or not is_answered:
                 return None, {}
-            scores = add_answers(scores, part, verdict.answers, figures)
+            if reply is not None:
+                scores = add_reply(scores, reply, figures)
+            if part is not None:
+                scores = add_answers(scores, part, verdict.answers, figures)
         value, shares = _read_scores(regression, scores, answer, unit)
         if not texts.criterion:
             return value, shares

@@ -82,6 +82,7 @@ ELSEWHERE = {
         "split": "shares",
         "models": "models",
         "no_words": "words",
+        "no_questions": "questions",
     },
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
     **{"metric": "Judge.with_metric", "strictness": "load.strictness", "timeout": "Model.timeout"},

@@ -349,7 +349,7 @@ def test_a_version_of_questions_is_proven_kept_run_gated_exported_and_forgets(
         assert {line["status"] for line in lines} == {"verdict"}
         limit = ("--max", "mae=2") if name == "grade" else ("--min", "balanced_accuracy=.4")
         ok("gate", ref, "--gold", "gold.jsonl", *chat(server.url), *limit, "--yes")
-    field = "score" if name == "grade" else "label"
+    field = "value" if name == "grade" else "label"
     ok("export", ref, "--to", "python", "--output", "exported.py")
     exported: dict[str, Any] = {}
     exec(Path("exported.py").read_text(encoding="utf-8"), exported)  # noqa: S102
