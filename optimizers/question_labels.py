@@ -40,6 +40,8 @@ def why_no_questions(judge: Judge) -> str:
         return "its answers are neither closed labels nor scores"
     if answer.per_unit or answer.presentations > 1 or len(answer.unit_fields) > 1:
         return "a row of it has several values, or is asked in two orders"
+    if judge.image_fields:
+        return "it judges images, which a proposer is not shown"
     if judge.template is not None:
         return "its prompt is sent as it stands"
     if FIELD in judge.signature.fields:
