@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dspy.lm15 import Message, Request, Response, Usage
-from question_world import SOURCE, FactWorld
+from question_world import SOURCE, FactWorld  # type: ignore[import-not-found]  # beside this file
 
 import jurist
 from jurist.engines.channel import CallContext, Channel
@@ -35,7 +35,7 @@ from jurist.programs.judge import Judge
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
-from loopback import Loopback
+from loopback import Loopback  # type: ignore[import-not-found]  # of the tests
 
 _HELD_OUT = 300
 
