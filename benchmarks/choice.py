@@ -153,11 +153,14 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     shares = checked_shares(arguments.shares)
-    print("| groups x units | gain | " + " | ".join(f"{rule}: proven | better" for rule in RULES) + " |")
-    print("|" + "---|" * (2 + 2 * len(RULES)))
+    print(
+        "| groups x units | gain | " + " | ".join(f"{rule}: proven | right | better" for rule in RULES) + " |"
+    )
+    print("|" + "---|" * (2 + 3 * len(RULES)))
     for groups, size in SHAPES:
         for gain in arguments.gains:
             proven: Counter[str] = Counter()
+            right: Counter[str] = Counter()
             better: Counter[str] = Counter()
             runs = 0
             for seed in range(arguments.runs):
@@ -167,8 +170,13 @@ def main() -> None:
                 runs += 1
                 for rule, prompt in chosen_by_rule(world).items():
                     proven[rule] += prompt != 0
+                    right[rule] += prompt == 1
                     better[rule] += is_proven(world, prompt)
-            cells = [f"{proven[rule] / runs:.2f} | {better[rule] / runs:.3f}" for rule in RULES]
+            cells = []
+            for rule in RULES:
+                cells.append(
+                    f"{proven[rule] / runs:.2f} | {right[rule] / runs:.2f} | {better[rule] / runs:.3f}"
+                )
             print(f"| {groups} x {size} | {gain:g} | " + " | ".join(cells) + " |", flush=True)
 
 

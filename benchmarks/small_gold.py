@@ -34,7 +34,9 @@ class Run:
     gain: float
 
 
-def compiled(seed: int, groups: int, gold: str, metric: str, calls: int) -> Run:
+def compiled(
+    seed: int, groups: int, gold: str, metric: str, calls: int, shares: tuple[float, float, float] | None
+) -> Run:
     """Compile on so many groups, drawn by the seed."""
     judge = jurist.judge(f"{JUDGE}:judge").with_metric(metric)
     whole = jurist.Gold.load(gold, judge)
@@ -47,7 +49,12 @@ def compiled(seed: int, groups: int, gold: str, metric: str, calls: int) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_DATA_HOME"] = folder  # no compilation knows of another one's openings
         made = jurist.compile(
-            judge, gold=some, seed=seed, store=Path(folder) / "store", budget=Budget(calls=calls)
+            judge,
+            gold=some,
+            seed=seed,
+            store=Path(folder) / "store",
+            budget=Budget(calls=calls),
+            shares=shares,
         )
         basic = jurist.load(judge, version="basic", store=Path(folder) / "store")
         scores = [jurist.evaluate(one, rest)[metric].value for one in (basic, made.judge)]
@@ -65,7 +72,11 @@ def main() -> None:
     parser.add_argument("--gold", default="house-rule")
     parser.add_argument("--metric", default="balanced_accuracy")
     parser.add_argument("--calls", type=int, default=2000, help="a compilation's budget (default: 2000)")
+    parser.add_argument(
+        "--shares", type=float, nargs=3, help="of train, dev and test (default: those of jurist)"
+    )
     arguments = parser.parse_args()
+    shares = tuple(arguments.shares) if arguments.shares else None
     print("| groups | compilations | better | better than basic | prompt changed | true gain, mean |")
     print("|" + "---|" * 6)
     for groups in arguments.groups:
@@ -75,6 +86,7 @@ def main() -> None:
             gold=arguments.gold,
             metric=arguments.metric,
             calls=arguments.calls,
+            shares=shares,
         )
         with ProcessPoolExecutor(2) as pool:
             found = list(pool.map(work, range(arguments.runs)))
