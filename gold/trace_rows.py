@@ -95,8 +95,8 @@ def _row(record: object, number: int, steps: Sequence[Step], spans: Sequence[Spa
     if isinstance(record, Mapping):
         info = record.get("info")
         if isinstance(info, Mapping):  # MLflow
-            labels |= _labels_of(info)
-        labels |= _labels_of(record)
+            labels |= _exported_labels(info)
+        labels |= _exported_labels(record)
     return TraceRow(
         id=_id_of(record, spans) or f"trace-{number}",
         steps=steps,
@@ -105,8 +105,8 @@ def _row(record: object, number: int, steps: Sequence[Step], spans: Sequence[Spa
     )
 
 
-def _labels_of(record: Mapping[str, object]) -> dict[str, object]:
-    """Return what people or judges said of a trace, by the names of its export."""
+def _exported_labels(record: Mapping[str, object]) -> dict[str, object]:
+    """Return the labels that people or judges gave a trace, by the names of its export."""
     return {key: record[key] for key in _LABEL_KEYS if record.get(key)}
 
 

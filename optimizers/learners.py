@@ -70,7 +70,7 @@ class UnitTexts:
             self.judged = []
             for name in unit_fields:
                 self.judged.append(_join_texts(cases, [name]))
-        self.evidence = _join_texts(cases, evidence_fields(judge))
+        self.evidence = _join_texts(cases, evidence_inputs(judge))
         """The evidence of each case, as one text."""
         self.tokens: list[list[str]] = []
         """The words of each unit's judged texts."""
@@ -119,7 +119,7 @@ class UnitTexts:
         return groups
 
 
-def evidence_fields(judge: Judge) -> list[str]:
+def evidence_inputs(judge: Judge) -> list[str]:
     """Return the inputs whose texts are the evidence: not the judged ones, and no images."""
     fields: list[str] = []
     for name in judge.input_fields:
@@ -295,7 +295,7 @@ class FittedWords:
             "learned": scale.learned,
             "outputs": outputs,
             "judged": list(answer.unit_fields),
-            "evidence": evidence_fields(self.judge),
+            "evidence": evidence_inputs(self.judge),
             "intercepts": _round_all(self.intercepts),
             "grams": grams,
             "overlap": {

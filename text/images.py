@@ -29,7 +29,7 @@ class ImageError(ValueError):
 
 
 class ImageKind(NamedTuple):
-    """What the first bytes of an image say."""
+    """The type and the size of an image, by its first bytes."""
 
     media_type: str  # such as image/png
     width: int  # in pixels; 0 where the bytes do not say it
@@ -65,7 +65,7 @@ class ImageReference(str):
         if isinstance(self.source, str):
             return self.source
         content = self.source if isinstance(self.source, bytes) else _read_file(self.source)
-        kind = kind_of(content)
+        kind = image_kind(content)
         if str(_reference(content, self.source)) != str(self) or kind is None:
             raise ImageError(f"{self.source!s} holds another image than when its row was read")
         return f"data:{kind.media_type};base64,{base64.b64encode(content).decode('ascii')}"
@@ -91,7 +91,7 @@ def read_image(value: Any, folder: Path | None) -> ImageReference:
     if isinstance(value, Path):
         return _read_path(value, folder)
     if isinstance(value, Mapping):
-        return _read_object(value, folder)
+        return _read_image_object(value, folder)
     if isinstance(getattr(value, "url", None), str):  # DSPy's
         return _read_text(value.url, folder)
     if hasattr(value, "save") and hasattr(value, "size"):  # PIL's
@@ -101,7 +101,7 @@ def read_image(value: Any, folder: Path | None) -> ImageReference:
     raise ImageError(f"an image is a path, an address or bytes, not {type(value).__name__}")
 
 
-def kind_of(content: bytes) -> ImageKind | None:
+def image_kind(content: bytes) -> ImageKind | None:
     """Return the type and the size that the first bytes of an image say; ``None`` if they are of no known type."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         return ImageKind("image/png", _big(content[16:20]), _big(content[20:24]))
@@ -138,7 +138,7 @@ def _read_path(path: Path, folder: Path | None) -> ImageReference:
     return _reference(_read_file(file), file)
 
 
-def _read_object(value: Mapping[str, Any], folder: Path | None) -> ImageReference:
+def _read_image_object(value: Mapping[str, Any], folder: Path | None) -> ImageReference:
     """Return the reference of an image in an object of Hugging Face's data sets, or a part of a chat message."""
     content = value.get("bytes")
     if isinstance(content, bytes):
@@ -166,7 +166,7 @@ def _reference(content: bytes, source: Path | bytes) -> ImageReference:
     named = source if isinstance(source, Path) else "the data"
     if len(content) > MOST_BYTES:
         raise ImageError(f"{named} are larger than {MOST_BYTES >> 20} MB")
-    kind = kind_of(content)
+    kind = image_kind(content)
     if kind is None:
         raise ImageError(f"{named} holds no {_TYPES}")
     size = f", {kind.width} x {kind.height} pixels" if kind.width else ""

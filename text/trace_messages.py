@@ -42,7 +42,7 @@ class _Call(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """What a tool returned for a call."""
+    """The result of a call."""
 
     call_id: str
     tool: str

@@ -184,7 +184,7 @@ def _asked_steps(span: Span) -> list[Step]:
 
 
 def _reply_steps(span: Span) -> list[Step]:
-    """Return what a model answered: words, calls of tools, or why there is no answer."""
+    """Return the steps of a model's answer: words, calls of tools, or the reason why there is none."""
     replies = _steps_of_value(span.reply, "assistant")
     if span.error:
         replies.append(Step(actor="assistant", error=span.error))
@@ -229,7 +229,7 @@ def _tool_step(span: Span) -> Step:
 
 
 def _plain_text(value: object) -> str:
-    """Return what a tool returned as text; of a message of LangChain its content."""
+    """Return the result of a tool as text; of a message of LangChain its content."""
     messages = find_messages([value])
     if messages is not None:
         steps = steps_of_messages(messages)

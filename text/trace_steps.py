@@ -42,21 +42,21 @@ def step_text(step: Step, limit: int = STEP_LIMIT) -> str:
     Further lines of a part begin with a bar, so that no line of a step looks like the beginning of another one.
     """
     if not step.tool:
-        lines = [_part_text(step.actor, step.words, limit)]
+        lines = [_named_part(step.actor, step.words, limit)]
     else:
         lines = [f"{_on_one_line(step.actor)} calls {_on_one_line(step.tool)}"]
         if step.arguments:
-            lines.append(_part_text("arguments", step.arguments, limit))
+            lines.append(_named_part("arguments", step.arguments, limit))
         if step.result is not None:
-            lines.append(_part_text("result", step.result, limit))
+            lines.append(_named_part("result", step.result, limit))
         elif not step.error:
             lines.append("result: not in the trace")
     if step.error:
-        lines.append(_part_text("error", step.error, limit))
+        lines.append(_named_part("error", step.error, limit))
     return "\n  ".join(lines)
 
 
-def _part_text(name: str, text: str, limit: int) -> str:
+def _named_part(name: str, text: str, limit: int) -> str:
     """Return a part of a step after its name; its further lines are indented and begin with a bar."""
     lines = f"{_on_one_line(name)}: {_cut(text, limit)}".splitlines()
     return "\n  | ".join(lines)

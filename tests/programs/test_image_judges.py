@@ -21,7 +21,7 @@ from jurist.programs.asking import Asker
 from jurist.programs.settings import AskSettings
 from jurist.report.document import readable_input
 from jurist.runs.serving import Serving, application
-from jurist.text.images import ImageError, ImageReference, kind_of, read_image
+from jurist.text.images import ImageError, ImageReference, image_kind, read_image
 
 JUDGE = '''
 from typing import Literal
@@ -70,7 +70,7 @@ def judge() -> jurist.Judge:
     ],
 )
 def test_type_and_size_are_those_of_the_bytes(content: bytes, expected: object) -> None:
-    kind = kind_of(content)
+    kind = image_kind(content)
     assert (None if kind is None else tuple(kind)) == expected
 
 
