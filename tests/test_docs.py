@@ -18,6 +18,7 @@ from jurist.cli import build_parser
 
 PAGES = {page.stem: page for page in pages()}
 ELSEWHERE = {
+    "decision-models": "jobs/test_decision_models.py runs it with a decision model",
     "batch": "runs/test_batch.py runs it against a server that has batches",
 }
 """Pages whose blocks another test runs."""

@@ -1,6 +1,8 @@
 """A judge with a real decision model: compiled, proven, run, killed, and refused where it cannot answer."""
 
+import csv
 import json
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +10,13 @@ from pathlib import Path
 import pytest
 from deciders import Forwarder, serving_sparrow
 from forked import Forked
+from pages import ROOT, blocks
 from small import Done, cli
 
 from jurist.keeping.artifacts import Store
 
-JUDGE = f"{Path(__file__).parents[2]}/docs/may_send.py:judge"
+PAGE = ROOT / "docs" / "decision-models.md"
+JUDGE = f"{ROOT}/docs/may_send.py:judge"
 ROWS = 40
 
 
@@ -24,18 +28,27 @@ def sparrow() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def folder(sparrow: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give a folder with a compiled version of the judge, and rows to judge."""
+    """Give a folder in which the commands of the page were run: a compiled version of the judge, and rows to judge."""
     folder = tmp_path_factory.mktemp("decided")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("XDG_DATA_HOME", str(folder / "data"))
-        done = cli("compile", JUDGE, "--gold", "support-desk", *asked(sparrow), "--yes", "--json")
-        assert done.code == 0, done.err
+        Path("docs").symlink_to(ROOT / "docs")
         lines = []
-        for number in range(ROWS):
-            row = {"policy": "Refunds take 5 days.", "message": "When?", "reply": f"In {number} days."}
-            lines.append(json.dumps(row))
+        with Path("new.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, ("policy", "reply"))
+            table.writeheader()
+            for number in range(ROWS):
+                row = {"policy": "Refunds take 5 days.", "reply": f"In {number} days."}
+                table.writerow(row)
+                lines.append(json.dumps(row))
         Path("rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        for block in blocks(PAGE):
+            for command in block.commands if block.language == "sh" else ():
+                if command.startswith("jurist "):
+                    argv = shlex.split(command.replace("http://localhost:8000", sparrow))[1:]
+                    done = cli(*argv)
+                    assert done.code == 0, (command, done.err)
         yield folder
 
 
@@ -54,6 +67,12 @@ def test_a_compilation_is_proven_and_names_its_model(folder: Path) -> None:
     card = Store(folder / "compiled").load("may-send@1").card
     assert card["model"]["name"] == "systemone/sparrow"
     assert card["decision"]["verdict"] == "better"
+    assert f"{card['scores']['basic']['balanced_accuracy']['value']:.3f}"[1:] in PAGE.read_text(
+        encoding="utf-8"
+    )
+    assert f"{card['scores']['compiled']['balanced_accuracy']['value']:.3f}"[1:] in PAGE.read_text(
+        encoding="utf-8"
+    )
     for prompt in json.loads(
         (folder / "compiled/may-send/1/program.json").read_text(encoding="utf-8")
     ).values():
