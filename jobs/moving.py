@@ -131,8 +131,8 @@ class MovePlan(RenewedPlan):
 
     @property
     def other_forms(self) -> tuple[str, ...]:
-        """The adapters of a second try; none for a model that reads no instructions."""
-        if not self.model.reads_instructions:
+        """The adapters of a second try; none for a model that reads no prompt."""
+        if self.model.decides or not self.model.reads_instructions:
             return ()
         return tuple(form for form in (CHAT, "json") if form != self.form)
 
@@ -140,7 +140,7 @@ class MovePlan(RenewedPlan):
     def other_plans(self) -> tuple["MovePlan", ...]:
         """The plan with three samples, and that with more reasoning, where the model may then answer otherwise."""
         plans: list[MovePlan] = []
-        if not self.model.reads_instructions:
+        if self.model.decides or not self.model.reads_instructions:
             return ()
         sampling = self.settings.sampling
         if sampling.samples == 1 and not self.model.temperature:
