@@ -131,6 +131,13 @@ class CompileOptions(
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
     no_words: bool = flag("let no regression on words decide, alone or with the model's replies")
     no_questions: bool = flag("split the demand of the judge into no smaller questions")
+    own_answer: str | None = option(
+        "INPUTS",
+        "the inputs that are the task, as question,context: the model answers them itself before it judges, where "
+        "that is better (default: those whose names say so, if there are any)",
+        rare=True,
+    )
+    no_own_answer: bool = flag("never let the model answer the task itself before it judges", rare=True)
     anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
     force: bool = flag("make it the latest version even if it is not shown to be better", rare=True)
 

@@ -71,6 +71,9 @@ def show_artifact(options: ShowOptions) -> Result:
         if artifact.about.words is not None:
             body.append(artifact.about.words.words)
             body.extend(artifact.about.words.question_lines())
+        asks_first = artifact.about.setting.asks_first
+        if asks_first is not None:
+            body.append(asks_first.words)
         body.append(Verbatim(export_text(artifact, judge_of_artifact(artifact, store), "markdown")))
         for proof in artifact.label_proofs:
             body.extend(disagreement_words(proof))

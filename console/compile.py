@@ -101,6 +101,7 @@ def compile_command(options: CompileOptions) -> Result:
         "shares": shares_of(options.split),
         "words": not options.no_words,
         "questions": not options.no_questions,
+        "own_answer": _own_answer_option(options),
         "surface": terminal,
     }
     compiled = compile(**arguments)
@@ -110,6 +111,20 @@ def compile_command(options: CompileOptions) -> Result:
     data["forecast"] = terminal.forecast
     data["ceiling"] = plan.people and ceiling_card(plan.people)
     return Result(data=data, body=_compilation_parts(options, compiled, plan))
+
+
+def _own_answer_option(options: CompileOptions) -> bool | list[str]:
+    """Return whether the model may answer first, or the inputs that the options name as the task."""
+    if options.own_answer is None:
+        return not options.no_own_answer
+    if options.no_own_answer:
+        raise UsageError("--own-answer goes against --no-own-answer", hint="leave out one of them")
+    names = [name.strip() for name in options.own_answer.split(",")]
+    if not all(names):
+        raise UsageError(
+            f"--own-answer {options.own_answer!r} names no inputs", hint="name them as question,context"
+        )
+    return names
 
 
 def _sampling_of(options: CompileOptions) -> Sampling:
@@ -215,6 +230,8 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
         prompt_line += f"; {panel_words(card)}"
     spend = spend_line(card.spend or SpendCard())
     end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
+    if card.setting.asks_first is not None:
+        end_parts = [card.setting.asks_first.words, *end_parts]
     if card.words is not None:
         end_parts = [card.words.words, *end_parts]
     if result.ending != "finished":

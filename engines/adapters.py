@@ -401,6 +401,17 @@ class PlainAdapter(_Typed, dspy.Adapter):
         return [(name, value_stated(text, bounded_schema(field), self._meanings))]
 
 
+class TextAdapter(PlainAdapter):
+    """A prompt with values in it, of which the whole reply is the one output, in whatever words."""
+
+    def _sections(self, fields: Mapping[str, FieldInfo], text: str) -> Iterable[tuple[str, object]]:
+        """Return the output field with the reply."""
+        (name,) = fields
+        if not text.strip():
+            raise ValueError("it is empty")
+        return [(name, text.strip())]
+
+
 def _texts_by_input(signature: Signature, values: _Values) -> dict[str, str]:
     """Return input field -> its value as text, of the inputs that there are."""
     texts = dict[str, str]()

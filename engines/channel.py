@@ -47,6 +47,7 @@ from .failures import (
 from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
 from .ledger import FirstReplies, Ledger, Purpose, Spend
 from .meter import Amount, Budget, CallEstimate, Meter, size_of
+from .once import SharedAnswers
 from .pace import Pace
 from .terms import Terms
 
@@ -96,6 +97,8 @@ class CallContext:
     """Counts the first replies, if somebody wants to know when they have come."""
     embedders: dict[Any, Any] = field(default_factory=dict)
     """Model -> its embedder in the job."""
+    shared_answers: SharedAnswers = field(default_factory=SharedAnswers)
+    """Answers that several cases share, such as the model's own answer to their task."""
     unusable_proposals: Counter[str] = field(default_factory=Counter)
     """Kind of proposal -> how many could not be used; "KIND in a row" -> how many of them came last."""
 
@@ -180,6 +183,11 @@ class Channel:
         self._estimate = CallEstimate()
         self._has_earlier_estimate = False
         self._further_settings: Mapping[str, object] = getattr(inner, "settings", {})
+
+    @property
+    def identity(self) -> str:
+        """The endpoint and the further values that decide the answers, for what is kept within a job."""
+        return f"{id(self.pace)} {sorted(self._further_settings.items())}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
         """Return itself: copies of a program share one meter."""

@@ -59,6 +59,8 @@ class Draw:
     """Answers the frozen steps of a program; ``None`` for its own model."""
     hidden_rows: Collection[str] = ()
     """Ids of the remembered rows that the case may not be shown: those of its group."""
+    own_answer: str = ""
+    """The model's own answer to the task of the case, for the judge's prompt; empty without one."""
 
 
 LABEL_PROBABILITIES: Final = "label_probabilities"

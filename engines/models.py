@@ -285,6 +285,11 @@ class Model(EndpointSettings):
         return is_decision_model(self.name)
 
     @property
+    def writes_text(self) -> bool:
+        """Whether it can do a task of its own, as it writes text: not the offline engine, and no decision model."""
+        return self.reads_instructions and not any(member.decides for member in self.each)
+
+    @property
     def reads_demonstrations(self) -> bool:
         """Whether a prompt may show it worked examples."""
         return not any(member.decides for member in self.each)

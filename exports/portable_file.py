@@ -18,8 +18,10 @@ from ..errors import UsageError
 from ..evaluation.votes import more_than_half
 from ..programs import trace_inputs
 from ..programs.answers.portable import INPUT_READERS, TYPED, gives_number
+from ..programs.own_answer import OUTPUT, OwnAnswer
 from ..text.quoting import in_docstring
 from ..text.templates import PLAIN
+from ..text.templates import Template as PromptTemplate
 from .description import contents, inputs_of, response_format
 from .portable_judge import InputSpec, NearestSpec, Schema, StepSpec
 from .target import Prompt, Subject, messages_of_rows, program_steps, prompt_of
@@ -148,6 +150,9 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
     spec["inputs"] = inputs_of(judge)
     spec["settings"] = {"temperature": spec["settings"]["temperature"]}
     steps = {name: _step_spec(prompt) for name, prompt in prompts.items()}
+    if subject.own_answer is not None:
+        steps[OUTPUT] = _own_answer_step(subject.own_answer)
+        spec["own_answer"] = {"task": subject.own_answer.task, "label": subject.own_answer.label}
     _check_portable(subject, spec, steps.values())
     questions = subject.state.questions
     if questions:
@@ -230,6 +235,19 @@ def _step_spec(prompt: Prompt) -> StepSpec:
         "outputs": schemas,
         "settings": response_format(prompt),
         "nearest": _nearest_spec(prompt),
+    }
+
+
+def _own_answer_step(own_answer: OwnAnswer) -> StepSpec:
+    """Return the description of the request for the model's own answer to the task."""
+    template = PromptTemplate.of(own_answer.prompt)
+    return {
+        "messages": template.filled_turn({}),
+        "turn": 1,
+        "inputs": [{"name": name, "placeholder": f"{{{{{name}}}}}"} for name in own_answer.task],
+        "outputs": {OUTPUT: {"type": "string"}},
+        "settings": {},
+        "nearest": None,
     }
 
 

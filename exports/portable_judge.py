@@ -23,7 +23,7 @@ from ..programs.answers.portable import (
     Spec,
     gives_number,
 )
-from ..programs.flows import FLOWS, Flow, Inputs
+from ..programs.flows import FLOWS, Flow, Inputs, below_task
 from ..text.drafts import without_drafts
 from ..text.escaping import defuse
 from ..text.numbered_answers import mean_answers, read_numbered_answers
@@ -95,6 +95,12 @@ Conversation: TypeAlias = Generator[tuple[list[Message], Mapping[str, object]], 
 """Yields the messages and the settings of each request, is sent the reply and why it ended, and returns the verdict."""
 
 
+_OWN_ANSWER = "own_answer"
+"""The step in which the model does the task itself, and its output."""
+_MOST_OWN_ANSWERS = 1_000
+"""Own answers that are kept for further rows with the same task, at most."""
+
+
 class PortableJudge:
     """A judge that asks and reads as its description says."""
 
@@ -107,6 +113,7 @@ class PortableJudge:
             nearest = step["nearest"]
             if nearest is not None:
                 self._rankings[name] = Ranking(nearest["rows"], nearest["fields"], nearest["sizes"])
+        self._own_answers: dict[str, str] = {}  # task -> the model's own answer to it
         self._embed: Embed | None = None
         self._vectors: dict[
             str, list[Sequence[float]]
@@ -215,6 +222,11 @@ class PortableJudge:
     def _typed_fields(self, step: str, text: str, ended: object) -> Iterator[tuple[str, object]]:
         """Yield each output field that the text of a reply has, and its value."""
         outputs = self._steps[step]["outputs"]
+        if step == _OWN_ANSWER:
+            if not text.strip():
+                raise ValueError("its own answer is empty")
+            yield step, text.strip()
+            return
         for name, value in self._written_fields(outputs, text, ended):
             yield name, typed(outputs[name], value)
 
@@ -392,9 +404,14 @@ class PortableJudge:
         errors: list[str] = []
         if self._words_decide_alone:
             return self.verdict(samples, errors, len(self.texts(inputs)), inputs)
-        orders = []
+        orders: list[Inputs] = []
         for order in self.orders(inputs):
             orders.append(self.values(order))
+        if "own_answer" in self.spec:
+            try:
+                orders = yield from self._with_own_answer(orders)
+            except (RecursionError, ValueError) as error:
+                return self.verdict([], [str(error)], len(self.texts(inputs)), inputs)
         for _ in range(self.spec["samples"]):
             try:
                 sample = yield from self._draw_sample(orders, inputs, answers)
@@ -402,6 +419,28 @@ class PortableJudge:
             except (RecursionError, ValueError) as error:
                 errors.append(str(error))
         return self.verdict(samples, errors, len(self.texts(inputs)), inputs, answers)
+
+    def _with_own_answer(
+        self, orders: Sequence[Inputs]
+    ) -> Generator[tuple[str, Inputs], Reply, list[Inputs]]:
+        """Ask for the model's own answer to the task, and return the values with it; raise if it is unusable.
+
+        Rows with the same task share it, and so do all samples of a row.
+        """
+        rule = self.spec["own_answer"]
+        task = {name: orders[0][name] for name in rule["task"]}
+        key = json.dumps(task)
+        if key not in self._own_answers:
+            reply = yield _OWN_ANSWER, task
+            self._own_answers[key] = str(reply[_OWN_ANSWER])
+            if len(self._own_answers) > _MOST_OWN_ANSWERS:
+                self._own_answers.pop(next(iter(self._own_answers)))
+        answer = defuse(self._own_answers[key])
+        place = rule["task"][-1]
+        extended: list[Inputs] = []
+        for values in orders:
+            extended.append({**values, place: below_task(str(values[place]), rule["label"], answer)})
+        return extended
 
     @property
     def _words_decide_alone(self) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import dspy
 
     from ..programs.judge import Judge
+    from ..programs.own_answer import OwnAnswer
     from ..programs.remembering import Remembered
     from ..programs.state import PromptState
     from ..programs.stepwise import Plan
@@ -38,6 +39,7 @@ class Subject:
     state: PromptState  # the prompt
     card: Card | None = None  # the artifact's; ``None`` for a prompt that was never proven
     word_rule: WordRule | None = None  # by which words decide, alone or with the replies
+    own_answer: OwnAnswer | None = None  # by which the model answers the task itself before it judges
 
     @property
     def ref(self) -> str:

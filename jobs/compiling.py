@@ -112,6 +112,7 @@ def compile(
     shares: tuple[float, float, float] | None = None,
     words: bool = True,
     questions: bool = True,
+    own_answer: bool | Sequence[str] = True,
     tokens_per_row: int | None = None,
     seed: int = 0,
     start: str | None = None,
@@ -154,6 +155,9 @@ def compile(
             better. It knows nothing but the surface of a text.
         questions: whether a prompt may ask 5 to 15 smaller questions beside the judge's own, and a regression on their
             answers decide, where that is better.
+        own_answer: whether the model may answer the task itself before it judges, where that is better: in one more
+            call for each task, of a judge with a task (a question, an instruction) and one model that reads
+            instructions. The names of the inputs that are the task, where these do not tell.
         tokens_per_row: the most tokens that a row of the compiled judge may take. Default: twice those of the basic
             prompt, and more where each further length of that brings half a point of the metric.
         seed: of the split and of every random choice.
@@ -199,6 +203,9 @@ def compile(
         frozen_model = make_model(verifier)
     if limits.calls is None:
         limits = replace(limits, calls=CALLS)
+    task: tuple[str, ...] = ()
+    if not isinstance(own_answer, bool):
+        task = tuple([own_answer] if isinstance(own_answer, str) else own_answer)
     plan = Plan(
         judge=resolved,
         gold=labelled,
@@ -217,6 +224,8 @@ def compile(
         shares=shares,
         words=words,
         questions=questions,
+        own_answer=own_answer is not False,
+        task=task,
         tokens_per_row=tokens_per_row,
         seed=seed,
         earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
@@ -421,6 +430,8 @@ def _rare_settings(plan: Plan) -> dict[str, Any]:
         settings["words"] = False
     if not plan.questions:
         settings["questions"] = False
+    if not plan.own_answer:
+        settings["own_answer"] = False
     return settings
 
 

@@ -100,6 +100,7 @@ class Contest:
             self.candidate_asker.adapter,
             self.candidate_asker.settings.sampling,
             self.candidate.setting.words,
+            self.candidate.setting.own_answer,
         )
         return foresee_proof_opening(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
 

@@ -287,7 +287,9 @@ def renew_plan(
 def candidate_of(artifact: Artifact) -> Candidate:
     """Return the prompt of a version with its setting, as a candidate."""
     card = artifact.about.setting
-    setting = Setting(threshold=card.threshold, weights=card.weights, form=card.form)
+    setting = Setting(
+        threshold=card.threshold, weights=card.weights, form=card.form, own_answer=card.asks_first
+    )
     word_rule = artifact.word_rule
     if word_rule is not None:
         setting = replace(setting, words=word_rule, asks_model=not word_rule.is_alone)
@@ -386,7 +388,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
 def _setting_without(artifact: Artifact, store: Store, ids: Set[str]) -> Setting:
     """Return the setting of a version without rows: of words and questions, fitted again without them."""
     if artifact.word_rule is None:
-        return Setting()
+        return Setting(own_answer=artifact.about.setting.asks_first)
     plan = renew_plan(artifact, store, Budget(), None, ModelCard.model, concurrency=1)
     cases: list[Case] = []
     for case in plan.split.train + plan.split.dev:

@@ -76,7 +76,7 @@ def exported(
             "write text",
             hint="jurist serve answers over HTTP; markdown describes it; or compile it for a chat model",
         )
-    _check_holds_words(chosen, subject)
+    _check_holds(chosen, subject)
     return chosen.render(subject), list(chosen.limits) + list(subject.limits)
 
 
@@ -85,8 +85,8 @@ def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> st
     return exporter(target).render(subject_of(source, judge))
 
 
-def _check_holds_words(target: Exporter, subject: Subject) -> None:
-    """Refuse a judge that words or answers to questions decide, where the file of the target holds its prompt alone."""
+def _check_holds(target: Exporter, subject: Subject) -> None:
+    """Refuse a judge with words, questions or an own answer, where the file of the target holds one prompt alone."""
     if isinstance(target, PortableFile):
         return
     if subject.state.questions:
@@ -100,6 +100,11 @@ def _check_holds_words(target: Exporter, subject: Subject) -> None:
             f"{subject.ref} is decided by words, alone or with the replies, which {target.name} cannot hold",
             hint="export it to python, or compile it with --no-words",
         )
+    if subject.own_answer is not None:
+        raise UsageError(
+            f"the model of {subject.ref} answers the task itself before it judges, which {target.name} cannot hold",
+            hint="export it to python, or compile it with --no-own-answer",
+        )
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
@@ -112,6 +117,7 @@ def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
             state=source.state,
             card=source.about,
             word_rule=source.word_rule,
+            own_answer=source.about.setting.asks_first,
         )
     state = settle_prompt(judge, source)
     return Subject(judge=judge, program=state.apply(judge.basic()), state=state)
@@ -176,6 +182,11 @@ def make_training(
 def _predictor(loaded: LoadedJudge) -> dspy.Predict:
     """Return the one predictor of a judge whose replies are its labels; refuse other judges."""
     judge = loaded.judge
+    if loaded.own_answer is not None:
+        raise UsageError(
+            f"the model of {loaded.name} answers the task itself before it judges, which no training file shows",
+            hint=f"use {judge.name}:basic, or compile it with --no-own-answer",
+        )
     program = loaded.artifact.program(judge) if loaded.artifact else judge.basic()
     predictors = program.predictors()
     first = predictors[0]

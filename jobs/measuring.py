@@ -1,5 +1,6 @@
 """What a question takes, measured on a few prompts that the program renders and the offline engine answers."""
 
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -40,6 +41,11 @@ def make_ask(
     """
     fewest, highest = number
     calls = Span(fewest * asker.judge.answer.presentations, room_for(asker.judge, highest, 1))
+    if (
+        asker.settings.own_answer is not None and highest
+    ):  # one for each task, of which there may be one alone
+        rows = math.ceil(highest / asker.settings.sampling.samples)
+        calls = Span(calls.low + 1, calls.high + rows)
     size = measure_question(asker, cases) if cases else Size()
     # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.
     expected = (calls.low + highest * asker.judge.calls) / 2

@@ -267,6 +267,12 @@ def _check_can_move(artifact: Artifact, model: Model, *, ask_old: bool) -> None:
     if card.setting.asks_model is False:
         hint = "run it as it is, with any --model or none"
         raise ArtifactError(f"{artifact.ref} asks no model: words decide alone", hint=hint)
+    if card.setting.own_answer is not None and not model.writes_text:
+        hint = "name a model that writes text, or compile the judge for this one"
+        raise ArtifactError(
+            f"the model of {artifact.ref} answers the task itself before it judges, and {model.name} writes no text",
+            hint=hint,
+        )
     if card.model.members or model.members:
         hint = "compile the judge again with other --panel models"
         raise ArtifactError(f"{artifact.ref} cannot be moved from or to a panel", hint=hint)
@@ -298,6 +304,9 @@ def _plan_move(
 
     renewed = renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
     card = artifact.about
+    task: tuple[str, ...] = ()
+    if card.setting.asks_first is not None:
+        task = card.setting.asks_first.task
     return MovePlan(
         artifact=artifact,
         candidate=renewed.candidate,
@@ -310,6 +319,8 @@ def _plan_move(
         earlier=renewed.earlier,
         settings=renewed.settings,
         words=card.job.words,
+        own_answer=card.setting.asks_first is not None,
+        task=task,
         budget=budget,
     )
 
@@ -356,7 +367,8 @@ def _try_way(plan: MovePlan, context: CallContext, form: str, name: str) -> _Tri
     job = plan.job(context)
     board = Board(job.judge, job.asker, job.context)
     cases = plan.fitting_cases
-    setting = Setting(form=form if form != job.basic_adapter else None)
+    own_answer = plan.artifact.about.setting.asks_first
+    setting = Setting(form=form if form != job.basic_adapter else None, own_answer=own_answer)
     prompt = board.add(
         plan.artifact.state,
         parent=None,

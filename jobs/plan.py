@@ -29,6 +29,7 @@ from ..optimizers.registry import DEFAULT, code_hashes, list_nearest_row_optimiz
 from ..programs.asking import room_for
 from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
+from ..programs.own_answer import OwnAnswer, own_answer_of, problem_with
 from ..programs.plugins import split_file_name
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
@@ -58,6 +59,8 @@ class Plan:
     settings: AskSettings = FOR_SEARCHES
     words: bool = True  # whether a regression on words may decide, alone or with the model's replies
     questions: bool = True  # whether answers to questions beside the judge's own may decide
+    own_answer: bool = True  # whether the model may answer the task itself before it judges
+    task: tuple[str, ...] = ()  # the inputs that are the task, if they are named
     tokens_per_row: int | None = None  # the most that a row of the compiled judge may take, if it is named
     seed: int = 0  # of the split and of every random choice
     budget: Budget = field(default_factory=Budget)  # hard limits for the whole job, the proof included
@@ -69,13 +72,42 @@ class Plan:
     start: Artifact | None = None  # the version from whose prompt the search begins
 
     def __post_init__(self) -> None:
-        """Refuse samples that the judge cannot have, and an embedder without rows to embed."""
+        """Refuse samples that the judge cannot have, an embedder without rows, and a task that nobody answers."""
         check_sampling(self.judge, self.settings.sampling)
+        if self.task:
+            self._check_task()
         embedder = self.settings.embedder
         if embedder and not self._embeds_rows():
             names = ", ".join(list_nearest_row_optimizers())
             hint = f"it goes with --model and --optimizer {names}, of a judge that labels"
             raise UsageError(f"--embedder {embedder} would embed nothing", hint=hint)
+
+    def _check_task(self) -> None:
+        """Refuse a task that the user names where the model cannot answer it first."""
+        named = f"--own-answer {','.join(self.task)}"
+        if not self.own_answer:
+            raise UsageError(f"{named} goes against --no-own-answer", hint="leave out one of them")
+        _ = own_answer_of(self.judge, self.task)
+        if not self.model.writes_text:
+            raise UsageError(
+                f"{named}: {self.model.name} writes no text, and has no answer of its own",
+                hint="name a --model that does",
+            )
+        if self.settings.sampling.is_panel:
+            hint = "name one --model"
+            raise UsageError(f"{named}: a panel has several models, and no answer of its own", hint=hint)
+        if not self.configured_optimizer.tries_own_answer:
+            hint = "leave out --optimizer, or --own-answer"
+            raise UsageError(f"{named}: --optimizer {self.optimizer_name} does not try it", hint=hint)
+
+    @cached_property
+    def asks_first(self) -> OwnAnswer | None:
+        """The request for the model's own answer to the task; ``None`` where it may not be asked for."""
+        if not self.own_answer or self.settings.sampling.is_panel or not self.model.writes_text:
+            return None
+        if not self.configured_optimizer.tries_own_answer or problem_with(self.judge, self.task):
+            return None
+        return own_answer_of(self.judge, self.task)
 
     def _embeds_rows(self) -> bool:
         """Return whether prompts may show labelled rows that vectors find."""
@@ -118,6 +150,8 @@ class Plan:
             "verifier": verifier,
             **({} if self.words else {"words": False}),
             **({} if self.questions else {"questions": False}),
+            **({} if self.own_answer else {"own_answer": False}),
+            **({"task": list(self.task)} if self.task else {}),
             **({} if self.tokens_per_row is None else {"tokens_per_row": self.tokens_per_row}),
             **({} if self.start is None else {"start": self.start.sha256}),
         }
@@ -178,6 +212,8 @@ class Plan:
     def proof_calls(self) -> int:
         """The calls that are kept back for the proof: both programs on the sealed test."""
         calls = 2 * room_for(self.judge, len(self.split.test), self.settings.sampling.samples)
+        if self.asks_first is not None:
+            calls += len(self.split.test)
         if self.settings.embedder:
             calls += count_requests(len(self.split.test) * self.judge.answer.presentations)
         return calls
@@ -209,6 +245,7 @@ class Plan:
             seed=self.seed,
             words=self.words,
             questions=self.questions,
+            own_answer=self.asks_first,
             train=self.split.train,
             dev=self.split.dev,
             judge_lm=connect(self.model, context, self.judge.role),
@@ -342,6 +379,7 @@ def _offline_job(plan: Plan) -> Job:
         judge_lm=connect(offline, context, "judge"),
         proposer_lm=connect(offline, context, "proposer"),
         context=context,
+        own_answer=plan.asks_first,
         tokens_per_row=plan.tokens_per_row,
         reads_instructions=plan.writes_instructions,
         decides=plan.model.decides,

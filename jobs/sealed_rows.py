@@ -15,6 +15,7 @@ from ..gold.label_totals import foresee_shown_gain
 from ..gold.splits import Split
 from ..keeping.contenders import Contender
 from ..programs.judge import Judge
+from ..programs.own_answer import OwnAnswer
 from ..programs.state import PromptState
 from ..programs.word_rule import WordRule
 from .openings import Openings
@@ -94,8 +95,9 @@ def identify_prompt(
     adapter: str,
     sampling: Sampling,
     word_rule: WordRule | None = None,
+    own_answer: OwnAnswer | None = None,
 ) -> str:
-    """Return the identity of a prompt in the ledger: its messages, model, settings, threshold and rule of words."""
+    """Return the identity of a prompt in the ledger: all that decides its verdicts on a row."""
     fields: list[tuple[str, str, str, str]] = []
     for predictor in judge.basic().predictors():
         signature = predictor.signature
@@ -114,6 +116,8 @@ def identify_prompt(
         votes += "mean"
     if word_rule is not None:
         votes = word_rule.digest
+    if own_answer is not None:
+        votes += repr(own_answer)
     temperature: object = model.temperature
     if model.members:
         temperature = [member.temperature for member in model.members]
@@ -129,7 +133,13 @@ def foresee_opening(
     for judge in judges:
         prompts.add(
             identify_prompt(
-                judge.judge, judge.state, judge.model, judge.adapter, judge.sampling, judge.word_rule
+                judge.judge,
+                judge.state,
+                judge.model,
+                judge.adapter,
+                judge.sampling,
+                judge.word_rule,
+                judge.own_answer,
             )
         )
     sealed_cases: list[Case] = []

@@ -110,6 +110,8 @@ class Unlabelled(Experiment):
             return False
         if basic.settings.words is not None or version.settings.words is not None:
             return False  # words decide beside the replies
+        if basic.settings.own_answer != version.settings.own_answer:
+            return False
         # A threshold on probabilities takes the probabilities that the model gives with its replies.
         return (
             not basic.sampling.by_probability
@@ -362,7 +364,7 @@ def _check_prompts_differ(work: Unlabelled) -> None:
     version = work.version
     if basic.state != version.state or basic.adapter != version.adapter:
         return
-    if version.settings.words is not None:
+    if version.settings.words is not None or version.settings.own_answer is not None:
         return
     # Of scores both have the rule of the version's compilation, however it was written down.
     version_sampling = version.settings.sampling

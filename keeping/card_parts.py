@@ -19,10 +19,12 @@ from ..arguments.groups import Combining, Effort
 from ..evaluation.trust import Trust
 from ..evaluation.votes import Sampling
 from ..programs.options import JUDGE_OPTIONS
+from ..text.templates import Template
 from .part import Count, Figure, Part
 
 if TYPE_CHECKING:
     from ..engines.models import Model
+    from ..programs.own_answer import OwnAnswer
 
 _SPLIT_PARTS = ("train", "dev", "test")
 Votes = Annotated[int, Field(ge=1, le=1000)]
@@ -154,6 +156,30 @@ _SHOWN_QUESTIONS = 3
 """Questions that the line of who decides shows."""
 
 
+class OwnAnswerCard(Part):
+    """The request for the model's own answer to the task, and its place in the judge's prompt."""
+
+    task: Annotated[list[Identifier], Field(min_length=1)]
+    prompt: str
+    label: str
+
+    @model_validator(mode="after")
+    def _check_prompt(self) -> OwnAnswerCard:
+        variables = Template.of(self.prompt).variables
+        if set(variables) != set(self.task):
+            raise ValueError(
+                f"its request has {', '.join(variables) or 'nothing'} and not the inputs of its task"
+            )
+        return self
+
+    @property
+    def own_answer(self) -> OwnAnswer:
+        """The own answer as it is asked for."""
+        from ..programs.own_answer import OwnAnswer
+
+        return OwnAnswer(task=tuple(self.task), prompt=self.prompt, label=self.label)
+
+
 class SettingCard(Part):
     """The setting that the search chose beside the words of the prompt."""
 
@@ -162,6 +188,12 @@ class SettingCard(Part):
     form: str | None = None
     words: dict[str, str] | None = None  # who decides, and the hash of the rule
     asks_model: bool | None = None
+    own_answer: OwnAnswerCard | None = None
+
+    @property
+    def asks_first(self) -> OwnAnswer | None:
+        """The request for the model's own answer; ``None`` where it is not asked for."""
+        return self.own_answer.own_answer if self.own_answer is not None else None
 
 
 class WeighedQuestion(Part):
@@ -234,6 +266,7 @@ class JobCard(Part):
     combine: Combining | None = None
     words: bool = True  # whether words might decide; written where they might not
     questions: bool = True  # whether answers to questions might decide; written where they might not
+    own_answer: bool = True  # whether the model might answer first; written where it might not
 
 
 class OptimizerCard(Part):

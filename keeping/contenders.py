@@ -9,6 +9,7 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import Model
 from ..evaluation.votes import Sampling
+from ..programs.own_answer import OwnAnswer
 from ..programs.state import PromptState
 from ..programs.verdicts import VerdictSource
 from ..programs.word_rule import WordRule
@@ -49,6 +50,10 @@ class Contender(VerdictSource, Protocol):
     @property
     def word_rule(self) -> WordRule | None:
         """The rule by which words decide, alone or with the replies; ``None`` where replies alone decide."""
+
+    @property
+    def own_answer(self) -> OwnAnswer | None:
+        """The request for its model's own answer to the task; ``None`` where it asks for none."""
 
     @property
     def questions(self) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from ..programs.asking import Asker
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
+from ..programs.own_answer import OwnAnswer
 from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
 from ..programs.word_rule import WordRule
@@ -221,6 +222,11 @@ class LoadedJudge(Prompt):
     def word_rule(self) -> WordRule | None:
         """The rule by which words decide, alone or with the replies; ``None`` where replies alone decide."""
         return self.settings.words
+
+    @property
+    def own_answer(self) -> OwnAnswer | None:
+        """The request for its model's own answer to the task; ``None`` where it asks for none."""
+        return self.settings.own_answer
 
     @property
     def questions(self) -> tuple[int, int]:

@@ -78,6 +78,7 @@ class Log:
     adapter: str = ADAPTER
     questions: tuple[int, int] = (0, 0)
     word_rule: None = None
+    own_answer: None = None
 
     def __post_init__(self) -> None:
         """Refuse a threshold that changes nothing in these verdicts."""

@@ -18,6 +18,7 @@ from ..programs.deciding import with_means
 from ..programs.definition import read_definition
 from ..programs.judge import Judge
 from ..programs.judge_files import JudgeFile
+from ..programs.own_answer import OwnAnswer
 from ..programs.plugins import executed_hashes
 from ..programs.settings import AskSettings
 from ..programs.state import PromptState
@@ -151,6 +152,7 @@ class Name:
                     hint="leave out samples, threshold and options, or compile with --no-words",
                 )
             settings = replace(settings, words=word_rule, asks_model=not word_rule.is_alone)
+        settings = replace(settings, own_answer=_check_own_answer(artifact, judge))
         return Prompt(judge=judge, state=artifact.state, artifact=artifact, settings=settings)
 
     def _sampling(self, judge: Judge, proven: Sampling, *, is_as_proven: bool) -> Sampling:
@@ -324,3 +326,21 @@ def _split_version(reference: str) -> tuple[str, str]:
     if not version:
         raise UsageError(f"{reference!r} names no version", hint=f"write {name}, {name}@3 or {name}@TAG")
     return name, version
+
+
+def _check_own_answer(artifact: Artifact, judge: Judge) -> OwnAnswer | None:
+    """Return the request for the own answer of a version's model; ``None`` where it asks for none.
+
+    Raises:
+        ArtifactError: the judge lacks an input of the task.
+    """
+    own_answer = artifact.about.setting.asks_first
+    if own_answer is None:
+        return None
+    missing = [name for name in own_answer.task if name not in judge.input_fields]
+    if missing:
+        raise ArtifactError(
+            f"{artifact.ref} answers {', '.join(missing)} first, which is no input of {judge.name}",
+            hint="restore it from a copy, or compile it again",
+        )
+    return own_answer

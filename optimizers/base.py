@@ -18,6 +18,7 @@ from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.own_answer import OwnAnswer
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import FIRST_CASES, Verdict, with_readable_adapter
@@ -79,6 +80,7 @@ class Job:
         seed: of every random choice.
         words: whether a rule of words may decide, alone or with the replies.
         questions: whether a prompt may ask questions beside the judge's own, whose answers decide.
+        own_answer: how the model may be asked for its own answer to the task first; ``None`` where it may not.
         reads_instructions: whether the words of an instruction can change an answer of the judge's model.
         decides: whether the judge's model is a decision model: it reads a question, and no demonstrations.
         tokens_per_row: the most tokens that a row of a chosen prompt may take; ``None`` where nobody named a limit.
@@ -97,6 +99,7 @@ class Job:
     seed: int = 0
     words: bool = True
     questions: bool = True
+    own_answer: OwnAnswer | None = None
     reads_instructions: bool = True
     decides: bool = False
     tokens_per_row: float | None = None
@@ -123,6 +126,10 @@ class Job:
         """The calls of one case of one prompt: predictors, those of frozen steps too, x samples."""
         return self.judge.calls * self.settings.sampling.samples
 
+    def calls_under(self, setting: Setting) -> int:
+        """Return the most calls of one case under a setting: one more where the model answers the task first."""
+        return self.calls_per_case + int(setting.own_answer is not None)
+
     def labelled_train(self) -> list[Case]:
         """Return the training cases with at least one gold label. Raises ``OptimizerError`` if there is none."""
         cases = [case for case in self.train if case.known]
@@ -143,6 +150,7 @@ class Job:
                 adapter=setting.form or self.basic_adapter,
                 words=setting.words,
                 asks_model=setting.asks_model,
+                own_answer=setting.own_answer,
             ),
             hidden_rows=self._groups,
         )
@@ -194,6 +202,11 @@ class Optimizer(Protocol):
     @property
     def shows_nearest_rows(self) -> bool:
         """Whether its prompts show, with each call, the labelled rows most like the row that is judged."""
+        return False
+
+    @property
+    def tries_own_answer(self) -> bool:
+        """Whether it tries prompts below whose task the model's own answer stands."""
         return False
 
     @property

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ..engines.ledger import Spend
+from ..programs.own_answer import OwnAnswer
 from ..programs.state import PromptState
 from ..programs.word_rule import WordRule
 
@@ -25,6 +26,7 @@ class Setting:
         form: the adapter, ``chat``, ``json`` or ``plain``; unlike the others it changes the request.
         words: the rule by which words decide, alone or with the reply; it changes no request.
         asks_model: whether a model is asked at all: not where words decide alone.
+        own_answer: how the model is asked for its own answer to the task first; like ``form`` it changes the request.
     """
 
     threshold: float | None = None
@@ -32,11 +34,12 @@ class Setting:
     form: str | None = None
     words: WordRule | None = None
     asks_model: bool = True
+    own_answer: OwnAnswer | None = None
 
     @property
     def of_request(self) -> Setting:
-        """The setting with what changes a request alone: the adapter, and whether there is a request."""
-        return Setting(form=self.form, asks_model=self.asks_model)
+        """The setting with what changes a request alone: the adapter, an own answer, and whether there is a request."""
+        return Setting(form=self.form, asks_model=self.asks_model, own_answer=self.own_answer)
 
     def id_of(self, prompt: str) -> str:
         """Return the id of a candidate with this setting from its prompt's id, the same id for the job's setting."""
@@ -59,6 +62,8 @@ class Setting:
             data["words"] = {"decide": self.words.name, "digest": self.words.digest}
         if not self.asks_model:
             data["asks_model"] = False
+        if self.own_answer is not None:
+            data["own_answer"] = self.own_answer.to_json()
         return data
 
 

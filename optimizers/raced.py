@@ -422,10 +422,11 @@ class Finalists:
         """Reserve the calls that the present finalists still need, and a pass for each finalist yet to come."""
         dev = self._job.dev
         finalists = self._first()
-        open_cases = (self._count - len(finalists)) * len(dev)
+        open_calls = (self._count - len(finalists)) * self._pass_calls
         for candidate in [self._board.basic] + finalists:
-            open_cases += len(dev) - self._board.met(candidate, dev)
-        needed_calls = max(self._pass_calls, open_cases * self._job.calls_per_case)
+            open_cases = len(dev) - self._board.met(candidate, dev)
+            open_calls += open_cases * self._job.calls_under(candidate.setting)
+        needed_calls = max(self._pass_calls, open_calls)
         self._job.context.meter.keep_back(self._held_before + min(self._most_calls, needed_calls))
 
     def _first(self) -> list[Candidate]:

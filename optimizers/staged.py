@@ -1,4 +1,4 @@
-"""The search in stages: what the basic prompt's answers give, nearest rows, questions, then written prompts.
+"""The search in stages: the basic prompt's answers, nearest rows, questions, the model's own answer, written prompts.
 
 Each stage goes on only as long as the gain that may be expected of it is worth its tokens.
 """
@@ -6,7 +6,7 @@ Each stage goes on only as long as the gain that may be expected of it is worth 
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from .base import Job
@@ -28,6 +28,10 @@ _QUESTION_SETS = 2
 """Sets of questions that are tried, the second where the first leads."""
 _QUESTIONS_LENGTH = 2.0
 """The tokens of a row that asks questions, in those of the basic prompt, before any was asked."""
+_OWN_SPREAD = 0.1
+"""The standard deviation of prompts with the model's own answer, where a judge has a task, in best values."""
+_OWN_LENGTH = 2.0
+"""A row with an own answer is expected to take so many times the tokens of the row without it."""
 _SPREAD_PROMPTS = 1.0
 """The weight of that expectation beside the prompts that were tried, in prompts."""
 _RECORD = 0.56
@@ -89,6 +93,11 @@ class Staged(Raced):
         """Return the source of questions; ``None`` where the judge or its model has no use for them."""
         return None
 
+    @property
+    def tries_own_answer(self) -> bool:
+        """Whether it tries prompts below whose task the model's own answer stands: always."""
+        return True
+
     def added_lengths(self, arm: Arm, track: Track) -> float:
         """Return the tokens that the shortest candidate of an arm adds to a row, in those of the basic prompt."""
         return 0.0
@@ -101,6 +110,8 @@ class Staged(Raced):
             rows += _USUAL_OPENINGS * min(self.opening, cases) + cases // 2
         if self.question_source(job) is not None and may_fit_head(job):
             rows += cases
+        if job.own_answer is not None:
+            rows += round(_OWN_LENGTH * min(self.opening, cases))
         proposals = 0
         if self.proposals_of_first_step(job):
             rows += _USUAL_PROMPTS * _USUAL_BLOCKS * self.block
@@ -126,7 +137,10 @@ class Staged(Raced):
             source = self.question_source(job)
             if source is not None:
                 self._try_questions(track, source, finalists)
+            helps = self._try_own_answer(track, finalists)
             self._search(track, finalists)
+            if helps:  # below the task of the prompt that is best by now, too
+                self._try_own_answer(track, finalists)
             self._complete_best(track)
 
     def _judge_basic(self, track: Track) -> None:
@@ -190,6 +204,37 @@ class Staged(Raced):
                 track.job.note(words, board.value(best, track.order), kind="candidate")
                 if not leads(track, candidate):
                     return
+
+    def _try_own_answer(self, track: Track, finalists: Finalists) -> bool:
+        """Try the best prompt with the model's own answer below the task; say whether that is better than without.
+
+        Where a gain is not worth the tokens of knowing it, nothing is tried.
+        """
+        job = track.job
+        board = track.board
+        if job.own_answer is None or tokens_left(track) <= 0.0:
+            return False
+        without: list[Candidate] = []
+        for candidate in board.candidates.values():
+            if candidate.setting.asks_model and candidate.setting.own_answer is None:
+                without.append(candidate)
+        prompt = board.prompt_of(best_of(track, without))
+        likely_gain = capped_gain(0.0, _OWN_SPREAD * board.best_value, headroom(track))
+        rows = self.opening * _OWN_LENGTH * board.lengths(prompt)
+        if likely_gain < price_of_rows(track, rows):
+            job.note(f"the model's own answer is not tried: it is expected to gain {likely_gain:.4f} at most")
+            return False
+        setting = replace(prompt.setting, own_answer=job.own_answer)
+        source = "own-answer, given before it judges"
+        for candidate in track.fresh(prompt.state, parent=prompt, source=source, setting=setting):
+            race_alone(track, candidate, self.opening, _OWN_SPREAD)
+            finalists.keep()
+            best = best_of(track, family_of(track, candidate))
+            words = f"{board.name(best)}, tried on {len(board.outcomes(candidate))} cases"
+            job.note(words, board.value(best, track.order), kind="candidate")
+            standings = track.standings()
+            return standings[candidate.id].gain(standings[prompt.id]) > 0.0
+        return False
 
     # -- hooks of the race
 

@@ -177,7 +177,7 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
     for name, best in (("threshold", _threshold(stored)), ("weights", _weights(stored))):
         if best is None:
             continue
-        setting = replace(best(range(len(cases))), form=current.form)
+        setting = _as_asked(best(range(len(cases))), current)
         if setting == current or setting.threshold == stored.threshold:
             continue
         cross_fitted: dict[str, Setting] = {}  # of each case the setting that was fitted on the other folds
@@ -189,9 +189,15 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> dict[str, Crossed]:
                     fold_ids.append(case.id)
                 else:
                     positions.append(position)
-            cross_fitted.update(dict.fromkeys(fold_ids, replace(best(positions), form=current.form)))
+            cross_fitted.update(dict.fromkeys(fold_ids, _as_asked(best(positions), current)))
         settings[name] = setting, cross_fitted
     return settings
+
+
+def _as_asked(fitted_setting: Setting, current: Setting) -> Setting:
+    """Return a fitted threshold, or weights, with what the current setting changes in requests."""
+    request = current.of_request
+    return replace(request, threshold=fitted_setting.threshold, weights=fitted_setting.weights)
 
 
 @dataclass(frozen=True, kw_only=True)

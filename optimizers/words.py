@@ -366,7 +366,7 @@ def _enter_stack(board: Board, fits: WordFits, prompt: Candidate) -> Candidate |
     if rule_of_all is None or len(rules) < len(fits.folds):
         return None
     summary = {"decide": "stack", "share": replies.share_of_words, **fits.summary}
-    setting = Setting(form=prompt.setting.form, words=replace(rule_of_all, summary=summary))
+    setting = replace(prompt.setting.of_request, words=replace(rule_of_all, summary=summary))
     candidate = board.add(
         prompt.state,
         parent=prompt,

@@ -17,21 +17,23 @@ from dspy import AdapterParseError, LMError
 
 from ..cases import Case, Values
 from ..engines.adapters import predicted
-from ..engines.channel import CallContext
+from ..engines.channel import CallContext, Channel
 from ..engines.draws import Draw, answers_cut_off, current_draw
 from ..engines.failures import FATAL, FailureKind, brief, jurist_error_in, kind_of, model_error
 from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
+from ..engines.once import SharedAnswer, SharedAnswers
 from ..errors import JudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..text.images import ImageError
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
 from . import offline_writers as offline_writers
-from .answers.base import Reading
+from .answers.base import Inputs, Places, Reading
 from .deciding import check_sampling, revote, verdict_of, votes_of
 from .image_inputs import with_images
 from .judge import Judge
+from .own_answer import OUTPUT
 from .questions import Questions, questions_of, read_answers
 from .remembering import Remembered, Remembering
 from .settings import AskSettings
@@ -79,9 +81,11 @@ class Asker:
     first_draw: int = 0
     # id of a case -> the remembered rows that are not shown with it, besides itself: those of its group
     hidden_rows: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    # the model's own answers to tasks, of a model that jurist did not connect; others have them in their job
+    own_answers: SharedAnswers = field(default_factory=SharedAnswers, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse a threshold that changes nothing, and samples that would all be the same."""
+        """Refuse what changes nothing: a threshold, samples that are all the same, an own answer that nobody gives."""
         check_sampling(self.judge, self.settings.sampling)
         sampling = self.settings.sampling
         if self._has_probabilities and sampling.samples > 1 and not sampling.is_panel:
@@ -89,6 +93,15 @@ class Asker:
                 "a decision model gives the same probabilities each time: further samples say nothing",
                 hint="leave out --samples",
             )
+        if self.settings.own_answer is None:
+            return
+        named = f"judge {self.judge.name} compares with its model's own answer"
+        if sampling.is_panel:
+            hint = "name one --model, or compile the panel with --no-own-answer"
+            raise UsageError(f"{named}, and a panel has several models", hint=hint)
+        if self._has_probabilities:
+            hint = "name a --model that writes text, or compile it with --no-own-answer"
+            raise UsageError(f"{named}, and a decision model writes none", hint=hint)
 
     @property
     def adapter(self) -> str:
@@ -172,6 +185,9 @@ class Asker:
         if not self.settings.asks_model:
             return self._decide_without_model(case)
         hidden_rows = {case.id}.union(self.hidden_rows.get(case.id, ()))
+        own_answer = await self._own_answer_to(case, usage)
+        if isinstance(own_answer, Reading):
+            return verdict_of(self.judge.answer, self.settings.sampling, case, [own_answer], usage)
         units = len(self.judge.answer.units(case.inputs))
         readings: list[Reading] = []
         redraws = self.redraws
@@ -187,6 +203,7 @@ class Asker:
                 spend=usage,
                 frozen_lm=self.frozen_lm,
                 hidden_rows=hidden_rows,
+                own_answer=own_answer,
             )
             reading = await self._draw_readable(case, draw, redraws, gathered)
             redraws -= reading.redrawn
@@ -200,6 +217,55 @@ class Asker:
             members = getattr(getattr(self.lm, "engine", None), "members", ())
         verdict = verdict_of(self.judge.answer, self.settings.sampling, case, readings, usage, members)
         return self._decide_by_words(case, verdict)
+
+    async def _own_answer_to(self, case: Case, usage: Spend) -> str | Reading:
+        """Return the model's own answer to the task of a case, or why there is none; empty where none is asked for.
+
+        Cases with the same task share it, and so do all samples of a case.
+        """
+        own_answer = self.settings.own_answer
+        if own_answer is None:
+            return ""
+        values = own_answer.task_values(case.inputs)
+        number = case.draw + self.first_draw
+        engine = getattr(self.lm, "engine", None)
+        endpoint = engine.identity if isinstance(engine, Channel) else ""
+        model = (endpoint, self.lm.model, sorted(self.lm.kwargs.items()))
+        key = repr((model, number, own_answer.prompt, values))
+
+        spend = Spend()
+
+        async def ask() -> SharedAnswer:
+            draw = Draw(sample=number, request_counts=Counter(), case=case.id, spend=spend, answers=[])
+            current_draw.set(draw)
+            with asking_of(self.lm, own_answer.adapter()):
+                prediction = await predicted(own_answer.predictor(), values)
+            return SharedAnswer(str(prediction[OUTPUT]), spend)
+
+        shared_answers = self.own_answers
+        if self._context is not None:
+            shared_answers = self._context.shared_answers
+        try:
+            answer = await shared_answers.get(key, ask)
+        except AdapterParseError as bad:
+            usage.add(spend)
+            error_kind, problem = _unreadable(bad)
+            return Reading(values=(), error_kind=error_kind, problem=f"its own answer: {problem}")
+        except LMError as bad:
+            usage.add(spend)
+            return self._failure(bad)
+        if not answer.is_new:  # tokens and cost of a case are its own, whoever paid the call
+            of_call = answer.spend
+            spend = Spend(
+                input_tokens=of_call.input_tokens,
+                output_tokens=of_call.output_tokens,
+                cached_tokens=of_call.cached_tokens,
+                reasoning_tokens=of_call.reasoning_tokens,
+                cost=of_call.cost,
+                unpriced=of_call.unpriced,
+            )
+        usage.add(spend)
+        return answer.text
 
     @property
     def _may_stop(self) -> bool:
@@ -341,7 +407,7 @@ class Asker:
         gathered = Gathered()
         for inputs in judge.answer.asks(case.inputs):
             with gathered:
-                prediction = await self._call(with_images(judge.prompt_values(inputs)))
+                prediction = await self._call(with_images(self._prompt_values(inputs)))
                 reading = judge.read(prediction, inputs, _token_shares())
                 if self.questions:
                     reading = read_answers(reading, dict(prediction.items()), self.questions)
@@ -349,12 +415,19 @@ class Asker:
         gathered.end()
         return judge.answer.join(readings)
 
+    def _prompt_values(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
+        """Return the program's inputs, with the model's own answer below the task where it was asked for."""
+        values = self.judge.prompt_values(inputs, places)
+        if self.settings.own_answer is None:
+            return values
+        return self.settings.own_answer.add_to(values, current_draw.get().own_answer)
+
     async def _complete(self, case: Case, reading: Reading) -> Reading:
         """Ask once more for the units without a value, where others have one."""
         # A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
         judge, missing = self.judge, reading.missing
         try:
-            prediction = await self._call(with_images(judge.prompt_values(case.inputs, missing)))
+            prediction = await self._call(with_images(self._prompt_values(case.inputs, missing)))
         except AdapterParseError as bad:
             _, problem = _unreadable(bad)
             return replace(reading, problem=reading.problem or problem)
@@ -442,7 +515,7 @@ def embedding_errors() -> Iterator[None]:
 
 
 def room_for(judge: Judge, cases: int, samples: int) -> int:
-    """Return the calls to keep back for asking about ``cases``."""
+    """Return the calls to keep back for asking about ``cases``, without own answers of the model."""
     # A judge that can be asked for missing units again gets a quarter more. It may take fewer calls, and, if more than
     # one reply in four is incomplete, more: the meter ends the work then, at its limit.
     calls = cases * samples * judge.calls

@@ -141,6 +141,11 @@ def select_lines(lines: object, numbers: Iterable[int]) -> str:
     return "\n".join(selected_lines)
 
 
+def below_task(task: str, label: str, own_answer: str) -> str:
+    """Return a task with the model's own answer to it below, under a label."""
+    return f"{task}\n\n{label}\n{own_answer.strip()}"
+
+
 FLOWS: Final[dict[str, Callable[..., Flow]]] = {
     "once": once,
     "tests in turn": tests_in_turn,

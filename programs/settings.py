@@ -6,6 +6,7 @@ from ..engines.models import Model
 from ..errors import UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping
 from .judge import Judge
+from .own_answer import OwnAnswer
 from .word_rule import WordRule
 
 DEFAULT_REDRAWS = 1
@@ -30,6 +31,7 @@ class AskSettings:
         embedder: the model by whose vectors a search chooses the rows that a prompt shows; ``None`` for words alone.
         words: the rule by which words decide, alone or with the model's replies; ``None`` where replies alone decide.
         asks_model: whether the model is asked; not where words decide alone.
+        own_answer: how the model is asked for its own answer to the task before it judges; ``None`` where it is not.
     """
 
     sampling: Sampling = field(default_factory=Sampling)
@@ -42,6 +44,7 @@ class AskSettings:
     embedder: str | None = None
     words: WordRule | None = None
     asks_model: bool = True
+    own_answer: OwnAnswer | None = None
 
     def __post_init__(self) -> None:
         """Refuse a concurrency that would wait for ever."""

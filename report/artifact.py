@@ -272,6 +272,8 @@ class ArtifactReport:
         if card.words is not None:
             learned.append(card.words.words)
             learned.extend(card.words.question_lines())
+        if card.setting.asks_first is not None:
+            learned.append(card.setting.asks_first.words)
         commands = []
         for purpose, command in self._commands(metric):
             commands.append((purpose, command + self.store_option))

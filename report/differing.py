@@ -122,7 +122,10 @@ def _compared_settings(card: Card) -> dict[str, object]:
         "several scores": thresholds.combine,
         "adapter": card.adapter,
         "structure": card.structure,
+        "own answer to": None,
     }
+    if card.setting.asks_first is not None:
+        settings["own answer to"] = ", ".join(card.setting.asks_first.task)
     if "samples" in thresholds.model_fields_set:
         settings["samples"] = thresholds.samples
     for option in JUDGE_OPTIONS:
