@@ -57,7 +57,9 @@ def refit_questions(plan: Plan, artifact: Artifact, cases: Sequence[Case]) -> Se
             f"{len(heads.cases)} labelled rows with answers are too few to fit a head on questions to",
             hint="compile the judge again with more labelled rows",
         )
-    return heads.setting(artifact.about.setting.form, with_words=word_rule.reads_words)
+    card = artifact.about.setting
+    request = Setting(form=card.form, own_answer=card.asks_first)
+    return heads.setting(request, with_words=word_rule.reads_words)
 
 
 def refit_words(plan: Plan, cases: Sequence[Case]) -> Setting:

@@ -192,12 +192,15 @@ class QuestionFits:
             return 0.0
         return round(spread_of_words / total, 2)
 
-    def setting(self, form: str | None, *, with_words: bool) -> Setting:
-        """Return the setting in which a head that was fitted on all cases decides, alone or with words."""
+    def setting(self, request: Setting, *, with_words: bool) -> Setting:
+        """Return the setting in which a head that was fitted on all cases decides, alone or with words.
+
+        ``request`` is the setting with what changes requests alone.
+        """
         summary = self.summary
         if with_words:
             summary = {**summary, **self._fits.summary, "share": self.share_of_words}
-        return Setting(form=form, words=replace(self.rule(None, with_words=with_words), summary=summary))
+        return replace(request, words=replace(self.rule(None, with_words=with_words), summary=summary))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -317,7 +320,7 @@ def _enter_head(
     source = f"head on {len(prompt.state.questions)} questions"
     if with_words:
         source += " and on words"
-    setting = heads.setting(prompt.setting.form, with_words=with_words)
+    setting = heads.setting(prompt.setting.of_request, with_words=with_words)
     candidate = board.add(
         prompt.state,
         parent=prompt,
