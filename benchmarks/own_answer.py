@@ -169,6 +169,7 @@ def compiled(world: World, count: int, calls: int, *, own_answer: bool, at_rando
             model=model,
             own_answer=own_answer,
             words=False,
+            questions=False,
             seed=world.seed,
             budget=Budget(calls=calls),
             store=Path(folder) / "store",
