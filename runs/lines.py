@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..cases import Case, Values
@@ -37,32 +36,20 @@ _OF_PLACE: Final = ("start", "end")
 _NOTHING_PAID: Final = Spend().to_json()
 
 
-@dataclass(frozen=True, kw_only=True)
-class WrittenVerdict:
-    """A verdict as the lines of a run hold it, whichever row of its case they are about."""
-
-    row: int  # the number of the row for which the case was judged
-    status: str  # ``verdict``, ``abstained`` or ``failed``
-    parts: Mapping[str, Any]  # its part of a line, as JSON values
-    new: bool  # whether the case was judged in this start of the run
-
-    @property
-    def error_kind(self) -> str:
-        """Why it has no value, in a few words; empty if it has one, or if an earlier release wrote the line."""
-        return str(self.parts.get("error_kind") or "")
-
-    @property
-    def by(self) -> str:
-        """Of a cascade, the judge that answered; else empty."""
-        return str(self.parts.get("by") or "")
-
-
 class RowKey(NamedTuple):
     """The place of a case in the input."""
 
     row: int  # the number of its row, from 1
     part: int  # its number among the cases of the row, from 1
     case_id: str
+
+
+def written_verdict(judge: Judge, case: Case, verdict: Verdict) -> JsonObject:
+    """Return a verdict as the database of a run keeps it: its part of a line, and the number of the row it is of.
+
+    Other rows of the same case get the same part of a line, and paid nothing.
+    """
+    return {"row": case.row_number, **verdict_parts(judge, case, verdict)}
 
 
 def verdict_parts(judge: Judge, case: Case, verdict: Verdict) -> JsonObject:
@@ -124,7 +111,7 @@ def unit_values(judge: Judge, line: Mapping[str, Any]) -> Values:
 
 def line_of_case(
     case: Case,
-    written: WrittenVerdict,
+    written: Mapping[str, Any],
     stamp: Mapping[str, Any],
     judged_columns: Collection[str],
     keep: Sequence[str] | None = None,
@@ -133,7 +120,7 @@ def line_of_case(
 
     Args:
         case: the case.
-        written: the verdict on it.
+        written: the verdict on it, as :func:`written_verdict` returns it.
         stamp: who answered and how it was asked.
         judged_columns: the columns of its row that do not travel with the verdict.
         keep: the columns that stand in the line; default: all that travel.
@@ -147,13 +134,15 @@ def line_of_case(
         "source": case.source,
         "group": case.group,
     }
-    line.update(written.parts)
+    parts = dict(written)
+    judged_row = parts.pop("row")
+    line.update(parts)
     if case.spans:
         placed_units = []
         for unit, (start, end) in zip(line["units"], case.spans, strict=True):
             placed_units.append({**unit, "start": start, "end": end})
         line["units"] = placed_units
-    if written.row != case.row_number:
+    if judged_row != case.row_number:
         line["usage"] = _NOTHING_PAID
     line.update(stamp)
     if keep is None:
@@ -179,8 +168,8 @@ def column_in_line(column: str) -> str:
     return column
 
 
-def read_line(line: Mapping[str, Any]) -> tuple[RowKey, WrittenVerdict]:
-    """Return the place of a line's row and the verdict on its case: the inverse of :func:`line_of_case`.
+def read_line(line: Mapping[str, Any]) -> tuple[RowKey, JsonObject]:
+    """Return the place of a line's row and the written verdict on its case: the inverse of :func:`line_of_case`.
 
     Raises:
         KeyError, TypeError, ValueError: a run does not write such a line.
@@ -190,10 +179,13 @@ def read_line(line: Mapping[str, Any]) -> tuple[RowKey, WrittenVerdict]:
         raise TypeError("a value is of another type than a run writes")
     if "judge" not in line:
         raise KeyError("judge")
-    parts = {name: value for name, value in line.items() if name in _OF_VERDICT}
+    key = RowKey(row=int(line["row"]), part=int(line["part"]), case_id=case_id)
+    written: JsonObject = {"row": key.row}
+    for name, value in line.items():
+        if name in _OF_VERDICT:
+            written[name] = value
     units = []
     for unit in line["units"]:
         units.append({name: value for name, value in unit.items() if name not in _OF_PLACE})
-    parts["units"] = units
-    key = RowKey(row=int(line["row"]), part=int(line["part"]), case_id=case_id)
-    return key, WrittenVerdict(row=key.row, status=status, parts=parts, new=False)
+    written["units"] = units
+    return key, written

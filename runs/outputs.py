@@ -3,10 +3,10 @@
 import csv
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Generic, TextIO, TypeVar
 
 from ..errors import CheckpointError, GoldError, UsageError, system_message
 from ..gold.scanning import scan
@@ -14,6 +14,8 @@ from ..gold.sheets import escape_cell, unescape_cell
 from ..gold.writing import of_table
 from ..keeping.locking import lock_output
 from ..programs.options import JUDGE_OPTIONS
+
+Item = TypeVar("Item")
 
 FORMATS = (".jsonl", ".csv")
 _OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
@@ -153,17 +155,18 @@ def _output_cell(name: str, value: object) -> object:
     return escape_cell(of_table(value))
 
 
-class Order:
-    """Writes lines in the order of the input."""
+class Order(Generic[Item]):
+    """Writes a line for each of some items, in the order of the input; a line is made when its turn has come."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, line_of: Callable[[Item], str]) -> None:
         self._stream = stream
+        self._line_of = line_of
         self._next = 0
-        self._waiting: dict[int, str | None] = {}
+        self._waiting: dict[int, Item | None] = {}
 
-    def give(self, number: int, line: str | None) -> None:
-        """Take the line of a row, as JSON, or that it has none; each number, from 0 in the order of the input, once."""
-        self._waiting[number] = line
+    def give(self, number: int, item: Item | None) -> None:
+        """Take an item, or ``None`` where there is no line; each number, from 0 in the order of the input, once."""
+        self._waiting[number] = item
         if number != self._next:
             return
         while self._next in self._waiting:
@@ -178,9 +181,9 @@ class Order:
         self._stream.flush()
 
     def _write(self, number: int) -> None:
-        line = self._waiting.pop(number)
-        if line is not None:
-            self._stream.write(line + "\n")
+        item = self._waiting.pop(number)
+        if item is not None:
+            self._stream.write(self._line_of(item) + "\n")
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,7 +28,7 @@ from ..programs.verdicts import FIRST_CASES
 from .batch_store import check_no_batches
 from .canary import Canary
 from .feeding import Feed, seldom_collected
-from .lines import OF_RUN, RowKey, WrittenVerdict, line_of_case, read_line, verdict_parts
+from .lines import OF_RUN, JsonObject, RowKey, line_of_case, read_line, written_verdict
 from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
 from .shards import WHOLE, Shard
 from .state import RunState
@@ -198,7 +198,7 @@ class _Run:
                 drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
             # A judge that cannot be connected fails here, before a thread reads rows ahead.
             asker = replace(self.judge, context=job.contexts["judge"]).asker()
-            with _open_output(self, survey) as order:
+            with _open_output(self, survey, partial(self._line_of, state)) as order:
                 summary = _Rows(self, asker, survey, state, order, job).judged()
             job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
             summary = replace(
@@ -212,6 +212,13 @@ class _Run:
                 return replace(summary, beside=survey.beside, rejected=rejects.count)
             return summary
         raise AssertionError("nothing above suppresses an exception")
+
+    def _line_of(self, state: RunState, case: Case) -> str:
+        """Return the line of a case that has a verdict, as JSON."""
+        written = state.verdict(case.id)
+        assert written is not None, "only judged cases are given to the order of lines"
+        line = line_of_case(case, written, self.stamp, self.source.judged_columns, self.settings.keep)
+        return json_line(line)
 
     def _make_plan(self, survey: Survey, state: RunState, job: PaidJob) -> RunPlan:
         """Return the plan; all rows are read for it if they can be read again."""
@@ -238,13 +245,13 @@ class _Run:
 
 def _earlier_verdicts(
     output: Path, stamp: Mapping[str, Any], shard: Shard
-) -> Iterator[tuple[RowKey, WrittenVerdict]]:
+) -> Iterator[tuple[RowKey, JsonObject]]:
     """Yield the verdicts in an output on the cases of a shard; raises ``CheckpointError`` for a line of another run."""
     hint = "name another output file"
     try:
         for number, line in lines_in(output):
             try:
-                key, verdict = read_line(line)
+                key, written = read_line(line)
             except (AttributeError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
             for name in OF_RUN:
@@ -252,27 +259,27 @@ def _earlier_verdicts(
                     other = f"written with {name} {line.get(name)!r}, not {stamp.get(name)!r}"
                     raise CheckpointError(f"{output}:{number}: {other}", hint=hint)
             if shard.has(key.case_id):
-                yield key, verdict
+                yield key, written
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error
 
 
 @contextmanager
-def _open_output(work: _Run, survey: Survey) -> Iterator[Order]:
-    """Open the output of a run for its lines.
+def _open_output(work: _Run, survey: Survey, line_of: Callable[[Case], str]) -> Iterator[Order[Case]]:
+    """Open the output of a run for the lines of its cases.
 
     A table, or an output with lines, is written to a file beside it, which replaces it when all lines are there.
     """
     output = work.output
     if not isinstance(output, Path):
-        with closing(Order(output)) as order:
+        with closing(Order(output, line_of)) as order:
             yield order
         return
     is_replaced = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
     is_new = not output.exists()
     path = part_of(output) if is_replaced else output
     try:
-        with path.open("w", encoding="utf-8") as stream, closing(Order(stream)) as order:
+        with path.open("w", encoding="utf-8") as stream, closing(Order(stream, line_of)) as order:
             yield order
         if is_replaced and (path.stat().st_size or survey.empty):
             put(path, output)
@@ -290,7 +297,7 @@ class _Rows:
     asker: Asker
     survey: Survey
     state: RunState
-    order: Order
+    order: Order[Case]
     job: PaidJob
     # id of a case in flight -> set when it is over
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
@@ -406,8 +413,7 @@ class _Rows:
 
     def _never_asked(self, case: Case) -> bool:
         """Say whether no earlier start has asked about a case."""
-        written = self.state.verdict(case.id)
-        return written is None or written.new
+        return self.state.verdict(case.id) is None or not self.state.is_earlier(case.id)
 
     def _write_known(self, rows: Iterable[tuple[int, Case]]) -> None:
         """Write the lines of rows that have a verdict, as the run ends before their turn; they are counted too."""
@@ -415,44 +421,49 @@ class _Rows:
             written = self.state.verdict(case.id)
             if written is None:
                 continue
-            self._write_line(number, case, written)
-            if number not in self.early and written.status != "failed":
-                self.counts.add_written(self.asker.judge, written)
+            self._write_line(number, case)
+            if number not in self.early and written["status"] != "failed":
+                self._count(case, written)
 
     async def _judge(self, numbered: tuple[int, Case]) -> None:
         """Write the line of a case, with the verdict that it has, or that it is given now."""
         number, case = numbered
-        if self.writes and number in self.early:
-            written = self.state.verdict(case.id)
-            if written is not None:
-                self._write_line(number, case, written)
-                return
+        if self.writes and number in self.early and self.state.verdict(case.id):
+            self._write_line(number, case)
+            return
         while case.id in self.asking:
             await self.asking[case.id].wait()
         written = self._final_verdict(case)
         if written is not None:
-            self.counts.add_written(self.asker.judge, written)
-            self._write_line(number, case, written)
+            self._count(case, written)
+            self._write_line(number, case)
             self.work.on_row()
         else:
             await self._ask(number, case)
 
-    def _final_verdict(self, case: Case) -> WrittenVerdict | None:
-        """Return the verdict on a case if it need not be asked about again; else ``None``."""
+    def _final_verdict(self, case: Case) -> JsonObject | None:
+        """Return the written verdict on a case if it need not be asked about again; else ``None``."""
         written = self.state.verdict(case.id)
         if written is None:
             return None
-        is_final = written.new or written.status != "failed" or self.work.settings.collecting
-        return written if is_final else None
+        is_final = written["status"] != "failed" or self.work.settings.collecting
+        if is_final or not self.state.is_earlier(case.id):
+            return written
+        return None
+
+    def _count(self, case: Case, written: JsonObject) -> None:
+        """Count a row that was answered by an equal one, or in an earlier start."""
+        if self.state.is_earlier(case.id):
+            self.counts.add_resumed(written)
+        else:
+            self.counts.add_equal(self.asker.judge, written)
 
     async def _ask(self, number: int, case: Case) -> None:
         """Ask about a case, and write its line; other rows with the same inputs wait in :meth:`_judge`."""
         answered = self.asking[case.id] = asyncio.Event()
         try:
             verdict = await self.asker.judged(case)
-            parts = verdict_parts(self.asker.judge, case, verdict)
-            written = WrittenVerdict(row=case.row_number, status=verdict.status, parts=parts, new=True)
-            self.state.keep(case.id, written)
+            self.state.keep(case.id, written_verdict(self.asker.judge, case, verdict))
         except AnswerPending:
             self.order.give(number, None)
             self.work.on_row()
@@ -460,7 +471,7 @@ class _Rows:
         finally:
             del self.asking[case.id]
             answered.set()
-        self._write_line(number, case, written)
+        self._write_line(number, case)
         self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
         replies = self.counts.answered - self.counts.refused
@@ -474,11 +485,9 @@ class _Rows:
         if not self.work.settings.collecting:
             self.asker.note(verdict)
 
-    def _write_line(self, number: int, case: Case, written: WrittenVerdict) -> None:
-        """Write the line of a case; while no lines are written, note that it is judged."""
-        if not self.writes:
+    def _write_line(self, number: int, case: Case) -> None:
+        """Write the line of a judged case in its turn; while no lines are written, note that it is judged."""
+        if self.writes:
+            self.order.give(number, case)
+        else:
             self.early.add(number)
-            return
-        judged_columns = self.survey.source.judged_columns
-        line = line_of_case(case, written, self.work.stamp, judged_columns, self.work.settings.keep)
-        self.order.give(number, json_line(line))

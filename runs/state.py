@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from itertools import starmap
 from pathlib import Path
-from types import TracebackType
 
 from ..engines.database import Database
 from ..gold.writing import json_line
-from .lines import RowKey, WrittenVerdict
+from .lines import JsonObject, RowKey
 
-_AT_ONCE = 512
-"""Verdicts that are written together."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS verdicts (
     case_id TEXT PRIMARY KEY, row INTEGER, status TEXT, said TEXT, new INTEGER
@@ -29,28 +25,18 @@ class RunState(Database):
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, "PRAGMA synchronous=NORMAL; PRAGMA temp_store=FILE;" + _TABLES)
-        self._unwritten: dict[str, WrittenVerdict] = {}
         # One byte for each hash of a case, set for verdicts of this start. It saves most look-ups: a case whose byte is
         # not set has no verdict of this start.
         self._marks = bytearray(2**20)
         self._has_earlier = self.has_earlier
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._write()
-        finally:
-            super().__exit__(kind, error, trace)
-
-    def load(self, lines: Iterable[tuple[RowKey, WrittenVerdict]]) -> None:
+    def load(self, lines: Iterable[tuple[RowKey, JsonObject]]) -> None:
         """Add the verdicts of an earlier output; a case that already has a verdict keeps it."""
         with self.used(), self.together():
-            for key, verdict in lines:
+            for key, written in lines:
                 self._has_earlier = True
-                record = _record(key.case_id, verdict)
-                self.all("INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, 0)", *record)
+                columns = _columns_of(key.case_id, written)
+                self.all("INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, 0)", *columns)
 
     @property
     def has_earlier(self) -> bool:
@@ -61,26 +47,26 @@ class RunState(Database):
         """Add rows of the input, so that they are counted by :meth:`count_waiting`."""
         self.many("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", keys)
 
-    def verdict(self, case_id: str) -> WrittenVerdict | None:
-        """Return the verdict on a case, of this start or an earlier one; ``None`` without one."""
-        if case_id in self._unwritten:
-            return self._unwritten[case_id]
+    def verdict(self, case_id: str) -> JsonObject | None:
+        """Return the written verdict on a case, of this start or an earlier one; ``None`` without one."""
         if not (self._has_earlier or self._marks[hash(case_id) % len(self._marks)]):
             return None
-        query = "SELECT row, status, said, new FROM verdicts WHERE case_id = ?"
-        for row, status, parts, new in self.all(query, case_id):
-            return WrittenVerdict(row=row, status=status, parts=json.loads(parts), new=bool(new))
+        for row, text in self.all("SELECT row, said FROM verdicts WHERE case_id = ?", case_id):
+            # In the databases of earlier releases the number of the row stands in its column alone.
+            return {"row": row, **json.loads(text)}
         return None
 
-    def keep(self, case_id: str, verdict: WrittenVerdict) -> None:
-        """Keep the verdict on a case; it is written with later ones.
+    def is_earlier(self, case_id: str) -> bool:
+        """Return whether the verdict on a case is of an earlier start."""
+        if not self._has_earlier:
+            return False
+        return bool(self.first("SELECT 1 FROM verdicts WHERE case_id = ? AND NOT new", case_id))
 
-        A verdict that is lost by a kill can be made again, from the journal of calls or the output.
-        """
-        self._unwritten[case_id] = verdict
+    def keep(self, case_id: str, written: JsonObject) -> None:
+        """Keep the written verdict on a case, of this start."""
         self._marks[hash(case_id) % len(self._marks)] = True
-        if len(self._unwritten) >= _AT_ONCE:
-            self._write()
+        columns = _columns_of(case_id, written)
+        self.all("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", *columns)
 
     def count_waiting(self) -> tuple[int, int]:
         """Return two numbers of different cases of the input: never asked about, and failed."""
@@ -92,13 +78,7 @@ class RunState(Database):
         never_asked, failed = self.all(query)[0]
         return int(never_asked), int(failed)
 
-    def _write(self) -> None:
-        """Write the verdicts that were kept since the last time."""
-        verdicts, self._unwritten = self._unwritten, {}
-        records = starmap(_record, verdicts.items())
-        self.many("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", records)
 
-
-def _record(case_id: str, verdict: WrittenVerdict) -> tuple[str, int, str, str]:
-    """Return the columns of a verdict but the last, ``new``."""
-    return case_id, verdict.row, verdict.status, json_line(verdict.parts)
+def _columns_of(case_id: str, written: JsonObject) -> tuple[str, int, str, str]:
+    """Return the columns of a written verdict but the last, ``new``."""
+    return case_id, written["row"], written["status"], json_line(written)

@@ -9,7 +9,7 @@ from ..errors import plural
 from ..programs.judge import Judge
 from ..programs.verdicts import CUT_OFF, PEOPLE, REFUSED_ROW, UNREADABLE, Verdict
 from .canary import Drift
-from .lines import WrittenVerdict, unit_values
+from .lines import JsonObject, unit_values
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "redrawn", "reasked", "extra", "duplicated")
 """Counts that are sums over the verdicts of rows judged now."""
@@ -107,23 +107,25 @@ class Summary:
         self.agreeing += len(shares)
         self.agreed += sum(shares)
 
-    def add_written(self, judge: Judge, written: WrittenVerdict) -> None:
-        """Count a row that was answered by an equal one, or in an earlier start."""
-        if not written.new:
-            self.resumed += 1
-            if written.status == "abstained" and written.by != PEOPLE:
-                self.abstained_before += 1
-            if written.error_kind:
-                self.error_kinds_before[written.error_kind] += 1
-            return
+    def add_resumed(self, written: JsonObject) -> None:
+        """Count a row that was answered in an earlier start, by its written verdict."""
+        self.resumed += 1
+        if written["status"] == "abstained" and written.get("by") != PEOPLE:
+            self.abstained_before += 1
+        error_kind = written.get("error_kind")  # earlier releases wrote none
+        if error_kind:
+            self.error_kinds_before[error_kind] += 1
+
+    def add_equal(self, judge: Judge, written: JsonObject) -> None:
+        """Count a row that was answered by an equal one, whose written verdict it is."""
         self.equal += 1
-        self.verdicts[written.status] += 1
-        if written.by:
-            self.by[written.by] += 1
-        if written.error_kind:
-            self.error_kinds[written.error_kind] += 1
-        values = unit_values(judge, written.parts)
-        self.answers.update(judge.answer.scale.tally(values, written.parts["counts"]))
+        self.verdicts[written["status"]] += 1
+        if written.get("by"):
+            self.by[written["by"]] += 1
+        if written["error_kind"]:
+            self.error_kinds[written["error_kind"]] += 1
+        values = unit_values(judge, written)
+        self.answers.update(judge.answer.scale.tally(values, written["counts"]))
 
     def end(self, judge: Judge) -> None:
         """Say what the answers come to."""
