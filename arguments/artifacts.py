@@ -42,8 +42,8 @@ class TagOptions(Printed, command="artifacts tag", does="artifacts.tag_version")
 
 class ForgetOptions(Printed, command="artifacts forget", does="artifacts.forget_rows"):
     """Withdraw labelled rows from a version: a new one without their demonstrations, remembered rows and rules. Words
-    that decide alone are fitted again without them. Nothing is proven of it until jurist prove is run, and it is not
-    made the latest.
+    that decide alone, and heads on questions, are fitted again without them. Nothing is proven of it until jurist
+    prove is run, and it is not made the latest.
 
     examples:
       jurist artifacts forget fect@2 9c1f0c93ab77de01
