@@ -16,7 +16,6 @@ from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
 from ..errors import UsageError, plural, suggest_name
 from ..evaluation.proof import Decision
-from ..evaluation.scale import choosable
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.sheets import write_sheet
@@ -159,7 +158,7 @@ class _Compiling(Terminal):
             )
         basic, reference = super().judge(judge)
         if options.metric:
-            fitting = choosable(basic.comparison)
+            fitting = basic.comparison.choosable
             if options.metric not in fitting:
                 raise UsageError(
                     f"no metric of {basic.name} is called {options.metric!r}",

@@ -20,7 +20,6 @@ from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
 from ..runs.batch_store import check_no_batches
-from ..runs.canary import Canary, canary_of
 from ..runs.outputs import checkpoint_of, claimed, shards_of
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
@@ -33,6 +32,7 @@ from .rows import mapping_of, store_of
 
 if TYPE_CHECKING:
     from ..jobs.sharing import LabelShare
+    from ..runs.canary import Canary
 
 
 def run_command(options: RunOptions) -> Result:
@@ -262,9 +262,10 @@ def _columns_to_keep(text: str) -> tuple[str, ...] | None:
     return columns
 
 
-def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
+def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> "Canary":
     """Return the rows of the judge's proof, from where its gold is."""
     from ..gold.goldset import Gold
+    from ..runs.canary import Canary, canary_of
 
     gold = None
     try:

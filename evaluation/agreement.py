@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from ..cases import Value
 from ..errors import JuristError
-from .closed_labels import cohen_kappa
 from .intervals import Estimate, Jackknife, estimated, leaving_out
+from .label_metrics import cohen_kappa
 from .measured import Measured, measure
 from .metrics import GroupWeights, Metric, Ratio, mean
 from .rows import Row

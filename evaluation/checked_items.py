@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import pydantic
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError
-from .metrics import Metric, Ratio, pair_sums
 from .scale import SHOWN, Lack, Scale
-from .units import Floats
 from .votes import Sampling, Votes
+
+if TYPE_CHECKING:
+    from .metrics import Metric
 
 CheckWord: TypeAlias = Literal["yes", "no", "uncertain", "unusable"]
 """What a check says of an item; ``unusable`` is a verifier's reply that says none of the three."""
@@ -117,18 +117,12 @@ class CheckedItems(Scale):
     _combining: ClassVar[str] = "the first whose items all pass counts, else the one with the most that do"
 
     @cached_property
-    def metrics(self) -> Mapping[str, Metric]:
-        names = ["validation_rate"]
-        for check in self.checks:
-            names.append(f"{check}_rate")
-        size = len(names) + 1
-        metrics: dict[str, Metric] = {}
-        for place, name in enumerate(names):
-            share = _column_share.with_arguments(place)
-            metrics[name] = Metric(name=name, statistics=pair_sums(self._sums, share, size))
-        return MappingProxyType(metrics)
+    def metrics(self) -> "Mapping[str, Metric]":
+        from .item_metrics import metrics_of_items
 
-    def _sums(self, gold: Items, value: Items) -> list[float]:
+        return metrics_of_items(self)
+
+    def sums(self, gold: Items, value: Items) -> list[float]:
         """Return the numbers of items that pass, that pass each check, and that there should be."""
         passing = 0.0
         passing_by_check = [0.0] * len(self.checks)
@@ -142,7 +136,7 @@ class CheckedItems(Scale):
         return [passing] + passing_by_check + [expected]
 
     def right(self, gold: Items, value: Items) -> bool:
-        sums = self._sums(gold, value)
+        sums = self.sums(gold, value)
         passing_items, expected_items = sums[0], sums[-1]
         return passing_items == expected_items
 
@@ -312,9 +306,3 @@ def _verdicts_of(items: Items) -> list[CheckWord]:
     for item in items:
         verdicts.extend(item.verdicts)
     return verdicts
-
-
-@Ratio
-def _column_share(sums: Floats, place: int) -> tuple[Floats, Floats]:
-    """The share of the wanted items that one column of the sums counts."""
-    return sums[..., place], sums[..., -1]

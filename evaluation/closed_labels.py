@@ -1,33 +1,29 @@
-"""Closed labels: confusion matrices, and the metrics that follow from them.
+"""Closed labels: what they are, how samples vote for one, and how people's are counted.
 
-Conventions, the same as scikit-learn's unless said otherwise:
-
-- A quotient 0/0 is 0.0: precision without a positive answer, recall without positive gold, F1 without either,
-  anything over no units at all.
-- ``balanced_accuracy`` is the mean recall over the labels that occur in gold; ``macro_f1`` the mean F1 over
-  those that occur in gold or among the answers.
-- ``kappa`` is Cohen's, unweighted, over exact labels. When gold holds one label only it is 0.0 (scikit-learn:
-  NaN if the answers are that label too): agreement beyond chance cannot be shown there.
+Their metrics stand in :mod:`jurist.evaluation.label_metrics`.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Final, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Final, Literal
 
 from ..cases import Case, Label, Value, Values
 from ..errors import UsageError
-from .metrics import SIDES, Metric, Ratio, Ratios, mean_parts, pair_sums
 from .rows import majority
 from .scale import Annotation, Lack, Scale, distinct
-from .units import Bools, Floats
 from .votes import Sampling, Votes, decide, most_preferred
+
+if TYPE_CHECKING:
+    from .metrics import Metric
+
+OF_POSITIVE: Final = ("precision", "recall", "f1")
+"""The names of the metrics of the positive labels."""
+OF_ALL: Final = ("accuracy", "balanced_accuracy", "macro_f1", "kappa")
+"""The names of the metrics that take each label as a class of its own."""
 
 
 @dataclass(frozen=True)
@@ -60,32 +56,24 @@ class ClosedLabels(Scale):
             return "right side of the positive labels"
         return "exact label"
 
-    @cached_property
-    def metrics(self) -> Mapping[str, Metric]:
-        ratios: dict[str, Ratio] = {}
+    @property
+    def choosable(self) -> tuple[str, ...]:
+        # All of them, by name: a judge checks that its metric fits, and the metrics themselves need NumPy.
         if self.positive:
-            ratios.update(CONFUSED)
-        ratios.update(_EXACT)
-        metrics: dict[str, Metric] = {}
-        for name, ratio in ratios.items():
-            lowest = 0.0
-            if name == "kappa":
-                lowest = -1.0
-            metrics[name] = confusion_metric(name, self, ratio, low=lowest)
-        return MappingProxyType(metrics)
+            return OF_POSITIVE + OF_ALL
+        return OF_ALL
 
     @cached_property
-    def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
-        metrics_by_label: dict[Label, dict[str, Metric]] = {}
-        if len(self.labels) == 1:
-            return metrics_by_label
-        for label in self.labels:
-            against_rest = ClosedLabels(self.labels, {label})
-            label_metrics = {}
-            for name, ratio in CONFUSED.items():
-                label_metrics[name] = confusion_metric(f"{name}_{label}", against_rest, ratio)
-            metrics_by_label[label] = label_metrics
-        return metrics_by_label
+    def metrics(self) -> "Mapping[str, Metric]":
+        from .label_metrics import metrics_of_labels
+
+        return metrics_of_labels(self)
+
+    @cached_property
+    def classes(self) -> "Mapping[Label, Mapping[str, Metric]]":
+        from .label_metrics import metrics_by_label
+
+        return metrics_by_label(self)
 
     def right(self, gold: Label, value: Label) -> bool:
         if self.positive:
@@ -250,79 +238,6 @@ class ClosedLabels(Scale):
         for name, count in sums.items():
             totals[name] = int(count)
         return totals
-
-
-def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:
-    """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,)."""
-    # The bounds of a metric take all missing answers as wrong, and all as right. No other answers would give a value
-    # outside of them, except by macro F1 and kappa of three labels or more.
-    size = len(kind.labels)
-    positive = np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)  # (K,)
-    place = {label: code for code, label in enumerate(kind.labels)}
-    # One row for each pair of gold and answer: the flattened confusion matrix (K * K,) of a unit with this pair.
-    cells = np.eye(size * size).tolist()
-
-    def parts(sums: Floats) -> tuple[Floats, Floats]:
-        return of.parts(sums.reshape(sums.shape[:-1] + (size, size)), positive)
-
-    def cell(gold: Label, answered: Label) -> Sequence[float]:
-        return cells[place[gold] * size + place[answered]]
-
-    statistics = pair_sums(cell, replace(of, parts=parts), size * size)
-    return Metric(name=name, statistics=statistics, low=low, by_t=name in BY_T)
-
-
-def _of_positive(side: Ratio) -> Ratio:
-    """Return a ratio of (hits, gold, answers) as a ratio of confusion matrices (..., K, K) and positive labels (K,)."""
-
-    def parts(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-        answers_to_positive = counts[..., positive, :].sum(axis=-2)  # (..., K)
-        hits = answers_to_positive[..., positive].sum(axis=-1)
-        gold = answers_to_positive.sum(axis=-1)
-        answers = counts[..., positive].sum(axis=(-2, -1))
-        return side.parts(np.stack([hits, gold, answers], axis=-1))
-
-    return Ratio(parts)
-
-
-CONFUSED: Final[Mapping[str, Ratio]] = {name: _of_positive(side) for name, side in SIDES.items()}
-"""Precision, recall and F1 of the positive labels, by name."""
-
-
-@Ratio
-def _accuracy(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    return np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1))
-
-
-@Ratios
-def _balanced_accuracy(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    return mean_parts(np.diagonal(counts, axis1=-2, axis2=-1), counts.sum(axis=-1))
-
-
-@Ratios
-def _macro_f1(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    sizes = counts.sum(axis=-1) + counts.sum(axis=-2)
-    return mean_parts(2.0 * np.diagonal(counts, axis1=-2, axis2=-1), sizes)
-
-
-@Ratio
-def cohen_kappa(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """Cohen's kappa in [-1, 1], from confusion matrices (..., K, K)."""
-    units = counts.sum(axis=(-2, -1))
-    hits = np.trace(counts, axis1=-2, axis2=-1)
-    chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
-    return units * hits - chance, units * units - chance
-
-
-_EXACT: Final[Mapping[str, Ratio]] = {
-    "accuracy": _accuracy,
-    "balanced_accuracy": _balanced_accuracy,
-    "macro_f1": _macro_f1,
-    "kappa": cohen_kappa,
-}
-"""The metrics that take each label as a class of its own, by name."""
-BY_T: Final = frozenset({"accuracy", "balanced_accuracy", "f1", "kappa", "macro_f1"})
-"""The metrics whose differences the t-test over groups decides."""
 
 
 SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}

@@ -6,17 +6,18 @@ from gold, not right or wrong.
 """
 
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError
-from .metrics import Metric, ValueFunction, own_metric
-from .units import Kind
 from .votes import Sampling, Votes, more_than_half
+
+if TYPE_CHECKING:
+    from .metrics import Metric
 
 Learned: TypeAlias = Literal["label", "number", "members"]
 """What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
@@ -39,7 +40,7 @@ class Lack:
     missing_values: str  # what rows would have to say
 
 
-class Scale(Kind):
+class Scale(ABC):
     """Base of all scales. Values are hashable, one for each unit of a case."""
 
     noun: str = "label"  # what a value is called
@@ -56,8 +57,17 @@ class Scale(Kind):
 
     @property
     @abstractmethod
-    def metrics(self) -> Mapping[str, Metric]:
+    def metrics(self) -> "Mapping[str, Metric]":
         """The metrics that fit, by name."""
+
+    @property
+    def choosable(self) -> tuple[str, ...]:
+        """The names of the metrics that answers can be better or worse in."""
+        names = []
+        for name, metric in self.metrics.items():
+            if metric.higher_is_better is not None:
+                names.append(name)
+        return tuple(names)
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -70,7 +80,7 @@ class Scale(Kind):
         return tuple(self.metrics)
 
     @property
-    def classes(self) -> Mapping[str, Mapping[str, Metric]]:
+    def classes(self) -> "Mapping[str, Mapping[str, Metric]]":
         """Class -> its metrics by name, where values are of classes."""
         return {}
 
@@ -78,6 +88,19 @@ class Scale(Kind):
     def right_means(self) -> str:
         """The meaning of right, in words; empty where nothing is right or wrong."""
         return ""
+
+    @property
+    def domain(self) -> tuple[Value, ...]:
+        """The values in their order, where the set is closed; else empty."""
+        return ()
+
+    def right(self, gold: Value, value: Value) -> bool | None:
+        """Return True for a right value, False for a wrong one, ``None`` where values are near or far."""
+        return None
+
+    @abstractmethod
+    def wrong(self, gold: Value) -> Value:
+        """Return the value that a missing answer counts as: as far from gold as an answer can be."""
 
     @abstractmethod
     def similarity(self, gold: Value, value: Value) -> float:
@@ -157,6 +180,7 @@ class Scale(Kind):
         return self.text(value)
 
     def stratum(self, gold: Value) -> str:
+        """The name of the kind of gold values in which errors are alike."""
         return self.category(gold)
 
     def task_words(self) -> str:
@@ -359,33 +383,28 @@ def _short_number(value: object) -> str:
     return str(value)
 
 
-MetricLike: TypeAlias = str | ValueFunction | Metric
+ValueFunction: TypeAlias = Callable[[Sequence[Value], Sequence[Value]], float]
+"""(gold, predicted), one entry per unit -> a number in [0, 1]."""
+MetricLike: TypeAlias = "str | ValueFunction | Metric"
 """A name of :attr:`Scale.metrics`, a function (gold, predicted) -> float in [0, 1], or a
 :class:`~jurist.evaluation.metrics.Metric`."""
 
 
-def resolve(metric: MetricLike, comparison: Scale) -> Metric:
+def resolve(metric: MetricLike, comparison: Scale) -> "Metric":
     """The metric behind a name or a function."""
+    from .metrics import Metric, own_metric
+
     if isinstance(metric, Metric):
         return metric
     if not isinstance(metric, str):
         return own_metric(metric, comparison.metrics)
-    if metric not in choosable(comparison):
-        names = ", ".join(choosable(comparison))
+    if metric not in comparison.choosable:
+        names = ", ".join(comparison.choosable)
         raise UsageError(f"the metric {metric!r} does not fit this judge", hint=f"use one of {names}")
     return comparison.metrics[metric]
 
 
-def choosable(comparison: Scale) -> tuple[str, ...]:
-    """The names of the metrics that answers can be better or worse in."""
-    names = []
-    for name, metric in comparison.metrics.items():
-        if metric.higher_is_better is not None:
-            names.append(name)
-    return tuple(names)
-
-
-def shown_metrics(comparison: Scale, metric: MetricLike) -> list[Metric]:
+def shown_metrics(comparison: Scale, metric: MetricLike) -> "list[Metric]":
     """Return the metrics of every table, and the judge's own."""
     metrics = []
     for name in comparison.shown:

@@ -1,17 +1,6 @@
-"""Scores: numbers on a bounded scale, held against gold by errors and by correlations.
+"""Scores: numbers on a bounded scale, which are near or far, never right or wrong.
 
-- ``mae``, ``mse``: mean absolute and squared error, in units of the scale; lower is better.
-- ``quadratic_kappa``: Cohen's kappa with quadratic weights, 1 - sum (gold - answer)^2 over what chance would give
-  with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
-- ``spearman``: the rank correlation with ties; 0.0 where one side is constant.
-- ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
-- ``within_deviation``: the share of deviations that lie within one standard deviation of their mean.
-- ``within_one``: the share of answers that are at most 1 off; on scales of any number where they are longer than 2.
-- the share of answers at the upper end of the scale, under a name of its own (``top``): it says nothing of gold, so
-  nothing is compiled for it.
-- ``accuracy``: on scales of whole numbers, the share of answers that are exact.
-
-A missing answer counts as the end of the scale that is farther from gold.
+Their metrics stand in :mod:`jurist.evaluation.score_metrics`.
 """
 
 import math
@@ -19,21 +8,19 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import numpy as np
 import pydantic
-import scipy
 
 from ..cases import Case, Values
 from ..errors import UsageError
-from .metrics import Metric, Ratio, mean, pair_counts, pair_means, pair_sums, quotient
 from .scale import SHOWN, Annotation, Learned, Scale, name_strata
-from .units import Floats
 from .votes import Sampling, mean_vote, median_vote, nearest_score, number_within
+
+if TYPE_CHECKING:
+    from .metrics import Metric
 
 _FEW = 10  # values of a scale that is listed
 _BINS = 4  # of a scale that is not
@@ -73,62 +60,10 @@ class Scores(Scale):
         return tuple(names)
 
     @cached_property
-    def metrics(self) -> Mapping[str, Metric]:
-        width = self.high - self.low
-        kappa = pair_sums(self._moments, _quadratic_kappa, 6)
-        deviation = pair_means(lambda gold, value: value - gold)
-        metrics = [
-            self._error("mae", 1),
-            self._error("mse", 2),
-            Metric(name="quadratic_kappa", statistics=kappa, low=-1.0),
-            Metric(name="spearman", statistics=pair_counts(_spearman), low=-1.0),
-            Metric(
-                name="mean_deviation",
-                statistics=deviation,
-                low=-width,
-                high=width,
-                higher_is_better=None,
-            ),
-            Metric(
-                name="within_deviation",
-                statistics=pair_counts(_within_deviation),
-                higher_is_better=None,
-            ),
-        ]
-        if self.whole:
-            metrics.append(self._within("accuracy", 0.0))
-        if self.whole or width > 2:
-            metrics.append(self._within("within_one", 1.0))
-        if self.top:
-            at_the_top = pair_means(lambda gold, value: float(value >= self.high))
-            metrics.append(Metric(name=self.top, statistics=at_the_top, higher_is_better=None))
-        return MappingProxyType({metric.name: metric for metric in metrics})
+    def metrics(self) -> "Mapping[str, Metric]":
+        from .score_metrics import metrics_of_scores
 
-    def _error(self, name: str, power: int) -> Metric:
-        """Return the metric of the mean error to a power; over no units it is as high as can be."""
-        highest = (self.high - self.low) ** power
-        statistics_of = pair_means(
-            lambda gold, value: abs(gold - value) ** power, replace(mean, empty=highest)
-        )
-        return Metric(name=name, statistics=statistics_of, high=highest, higher_is_better=False)
-
-    def _moments(self, gold: float, value: float) -> tuple[float, ...]:
-        """Return the terms of quadratic kappa's sums, of gold and value on a scale from 0 to 1."""
-        width = self.high - self.low
-        gold_share, value_share = (gold - self.low) / width, (value - self.low) / width
-        return (
-            1.0,
-            gold_share,
-            value_share,
-            gold_share * gold_share,
-            value_share * value_share,
-            gold_share * value_share,
-        )
-
-    def _within(self, name: str, distance: float) -> Metric:
-        """Return the metric of the share of answers that are at most so far from gold."""
-        limit = distance + 1e-9 * (self.high - self.low)
-        return Metric(name=name, statistics=pair_means(lambda gold, value: float(abs(gold - value) <= limit)))
+        return metrics_of_scores(self)
 
     def similarity(self, gold: float, value: float) -> float:
         return 1.0 - abs(gold - value) / (self.high - self.low)
@@ -264,50 +199,3 @@ class Scores(Scale):
         if not scored:
             return {"mean_score": None}
         return {"mean_score": sums["score_sum"] / scored}
-
-
-@Ratio
-def _quadratic_kappa(sums: Floats) -> tuple[Floats, Floats]:
-    # Each of the six is of shape (...): the sums of Scores._moments.
-    count, gold, value, gold_squared, value_squared, product = np.moveaxis(sums, -1, 0)
-    squares = gold_squared + value_squared
-    error = squares - 2.0 * product
-    # The error would be this if the answers were paired with gold at random.
-    chance = squares - quotient(2.0 * gold * value, count)
-    no_chance = np.abs(chance) <= 1e-12 * np.maximum(1.0, squares)
-    return np.where(no_chance, 0.0, chance - error), np.where(no_chance, 0.0, chance)
-
-
-def _within_deviation(counts: Floats, gold: Sequence[float], answered: Sequence[float]) -> Floats:
-    """The share of deviations within one of their standard deviations of their mean (FAITHQA, Figure 3)."""
-    deviations = np.subtract(answered, gold)  # (P,)
-    total = counts.sum(axis=-1, keepdims=True)  # (B, 1)
-    from_mean = deviations - quotient(counts @ deviations[:, None], total)  # (B, P)
-    spread = np.sqrt(quotient((counts * from_mean**2).sum(axis=-1, keepdims=True), total))  # (B, 1)
-    is_within = np.abs(from_mean) <= spread + 1e-9
-    return quotient((counts * is_within).sum(axis=-1), total[:, 0])
-
-
-def _spearman(counts: Floats, gold: Sequence[float], answered: Sequence[float]) -> Floats:
-    """Pearson's correlation of mid-ranks, under counts (B, P) of pairs."""
-    total = counts.sum(axis=-1, keepdims=True)  # (B, 1)
-    mean_rank = (total + 1.0) / 2.0
-    gold_ranks = _ranks(counts, gold) - mean_rank  # (B, P), as are the others
-    answer_ranks = _ranks(counts, answered) - mean_rank
-    above = (counts * gold_ranks * answer_ranks).sum(axis=-1)
-    gold_square = (counts * gold_ranks**2).sum(axis=-1)
-    answer_square = (counts * answer_ranks**2).sum(axis=-1)
-    below = np.sqrt(gold_square * answer_square)
-    return np.clip(quotient(above, np.where(below > 1e-9, below, 0.0)), -1.0, 1.0)
-
-
-def _ranks(counts: Floats, values: Sequence[float]) -> Floats:
-    """Return the mid-rank of each value, (B, P), where each counts as often as ``counts`` says."""
-    distinct_values, value_number = np.unique(np.array(values, dtype=np.float64), return_inverse=True)
-    pairs = np.arange(len(value_number))
-    is_value = scipy.sparse.csr_array(
-        (np.ones(len(value_number)), (pairs, value_number)), shape=(len(pairs), len(distinct_values))
-    )
-    sizes = counts @ is_value  # (B, distinct values): how often each value counts
-    mid_ranks = np.cumsum(sizes, axis=-1) - sizes / 2.0 + 0.5
-    return np.asarray(mid_ranks[:, value_number])

@@ -1,49 +1,26 @@
 """Answers of any number of members: several labels out of a closed set, or a set of objects.
 
-Of several labels:
-
-- ``micro_f1`` counts labels over all units; ``macro_f1`` is the mean F1 over the labels that occur in gold or among
-  the answers. A quotient 0/0 is 0.0 in both.
-- ``balanced_accuracy`` is the mean recall of labels, given and left out alike: over the labels that some units of
-  gold have and others have not, the mean of the share found where gold has it and of the share left out where it
-  has not. Any constant set has 0.5; 0.0 where there is no such label.
-- ``example_f1`` is the mean over units; there, no label where gold has none is right: 1.0.
-- ``exact_match`` is the share of units whose set is gold's.
-
-A missing answer counts as all labels that gold has not, and none that it has: no answer could be worse.
-
-Of objects:
-
-Each object is matched to at most one of gold's. Of all such assignments the one with the largest sum of similarities
-counts (Kuhn 1955, "The Hungarian method"). Precision is that sum over the objects found, recall over gold's, F1 their
-harmonic mean, all over the sums of all units (micro); 0/0 is 0.0. With a similarity that is 0 or 1 the sum is the
-number of matched objects.
-
-A missing answer counts as a number of wrong objects: as many as gold has, and at least one. A set has no largest size,
-so an answer can be worse than none.
+Their metrics stand in :mod:`jurist.evaluation.set_metrics`.
 """
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-import numpy as np
 import pydantic
-import scipy
 
 from ..cases import Label, Values
-from ..errors import JuristError, UsageError
-from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
+from ..errors import UsageError
 from .scale import SHOWN, SIZES, Annotation, Members, distinct
-from .units import Floats
 from .votes import Sampling, more_than_half, named_vote
 
+if TYPE_CHECKING:
+    from .metrics import Metric
+
 Set: TypeAlias = tuple[Label, ...]
-_ROUNDING = 1e-9
 _NONE = "none"
 
 
@@ -66,44 +43,19 @@ class LabelSets(Members):
         object.__setattr__(self, "labels", distinct(self.labels))
 
     @cached_property
-    def metrics(self) -> Mapping[str, Metric]:
-        size = 3 * len(self.labels)
+    def metrics(self) -> "Mapping[str, Metric]":
+        from .set_metrics import metrics_of_label_sets
 
-        def by_label_and_unit(gold: Set, value: Set) -> list[float]:
-            return self._by_label(gold, value) + [1.0]
-
-        statistics = {
-            "balanced_accuracy": pair_sums(by_label_and_unit, _mean_label_recall, size + 1),
-            "micro_f1": pair_sums(_label_counts, f1, 3),
-            "macro_f1": pair_sums(self._by_label, _mean_label_f1, size),
-            "example_f1": pair_means(_example_f1),
-            "exact_match": pair_means(lambda gold, value: float(gold == value)),
-        }
-        metrics: dict[str, Metric] = {}
-        for name, statistics_of in statistics.items():
-            metrics[name] = Metric(name=name, statistics=statistics_of)
-        return MappingProxyType(metrics)
+        return metrics_of_label_sets(self)
 
     @cached_property
-    def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
-        metrics_by_label: dict[Label, dict[str, Metric]] = {}
-        for label in self.labels:
-            label_metrics = {}
-            for name, ratio in SIDES.items():
-                statistics = pair_sums(partial(_label_cells, label), ratio, 3)
-                label_metrics[name] = Metric(name=f"{name}_{label}", statistics=statistics)
-            metrics_by_label[label] = label_metrics
-        return metrics_by_label
+    def classes(self) -> "Mapping[Label, Mapping[str, Metric]]":
+        from .set_metrics import metrics_by_member
 
-    def _by_label(self, gold: Set, value: Set) -> list[float]:
-        """Return the three cells of each label (:func:`_label_cells`), one label after the other."""
-        cells: list[float] = []
-        for label in self.labels:
-            cells.extend(_label_cells(label, gold, value))
-        return cells
+        return metrics_by_member(self)
 
     def similarity(self, gold: Set, value: Set) -> float:
-        return _example_f1(gold, value)
+        return example_f1(gold, value)
 
     def wrong(self, gold: Set) -> Set:
         return tuple(sorted(set(self.labels) - set(gold)))
@@ -206,53 +158,14 @@ def _json_names(text: str) -> list[object]:
     return [labels]
 
 
-def _label_cells(label: Label, gold: Set, value: Set) -> tuple[float, float, float]:
-    """Return the cells of a label, each 1.0 or 0.0: whether it is in both, in gold, in the answer."""
-    in_gold = label in gold
-    in_value = label in value
-    return float(in_gold and in_value), float(in_gold), float(in_value)
-
-
-def _label_counts(gold: Set, value: Set) -> tuple[float, float, float]:
+def label_counts(gold: Set, value: Set) -> tuple[float, float, float]:
     """Return the number of labels in both, in gold, and in the answer."""
     return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
 
 
-def _by_labels(cells: Floats) -> Floats:
-    """Return sums of cells of shape (..., 3 * labels) as (..., labels, 3)."""
-    return cells.reshape(cells.shape[:-1] + (-1, 3))
-
-
-@Ratios
-def _mean_label_f1(sums: Floats) -> tuple[Floats, Floats]:
-    """Return numerator and denominator of the mean F1 over labels, from the summed cells of each label."""
-    doubled_hits, sizes = f1.parts(_by_labels(sums))
-    return mean_parts(doubled_hits, sizes)
-
-
-@Ratios
-def _mean_label_recall(sums: Floats) -> tuple[Floats, Floats]:
-    """Return numerator and denominator of the mean recall of labels, given and left out.
-
-    ``sums`` are the summed cells of each label, and last the number of units.
-    """
-    units = sums[..., -1:]
-    cells_by_label = _by_labels(sums[..., :-1])
-    in_both, in_gold, in_answer = np.moveaxis(cells_by_label, -1, 0)  # (..., labels) each
-    out_of_gold = units - in_gold
-    out_of_both = out_of_gold - in_answer + in_both
-    # A label that all units of gold have, or none, has one recall only and counts for nothing.
-    has_both_sides = np.minimum(in_gold, out_of_gold) > _ROUNDING * units
-    numerators = np.concatenate([in_both, out_of_both], axis=-1)
-    denominators = np.concatenate(
-        [np.where(has_both_sides, in_gold, 0.0), np.where(has_both_sides, out_of_gold, 0.0)], axis=-1
-    )
-    return mean_parts(numerators, denominators)
-
-
-def _example_f1(gold: Set, value: Set) -> float:
+def example_f1(gold: Set, value: Set) -> float:
     """Return the F1 of one set of labels against another; 1.0 for two empty ones."""
-    in_both, in_gold, in_answer = _label_counts(gold, value)
+    in_both, in_gold, in_answer = label_counts(gold, value)
     if in_gold + in_answer == 0.0:
         return 1.0
     return 2.0 * in_both / (in_gold + in_answer)
@@ -296,13 +209,12 @@ class ObjectSets(Members):
             raise UsageError(f"{self.model.__name__} has no fields {', '.join(sorted(unknown))}", hint=hint)
 
     @cached_property
-    def metrics(self) -> Mapping[str, Metric]:
-        metrics: dict[str, Metric] = {}
-        for name, ratio in SIDES.items():
-            metrics[name] = Metric(name=name, statistics=pair_sums(self._sums, ratio, 3))
-        return metrics
+    def metrics(self) -> "Mapping[str, Metric]":
+        from .set_metrics import metrics_of_object_sets
 
-    def _sums(self, gold: Objects, value: Objects | _WrongObjects) -> tuple[float, float, float]:
+        return metrics_of_object_sets(self)
+
+    def sums(self, gold: Objects, value: Objects | _WrongObjects) -> tuple[float, float, float]:
         """Return the matched similarity, the objects of gold and the objects of the answer."""
         if isinstance(value, _WrongObjects):
             return 0.0, float(len(gold)), float(value.count)
@@ -311,28 +223,14 @@ class ObjectSets(Members):
 
     def match(self, gold: Objects, value: Objects) -> list[tuple[int, int, float]]:
         """Return the best assignment: (place in gold, place in the answer, similarity above 0), by place in gold."""
+        from .set_metrics import assign_objects
+
         if not gold or not value:
             return []
         pairs = self._matched_pairs.get((gold, value))
         if pairs is None:
-            pairs = self._assign(gold, value)
+            pairs = assign_objects(self.same, gold, value)
             self._matched_pairs[gold, value] = pairs
-        return pairs
-
-    def _assign(self, gold: Objects, value: Objects) -> list[tuple[int, int, float]]:
-        """Return the assignment with the largest sum of similarities, without pairs that have nothing in common."""
-        similarities = np.zeros((len(gold), len(value)))
-        for row, gold_object in enumerate(gold):
-            for column, answer_object in enumerate(value):
-                similarities[row, column] = self.same(gold_object, answer_object)
-        if not ((similarities >= 0.0) & (similarities <= 1.0)).all():
-            raise JuristError("the similarity of two objects is not in [0, 1]", hint="correct its function")
-        rows, columns = scipy.optimize.linear_sum_assignment(similarities, maximize=True)
-        pairs = []
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-            similarity = float(similarities[row, column])
-            if similarity > 0.0:
-                pairs.append((row, column, similarity))
         return pairs
 
     @cached_property
@@ -344,7 +242,7 @@ class ObjectSets(Members):
         """Return the F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""
         if not gold and not value:
             return 1.0
-        matched, in_gold, in_value = self._sums(gold, value)
+        matched, in_gold, in_value = self.sums(gold, value)
         return 2.0 * matched / (in_gold + in_value)
 
     def wrong(self, gold: Objects) -> _WrongObjects:

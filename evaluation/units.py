@@ -7,7 +7,6 @@ depends on the order in which they were judged.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ..cases import Value
 from ..errors import JuristError
 from .rows import Row, matched
+from .scale import Scale
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -26,32 +26,11 @@ Bools = NDArray[np.bool_]
 MISSING = -1
 
 
-class Kind(ABC):
-    """The part of a :class:`~jurist.evaluation.scale.Scale` that arrays need; scales are made of their metrics."""
-
-    @property
-    def domain(self) -> tuple[Value, ...]:
-        """The values in their order, where the set is closed; else empty."""
-        return ()
-
-    def right(self, gold: Value, value: Value) -> bool | None:
-        """Return True for a right value, False for a wrong one, ``None`` where values are near or far."""
-        return None
-
-    def stratum(self, gold: Value) -> str:
-        """The name of the kind of gold values in which errors are alike."""
-        return str(gold)
-
-    @abstractmethod
-    def wrong(self, gold: Value) -> Value:
-        """Return the value that a missing answer counts as: as far from gold as an answer can be."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Units:
     """The labelled units of some rows."""
 
-    kind: Kind
+    kind: Scale
     values: tuple[Value, ...]
     gold: Ints
     predicted: Ints
@@ -150,7 +129,7 @@ class Units:
         return self.answering(np.where(self.answered, self.predicted, answers))
 
 
-def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
+def encode(kind: Scale, *sets: Sequence[Row]) -> Units:
     """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out."""
     first = sorted(sets[0], key=lambda row: (row.group, row.id))
     sorted_sets = [first]

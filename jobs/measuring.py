@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.embedding import count_requests, embedder_beside
 from ..engines.models import Model, connect
 from ..errors import JuristError
 from ..keeping.loading import LoadedJudge
@@ -69,6 +68,10 @@ def make_judge_ask(judge: LoadedJudge, questions: int, cases: Sequence[Case]) ->
 
 def make_embedding_asks(role: str, asker: Asker, rows: int, cases: Sequence[Case]) -> list[Ask]:
     """Return the requests for embedding rows, many at once or one by one, and remembered rows beside them."""
+    if not asker.embedded:
+        return []
+    from ..engines.embedding import count_requests, embedder_beside  # vectors need NumPy
+
     asks: list[Ask] = []
     for number, (member, remembered) in enumerate(asker.embedded, 1):
         embedder = embedder_beside(member.lm, remembered.embedder)

@@ -392,7 +392,11 @@ class Judge:
     def as_compiled(self, metric: str | None, common: Sequence[str] | None) -> "Judge":
         """Return the judge with the metric that a version was compiled for, and the inputs that it shares by design."""
         compiled = self
-        if metric is not None and metric in self.comparison.metrics and not callable(self.metric):
+        if (
+            metric not in (None, self.metric)
+            and metric in self.comparison.metrics
+            and not callable(self.metric)
+        ):
             compiled = replace(compiled, metric=metric)
         if self.common is None and common is not None:
             compiled = compiled.with_common(common)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import dspy
 
 from ..engines.draws import current_draw
-from ..engines.embedding import Embedder, Vectors, embedder_beside
 from ..text.ranking import Ranking
 from ..text.terms import count_tokens
 from .together import run_to_end
+
+if TYPE_CHECKING:
+    from ..engines.embedding import Embedder, Vectors
 
 Fields: TypeAlias = Mapping[str, object]
 """Field of a predictor -> its value."""
@@ -101,6 +103,8 @@ class Remembered:
         """Return the embedder beside ``lm``, with the vectors of all rows; ``None`` where words rank alone."""
         if not self.embedder:
             return None
+        from ..engines.embedding import embedder_beside  # vectors need NumPy, words do not
+
         embedder = embedder_beside(lm, self.embedder)
         if embedder is not None and embedder not in self._vectors:
             self._vectors[embedder] = await embedder.embed(self.texts(self.compared))

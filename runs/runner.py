@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from dspy import LMError
 
@@ -26,7 +26,6 @@ from ..programs.asking import Asker
 from ..programs.together import run_to_end, work_through
 from ..programs.verdicts import FIRST_CASES
 from .batch_store import check_no_batches
-from .canary import Canary
 from .feeding import Feed, seldom_collected
 from .lines import OF_RUN, JsonObject, RowKey, line_of_case, read_line, written_verdict
 from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
@@ -34,6 +33,9 @@ from .shards import WHOLE, Shard
 from .state import RunState
 from .summary import Summary
 from .survey import Survey
+
+if TYPE_CHECKING:
+    from .canary import Canary
 
 _ROWS_EMBEDDED = 100  # together, at most, before the first of them is asked about
 
@@ -53,7 +55,7 @@ class RunSettings:
     # answers come from batches: a row without an answer is left out, and a failed row is not asked again
     collecting: bool = False
     # rows of the proof that are asked about first, to see whether the model drifted; ``None`` for none
-    canary: Canary | None = None
+    canary: "Canary | None" = None
     before: Path | None = None  # another output whose verdicts are taken over
 
 

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import plural
 from ..programs.judge import Judge
 from ..programs.verdicts import CUT_OFF, PEOPLE, REFUSED_ROW, UNREADABLE, Verdict
-from .canary import Drift
 from .lines import JsonObject, unit_values
+
+if TYPE_CHECKING:
+    from .canary import Drift
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "redrawn", "reasked", "extra", "duplicated")
 """Counts that are sums over the verdicts of rows judged now."""
@@ -67,7 +69,7 @@ class Summary:
     # which limit, signal or failure of the model ended the run, in words; empty if all rows were judged
     stopped: str = ""
     signal: int | None = None  # the number of that signal
-    drift: Drift | None = None  # what the canary found; ``None`` without one
+    drift: "Drift | None" = None  # what the canary found; ``None`` without one
     # calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``
     spend: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0  # waited for the answers of this start, their times added up

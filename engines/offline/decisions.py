@@ -7,12 +7,10 @@ from functools import lru_cache
 from html import unescape
 from typing import Final
 
-import numpy as np
-
 from ...text.terms import neutralise, shorten
-from .features import CaseTexts, measure_case
+from .features import CaseTexts, Matrix, Vector, measure_case
 from .labels import Meaning, meaning_of, meanings, prior_weights
-from .learning import Array, Regression, columns, learn
+from .learning import Regression, columns, learn
 from .request import Demo, ParsedRequest
 from .roles import Roles, Unit, split_units
 from .sampler import Sampler
@@ -126,7 +124,7 @@ def decide_labels(task: Task, field: Field) -> list[Decision]:
     model = _learn_labels(task.examples_of(field))
     x = columns(case)
     quotes = measure_case(case).quotes
-    probabilities = model.regression.probabilities(x).tolist()
+    probabilities = model.regression.probabilities(x)
     decisions: list[Decision] = []
     for place, unit in enumerate(units):
         label_place = _choose_label(probabilities[place], model.meanings, task.sampler)
@@ -136,7 +134,7 @@ def decide_labels(task: Task, field: Field) -> list[Decision]:
 
 
 def _describe_choice(
-    model: _LabelModel, chosen: int, x: Array, probabilities: Sequence[float], unit: Unit, quote: str
+    model: _LabelModel, chosen: int, x: Vector, probabilities: Sequence[float], unit: Unit, quote: str
 ) -> Decision:
     """Return the decision for a unit whose label is at the place ``chosen``."""
     meaning = model.meanings[chosen]
@@ -207,16 +205,24 @@ def _learn_labels(examples: FieldExamples) -> _LabelModel:
     if shape.kind in ("indices", "texts") and not meaning_of(examples.field.name).is_known:
         # A list of findings names what is wrong.
         label_meanings = (Meaning(support=-1.0), Meaning(support=1.0))
-    rows: list[Array] = []
-    targets: list[Array] = []
+    rows: list[Matrix] = []
+    targets: list[Matrix] = []
     for inputs, value in examples.labelled():
         case, units = split_case(inputs, examples.roles, shape.kind)
         unit_places, label_places = _read_labels(value, shape, labels, units)
         if unit_places:
-            rows.append(columns(case)[unit_places])
-            targets.append(np.eye(len(labels))[label_places])
+            x = columns(case)
+            rows.append([x[place] for place in unit_places])
+            targets.append([_mark_place(place, len(labels)) for place in label_places])
     regression = learn(rows, targets, prior_weights(label_meanings))
     return _LabelModel(labels=labels, meanings=label_meanings, regression=regression)
+
+
+def _mark_place(chosen: int, number: int) -> Vector:
+    """Return so many numbers: 1 at the chosen place, else 0."""
+    marks = [0.0] * number
+    marks[chosen] = 1.0
+    return marks
 
 
 def _read_labels(

@@ -8,9 +8,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...text.evidence import Evidence, Side, index_evidence, side_of, term_set
 from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, hits, lexicons_of
 from ...text.terms import latin_names, number_words, numbers, sentences, terms
@@ -34,6 +31,10 @@ _FRAME_TERMS: Final = frozenset(terms(f"{' '.join(CUSTOMER_WORDS)} {' '.join(AGE
 
 Features: TypeAlias = dict[str, float]
 """Name of a feature -> its value for one unit."""
+Vector: TypeAlias = list[float]
+"""A number for each column: the features of one unit, or their weights. The few of a request need no NumPy."""
+Matrix: TypeAlias = list[Vector]
+"""Vectors with the same columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class CaseTexts:
 class Measurements:
     """The measured units of a case: ``matrix`` is (units, features); ``quotes`` the best evidence sentence of each."""
 
-    matrix: NDArray[np.float64]
+    matrix: Matrix
     quotes: tuple[str, ...]
 
 
@@ -70,9 +71,9 @@ def measure_case(case: CaseTexts) -> Measurements:
         rows.append(row)
         quotes.append(quote)
     _compare_units(rows)
-    matrix = np.zeros((len(rows), len(NAMES)))
-    for place, row in enumerate(rows):
-        matrix[place] = [row[name] for name in NAMES]
+    matrix: Matrix = []
+    for row in rows:
+        matrix.append([row[name] for name in NAMES])
     return Measurements(matrix=matrix, quotes=tuple(quotes))
 
 

@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...text.tables import read_table
-from .features import NAMES
+from .features import NAMES, Matrix
 from .shapes import TRUTH
 
 Group: TypeAlias = Literal["supported", "unsupported", "offtopic", "other", "unknown"]
@@ -131,16 +128,19 @@ def _beside_inferences(meaning: Meaning) -> Meaning:
     return meaning
 
 
-def prior_weights(label_meanings: Sequence[Meaning]) -> NDArray[np.float64]:
+def prior_weights(label_meanings: Sequence[Meaning]) -> Matrix:
     """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions."""
-    weights = np.zeros((len(label_meanings), len(_COLUMNS)))
-    for row, meaning in enumerate(label_meanings):
+    weights: Matrix = []
+    for meaning in label_meanings:
+        label_weights = [0.0] * len(_COLUMNS)
         for axis, directions in _AXES.items():
+            place_on_axis = getattr(meaning, axis)
             for name, weight in directions.items():
-                weights[row, _COLUMNS[name]] += getattr(meaning, axis) * weight
+                label_weights[_COLUMNS[name]] += place_on_axis * weight
+        weights.append(label_weights)
     return weights
 
 
-def prior_of(name: str) -> NDArray[np.float64]:
+def prior_of(name: str) -> Matrix:
     """Return the weights of "what the name says is so" and of its being not so, shape (2, features + bias)."""
     return prior_weights(meanings(TRUTH, name, ""))

@@ -1,25 +1,16 @@
 """Learning from demonstrations: a softmax regression whose penalty pulls towards the prior, not towards zero."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Final
 
-import numpy as np
-import scipy
-from numpy.typing import NDArray
-
 from ...text.evidence import term_set
-from .features import NAMES, CaseTexts, measure_case
-
-Array = NDArray[np.float64]
+from .features import NAMES, CaseTexts, Matrix, Vector, measure_case
 
 BIAS_COLUMN: Final = len(NAMES)
-_RIDGE: Final = 0.4
-_BIAS_RIDGE: Final = 0.1
-_WORD_RIDGE: Final = 1.0
-_LABEL_BALANCE: Final = 0.5  # exponent of the labels' weights: 0 none, 1 all labels count the same in total
-_UNIT_SHARE: Final = 0.5  # each of n units of one case weighs n ** -share: they are not independent
 _WORD_LIMIT: Final = 200
 _REASON_LIMIT: Final = 3
 
@@ -28,76 +19,58 @@ _REASON_LIMIT: Final = 3
 class Regression:
     """A learned decision: weights, shape (labels, columns), and the words that the last columns stand for."""
 
-    weights: Array
+    weights: Matrix
     words: tuple[str, ...] = ()
 
-    def probabilities(self, x: Array) -> Array:
+    def probabilities(self, x: Matrix) -> Matrix:
         """Return the probability of each label, shape (units, labels)."""
-        odds = x @ self.weights.T
-        # SciPy's softmax does the same, and takes half a second to import.
-        exponentials = np.exp(odds - odds.max(axis=1, keepdims=True))
-        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True), dtype=np.float64)
+        return [self._unit_probabilities(unit) for unit in x]
 
-    def reasons(self, x: Array, label: int, rival: int) -> tuple[str, ...]:
+    def _unit_probabilities(self, unit: Vector) -> Vector:
+        odds = [dot(unit, weights) for weights in self.weights]
+        highest = max(odds)
+        exponentials = [math.exp(label_odds - highest) for label_odds in odds]
+        total = sum(exponentials)
+        return [exponential / total for exponential in exponentials]
+
+    def reasons(self, x: Vector, label: int, rival: int) -> tuple[str, ...]:
         """Return up to three features of a unit that speak most for one label against another, the strongest first."""
-        contributions = (self.weights[label] - self.weights[rival]) * x
-        gains = contributions[:BIAS_COLUMN].round(9)
-        strongest = np.argsort(-gains, kind="stable")[:_REASON_LIMIT]
-        names: list[str] = []
-        for place in strongest:
-            if gains[place] > 0.0:
-                names.append(NAMES[place])
-        return tuple(names)
+        label_weights = self.weights[label]
+        rival_weights = self.weights[rival]
+        gains: dict[str, float] = {}
+        for place, name in enumerate(NAMES):
+            gain = round((label_weights[place] - rival_weights[place]) * x[place], 9)
+            if gain > 0.0:
+                gains[name] = gain
+        strongest = sorted(gains, key=lambda name: -gains[name])
+        return tuple(strongest[:_REASON_LIMIT])
+
+
+def dot(vector: Vector, next_vector: Vector) -> float:
+    """Return the dot product of two vectors."""
+    return sum(map(mul, vector, next_vector))
 
 
 def learn(
-    rows: Sequence[Array], targets: Sequence[Array], prior: Array, words: tuple[str, ...] = ()
+    rows: Sequence[Matrix], targets: Sequence[Matrix], prior: Matrix, words: tuple[str, ...] = ()
 ) -> Regression:
     """Return the regression of demonstrations: of each the :func:`columns` and the targets, shape (units, labels).
 
     A demonstration has one unit at least. Without demonstrations the weights are the prior.
     """
-    start = np.hstack([prior, np.zeros((len(prior), len(words)))])
+    start: Matrix = []
+    for label_weights in prior:
+        start.append(label_weights + [0.0] * len(words))
     if not rows:
         return Regression(weights=start, words=words)
-    x = np.vstack(rows)
-    target = np.vstack(targets)
-    unit_weights = _weigh_units(rows, target)
-    penalty = np.full(start.shape[1], _RIDGE)
-    penalty[BIAS_COLUMN : BIAS_COLUMN + 1] = _BIAS_RIDGE  # a slice, for the columns of a tie are fewer
-    penalty[prior.shape[1] :] = _WORD_RIDGE
+    from .fitting import fit_weights
 
-    def loss(flat_weights: Array) -> tuple[float, Array]:
-        """Return the loss of weights, and its slope."""
-        weights = flat_weights.reshape(start.shape)
-        odds = x @ weights.T
-        moved = weights - start
-        misfit = -(unit_weights * target * scipy.special.log_softmax(odds, axis=1)).sum()
-        misfit_slope = (unit_weights * (scipy.special.softmax(odds, axis=1) - target)).T @ x
-        slope = misfit_slope + penalty * moved
-        return float(misfit + 0.5 * (penalty * moved**2).sum()), slope.ravel()
-
-    flat_weights = scipy.optimize.minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x
-    return Regression(weights=flat_weights.reshape(start.shape), words=words)
+    return Regression(weights=fit_weights(rows, targets, start, len(words)), words=words)
 
 
-def _weigh_units(rows: Sequence[Array], target: Array) -> Array:
-    """Return the weight of each unit, shape (units, 1): less if its case has many, more if its label is rare."""
-    weights_by_row: list[Array] = []
-    for row in rows:
-        weights_by_row.append(np.full(len(row), len(row) ** -_UNIT_SHARE))
-    weights = np.concatenate(weights_by_row)
-    label_totals = (target * weights[:, None]).sum(axis=0)
-    balance = target @ np.maximum(label_totals, 1e-9) ** -_LABEL_BALANCE
-    scale = weights.sum() / (weights * balance).sum()
-    unit_weights: Array = weights * balance * scale
-    return unit_weights[:, None]
-
-
-def targets_of(shares: Sequence[float] | Array) -> Array:
+def targets_of(shares: Sequence[float]) -> Matrix:
     """Return the targets of yes or no, or of shares, shape (units, 2): how far it holds, how far it does not."""
-    holds = np.asarray(shares, dtype=np.float64)
-    return np.column_stack([holds, 1.0 - holds])
+    return [[float(share), 1.0 - share] for share in shares]
 
 
 def choose_vocabulary(texts: Sequence[str]) -> tuple[str, ...]:
@@ -113,21 +86,20 @@ def choose_vocabulary(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(shared[:_WORD_LIMIT])
 
 
-def columns(case: CaseTexts, words: Sequence[str] = (), extra: Array | None = None) -> Array:
+def columns(case: CaseTexts, words: Sequence[str] = (), extra: Sequence[float] = ()) -> Matrix:
     """Return the columns of a case's units: features, 1, further columns, and which of the words each holds."""
-    features = measure_case(case).matrix
-    parts = [features, np.ones((len(features), 1))]
-    if extra is not None:
-        parts.append(extra)
-    if words:
-        parts.append(_mark_words(case.units, words))
-    return np.hstack(parts)
+    x: Matrix = []
+    for unit, features in zip(case.units, measure_case(case).matrix, strict=True):
+        unit_columns = features + [1.0]
+        unit_columns.extend(extra)
+        unit_columns.extend(_mark_words(unit, words))
+        x.append(unit_columns)
+    return x
 
 
-def _mark_words(units: Sequence[str], words: Sequence[str]) -> Array:
-    """Return 1 where a unit holds a word, else 0, shape (units, words)."""
-    marks = np.zeros((len(units), len(words)))
-    for place, unit in enumerate(units):
-        unit_terms = term_set(unit)
-        marks[place] = [word in unit_terms for word in words]
-    return marks
+def _mark_words(unit: str, words: Sequence[str]) -> Vector:
+    """Return 1 for each word that a unit holds, else 0."""
+    if not words:
+        return []
+    unit_terms = term_set(unit)
+    return [float(word in unit_terms) for word in words]

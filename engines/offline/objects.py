@@ -6,14 +6,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-import numpy as np
-
 from ...text.evidence import term_set
 from ...text.terms import neutralise
 from .decisions import NO_TEXT, Decision, FieldExamples, Task, read_case, write_free_text
-from .features import CaseTexts, measure_case
+from .features import CaseTexts, Matrix, measure_case
 from .labels import meaning_of, meanings, prior_of, prior_weights
-from .learning import Array, Regression, choose_vocabulary, columns, learn, targets_of
+from .learning import BIAS_COLUMN, Regression, choose_vocabulary, columns, learn, targets_of
 from .roles import Roles, Unit, split_units
 from .scores import choose_level
 from .shapes import Field
@@ -35,7 +33,7 @@ def decide_objects(task: Task, field: Field) -> list[Decision]:
     x = columns(case, model.words)
     quotes = measure_case(case).quotes
     decisions: list[Decision] = []
-    for place, probability in enumerate(model.probabilities(x)[:, 0].tolist()):
+    for place, (probability, _) in enumerate(model.probabilities(x)):
         if task.sampler.choose_yes(probability):
             decision = Decision(
                 unit=Unit(number=place + 1, text=case.units[place]),
@@ -54,7 +52,7 @@ def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> li
     span_columns = columns(_split_into_spans(task.request.inputs, task.roles))
     objects: list[dict[str, object]] = []
     for decision in decisions:
-        x = span_columns[[decision.unit.number - 1]]
+        x = [span_columns[decision.unit.number - 1]]
         properties: dict[str, object] = {}
         for part in field.shape.parts:
             properties[part.name] = _property_of_span(task, field, part, x, decision)
@@ -62,7 +60,7 @@ def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> li
     return objects
 
 
-def _property_of_span(task: Task, field: Field, part: Field, x: Array, decision: Decision) -> object:
+def _property_of_span(task: Task, field: Field, part: Field, x: Matrix, decision: Decision) -> object:
     """Return the value of a property by its name and shape; ``x`` is the span's columns, shape (1, columns)."""
     shape = part.shape
     if part.name == field.shape.part_name("text"):
@@ -83,9 +81,8 @@ def _property_of_span(task: Task, field: Field, part: Field, x: Array, decision:
     return text
 
 
-def _label_probabilities(x: Array, weights: Array) -> list[float]:
-    probabilities: list[float] = Regression(weights=weights).probabilities(x)[0].tolist()
-    return probabilities
+def _label_probabilities(x: Matrix, weights: Matrix) -> list[float]:
+    return Regression(weights=weights).probabilities(x)[0]
 
 
 def _split_into_spans(inputs: Mapping[str, str], roles: Roles) -> CaseTexts:
@@ -124,24 +121,21 @@ def _learn_spans(examples: FieldExamples) -> Regression:
             object_lists.append(value)
             units.extend(case.units)
     words = choose_vocabulary(units)
-    rows: list[Array] = []
-    targets: list[Array] = []
+    rows: list[Matrix] = []
+    targets: list[Matrix] = []
     for case, objects in zip(cases, object_lists, strict=True):
         matches = _match_spans(case.units, objects, examples.field.shape.part_name("text"))
         rows.append(columns(case, words))
-        is_match = np.zeros(len(case.units))
-        is_match[list(matches)] = 1.0
-        targets.append(targets_of(is_match))
+        targets.append(targets_of([place in matches for place in range(len(case.units))]))
     return learn(rows, targets, _span_prior(examples.field.name), words)
 
 
-def _span_prior(name: str) -> Array:
+def _span_prior(name: str) -> Matrix:
     """Return the prior weights of a field's spans: by the meaning of its name, else the same odds for all."""
-    prior = prior_of(name)
-    if not meaning_of(name).is_known:
-        prior = np.zeros_like(prior)
-        prior[0, -1] = _USUAL_ODDS
-    return prior
+    if meaning_of(name).is_known:
+        return prior_of(name)
+    nothing = [0.0] * BIAS_COLUMN
+    return [nothing + [_USUAL_ODDS], nothing + [0.0]]
 
 
 def _match_spans(spans: Sequence[str], objects: Sequence[object], text_part: str) -> set[int]:

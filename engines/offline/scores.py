@@ -1,19 +1,19 @@
 """Answers that are one yes or no, or a share, each: a score, several labels at once, a preference of two."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
+from operator import sub
 from typing import Final
-
-import numpy as np
 
 from ...text.evidence import term_set
 from .decisions import Decision, FieldExamples, Task, decide_labels, read_case
-from .features import NAMES, CaseTexts, measure_case, share_of_terms
+from .features import NAMES, CaseTexts, Matrix, measure_case, share_of_terms
 from .labels import find_definition, prior_of
-from .learning import BIAS_COLUMN, Array, Regression, choose_vocabulary, columns, learn, targets_of
+from .learning import BIAS_COLUMN, Regression, choose_vocabulary, columns, dot, learn, targets_of
 from .roles import Roles, Unit
 from .sampler import Sampler
 from .shapes import Field, Shape
@@ -25,7 +25,7 @@ _LABEL_PRIOR: Final = (-2.0, 4.0, 4.0)
 """Weights of the bias, that the label is named in the text, and that the words of its definition are."""
 _NAME_MARKS: Final = (("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"))
 """Words by which the names of two candidates differ."""
-_TIE_PRIOR: Final = np.array([[-1.0, 0.0], [0.0, 0.0]])
+_TIE_PRIOR: Final = [[-1.0, 0.0], [0.0, 0.0]]
 """Weights of the difference and of the bias, for a tie and for none: a tie if they are about even."""
 _SHARES_OF_FIRST: Final[Mapping[str, float]] = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
@@ -40,12 +40,12 @@ def decide_score(task: Task, field: Field) -> list[Decision]:
     return [_decide_whole(case, x, model, label, support, holds=support >= 0.5)]
 
 
-def _probability_of_yes(model: Regression, x: Array) -> float:
-    return float(model.probabilities(x)[0, 0])
+def _probability_of_yes(model: Regression, x: Matrix) -> float:
+    return model.probabilities(x)[0][0]
 
 
 def _decide_whole(
-    case: CaseTexts, x: Array, model: Regression, label: str, support: float, *, holds: bool
+    case: CaseTexts, x: Matrix, model: Regression, label: str, support: float, *, holds: bool
 ) -> Decision:
     """Return a decision on the only unit of a case, by a model of yes or no."""
     chosen, rival = (0, 1) if holds else (1, 0)
@@ -67,7 +67,7 @@ def choose_level(share: float, shape: Shape, sampler: Sampler) -> float:
         level_share = shape.share_of(level)
         distance = (level_share - share) / _SPREAD
         shares.append(level_share)
-        weights.append(float(np.exp(-(distance**2) / 2.0)))
+        weights.append(math.exp(-(distance**2) / 2.0))
     return shares[sampler.choose(weights)]
 
 
@@ -79,22 +79,24 @@ def _levels_of(shape: Shape) -> Sequence[float]:
         integers = range(round(shape.low), round(shape.high) + 1)
         if integers:
             return integers
-    steps: list[float] = np.linspace(shape.low, shape.high, _STEPS + 1).tolist()
-    return steps
+    step = (shape.high - shape.low) / _STEPS
+    levels = [shape.low + place * step for place in range(_STEPS)]
+    levels.append(shape.high)
+    return levels
 
 
 @lru_cache(maxsize=64)
 def _learn_score(examples: FieldExamples) -> Regression:
     """Return the model of a score: how far what the field's name says holds."""
     cases: list[CaseTexts] = []
-    targets: list[Array] = []
+    targets: list[Matrix] = []
     for inputs, value in examples.labelled():
         number = str(value)
         if _NUMBER.fullmatch(number):
             cases.append(read_case(inputs, examples.roles))
             targets.append(targets_of([examples.field.shape.share_of(float(number))]))
     words = _choose_words(cases)
-    rows: list[Array] = []
+    rows: list[Matrix] = []
     for case in cases:
         rows.append(columns(case, words))
     return learn(rows, targets, prior_of(examples.field.name), words)
@@ -132,12 +134,12 @@ def _learn_each_label(examples: FieldExamples) -> list[Regression]:
             cases.append(read_case(inputs, examples.roles))
             label_sets.append({str(label) for label in value})
     words = _choose_words(cases)
-    prior = np.zeros((2, len(NAMES) + len(_LABEL_PRIOR)))
-    prior[0, len(NAMES) :] = _LABEL_PRIOR
+    no_features = [0.0] * len(NAMES)
+    prior = [no_features + list(_LABEL_PRIOR), no_features + [0.0] * len(_LABEL_PRIOR)]
     models: list[Regression] = []
     for label in examples.field.shape.labels:
-        rows: list[Array] = []
-        targets: list[Array] = []
+        rows: list[Matrix] = []
+        targets: list[Matrix] = []
         for case, labels in zip(cases, label_sets, strict=True):
             rows.append(_columns_of_label(case, label, examples.instruction, words))
             targets.append(targets_of([label in labels]))
@@ -145,13 +147,13 @@ def _learn_each_label(examples: FieldExamples) -> list[Regression]:
     return models
 
 
-def _columns_of_label(case: CaseTexts, label: str, instruction: str, words: tuple[str, ...]) -> Array:
+def _columns_of_label(case: CaseTexts, label: str, instruction: str, words: tuple[str, ...]) -> Matrix:
     """Return the columns of a case, with how far its text has the words of a label and of its definition."""
     text_terms = term_set(case.units[0])
     name_terms = term_set(re.sub(r"[_-]+", " ", label))
     definition_terms = term_set(find_definition(label, instruction))
     shares = [share_of_terms(name_terms, text_terms), share_of_terms(definition_terms, text_terms)]
-    return columns(case, words, np.array([shares]))
+    return columns(case, words, shares)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -225,18 +227,19 @@ def _roles_beside(pair: tuple[str, str], roles: Roles) -> Roles:
 
 def _difference(
     inputs: Mapping[str, str], pair: tuple[str, str], roles: Roles, words: Sequence[str]
-) -> Array:
+) -> Matrix:
     """Return the columns of the first candidate less those of the second."""
     first, second = pair
-    first_columns = columns(read_case(inputs, replace(roles, judged=first)), words)
-    second_columns = columns(read_case(inputs, replace(roles, judged=second)), words)
-    return np.asarray(first_columns - second_columns, dtype=np.float64)
+    (first_columns,) = columns(read_case(inputs, replace(roles, judged=first)), words)
+    (second_columns,) = columns(read_case(inputs, replace(roles, judged=second)), words)
+    return [list(map(sub, first_columns, second_columns))]
 
 
-def _columns_of_tie(better: Regression, x: Array) -> Array:
+def _columns_of_tie(better: Regression, x: Matrix) -> Matrix:
     """Return how far the candidates are apart, as log odds, and 1."""
-    odds = x @ (better.weights[0] - better.weights[1])
-    return np.column_stack([np.abs(odds), np.ones(len(x))])
+    first_weights, second_weights = better.weights
+    weights = list(map(sub, first_weights, second_weights))
+    return [[abs(dot(difference, weights)), 1.0] for difference in x]
 
 
 @lru_cache(maxsize=64)
@@ -252,16 +255,17 @@ def _learn_preference(examples: FieldExamples, pair: tuple[str, str]) -> _Prefer
             candidates += [inputs.get(first, ""), inputs.get(second, "")]
     words = choose_vocabulary(candidates)
     prior = prior_of("supported")
-    prior[:, BIAS_COLUMN] = 0.0  # it is the same for both
-    rows: list[Array] = []
-    targets: list[Array] = []
-    tie_targets: list[Array] = []
+    for weights in prior:
+        weights[BIAS_COLUMN] = 0.0  # it is the same for both
+    rows: list[Matrix] = []
+    targets: list[Matrix] = []
+    tie_targets: list[Matrix] = []
     for inputs, label in labelled:
         rows.append(_difference(inputs, pair, examples.roles, words))
         targets.append(targets_of([_SHARES_OF_FIRST[label]]))
         tie_targets.append(targets_of([label == "tie"]))
     better = learn(rows, targets, prior, words)
-    tie_rows: list[Array] = []
+    tie_rows: list[Matrix] = []
     for row in rows:
         tie_rows.append(_columns_of_tie(better, row))
     return _PreferenceModel(better=better, tie=learn(tie_rows, tie_targets, _TIE_PRIOR))

@@ -22,8 +22,9 @@ import numpy as np
 
 from ...cases import Label, Value, Values
 from ...errors import UsageError
-from ...evaluation.closed_labels import CONFUSED, ClosedLabels, confusion_metric
+from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.contrasts import Contrast, contrast, corrected
+from ...evaluation.label_metrics import CONFUSED, confusion_metric
 from ...evaluation.measured import Score, score
 from ...evaluation.metrics import Metric, Ratios
 from ...evaluation.plain import plain, plain_fields

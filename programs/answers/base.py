@@ -141,7 +141,8 @@ class Answer(ABC):
 
     def check_metric(self, judge: str, metric: MetricLike) -> None:
         """Refuse a metric that does not fit, or needs a setting that is not there; ``""`` is the usual one."""
-        resolve(metric or self.scale.default, self.scale)
+        if metric not in ("", *self.scale.choosable):
+            resolve(metric, self.scale)
 
     def units(self, inputs: Inputs) -> tuple[str, ...]:
         """Return the texts that get a value each."""

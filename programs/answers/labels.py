@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Literal
 
 from ...cases import Label, Value, Values, text_hash
 from ...errors import JudgeError
-from ...evaluation.closed_labels import CONFUSED, FIRST, SECOND, TIE, ClosedLabels, Preferences
+from ...evaluation.closed_labels import FIRST, OF_POSITIVE, SECOND, TIE, ClosedLabels, Preferences
 from ...evaluation.scale import MetricLike
 from ...text.escaping import one_line
 from ...text.turns import as_text
@@ -56,7 +56,7 @@ class ClosedLabel(Answer):
 
     def check_metric(self, judge: str, metric: MetricLike) -> None:
         """Refuse two labels of which none is positive, where it counts; of several none need be."""
-        if len(self.labels) == 2 and not self.positive and metric in ("", *CONFUSED):
+        if len(self.labels) == 2 and not self.positive and metric in ("", *OF_POSITIVE):
             raise JudgeError(
                 f"judge {judge}: which of its labels {', '.join(map(str, self.labels))} is the positive class?",
                 hint=f"write positive={str(self.labels[-1])!r}: precision, recall and F1 are those of that label",

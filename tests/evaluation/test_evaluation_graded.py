@@ -11,7 +11,7 @@ from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import measure, objective_score, score_constant
 from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import Row
-from jurist.evaluation.scale import Scale, choosable
+from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
 from jurist.evaluation.units import encode
@@ -23,7 +23,7 @@ FAR = noisy(1, 3.0)
 NEAR = noisy(2, 0.3)
 
 
-@pytest.mark.parametrize("name", choosable(FIVE))
+@pytest.mark.parametrize("name", FIVE.choosable)
 def test_a_closer_judge_is_better_by_the_permutation_test_whichever_way_the_metric_points(name: str) -> None:
     decision = prove_improvement(FAR, NEAR, name, FIVE).decision
     assert (decision.verdict, decision.mcnemar) == ("better", None)

@@ -23,7 +23,7 @@ from jurist.errors import JuristError, UsageError
 from jurist.evaluation import metrics
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
-from jurist.evaluation.scale import Scale, choosable
+from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets, ObjectSets
 from jurist.evaluation.units import encode
@@ -259,7 +259,7 @@ def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
     rows = rows_of(pairs)
     right_rows = [replace(row, predicted=row.gold) for row in rows]
     units = encode(comparison, rows)
-    for name in choosable(comparison):
+    for name in comparison.choosable:
         metric = comparison.metrics[name]
         score = objective_score(rows, name, comparison)
         assert score == metric.oriented(metric.of(units.worst))
@@ -294,7 +294,7 @@ def test_a_resample_is_what_repeated_rows_score(kind: str, data: st.DataObject) 
             for copy in range(counts[groups.index(row.group)]):
                 repeated_rows.append(replace(row, id=f"{row.id}/{copy}"))
         repeated_units = encode(comparison, repeated_rows)
-        for name in choosable(comparison):
+        for name in comparison.choosable:
             metric = comparison.metrics[name]
             (value,) = metric.resampled(units, counts[np.newaxis])
             assert value == pytest.approx(metric.of(repeated_units), abs=1e-9), name

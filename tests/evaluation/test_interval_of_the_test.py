@@ -20,7 +20,7 @@ from jurist.evaluation.intervals import Interval
 from jurist.evaluation.paired import compare_pair, holm, holm_levels
 from jurist.evaluation.proof import level_of
 from jurist.evaluation.rows import Row
-from jurist.evaluation.scale import Scale, choosable
+from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets, ObjectSets
 from jurist.evaluation.units import encode
@@ -50,7 +50,7 @@ KINDS = {
     "label sets": Kind(LabelSets("abc"), draw_set),
     "objects": Kind(ObjectSets(lambda gold, value: float(gold == value)), draw_set),
 }
-METRICS = [(name, metric) for name, kind in KINDS.items() for metric in choosable(kind.scale)]
+METRICS = [(name, metric) for name, kind in KINDS.items() for metric in kind.scale.choosable]
 
 
 def draw_systems(
