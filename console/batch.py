@@ -16,9 +16,9 @@ from ..keeping.loading import LoadedJudge
 from ..report.scores import spend_in, taken_words
 from ..report.table import Table, table
 from ..runs.batch_service import BatchEndpoint, BatchService, batch_discount
-from ..runs.batch_store import Batch, BatchStore, batches_of, check_no_batches
+from ..runs.batch_store import Batch, BatchStore
 from ..runs.batching import BatchRun, Collected, opened
-from ..runs.outputs import checkpoint_of, lines_in
+from ..runs.outputs import batches_of, check_no_batches, checkpoint_of, lines_in
 from ..runs.runner import RunPlan
 from .bars import Bar
 from .printing import Result, print_notes

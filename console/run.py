@@ -19,8 +19,7 @@ from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
-from ..runs.batch_store import check_no_batches
-from ..runs.outputs import checkpoint_of, claimed, shards_of
+from ..runs.outputs import check_no_batches, checkpoint_of, claimed, shards_of
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ..cases import Case, Label, Value, Values
 from ..errors import UsageError
-from .rows import majority
 from .scale import Annotation, Lack, Scale, distinct
-from .votes import Sampling, Votes, decide, most_preferred
+from .votes import Sampling, Votes, decide, majority, most_preferred
 
 if TYPE_CHECKING:
     from .metrics import Metric

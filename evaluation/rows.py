@@ -5,10 +5,10 @@ a response, or the single claim of a case.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from ..cases import Label, Value
+from ..cases import Value
 from ..errors import JuristError
 
 
@@ -132,15 +132,3 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
             raise JuristError(f"case {id_!r} has another gold label or group in the second system", hint=hint)
         rows_in_order.append(second_row)
     return rows_in_order
-
-
-def majority(labels: Iterable[Label | None]) -> Label | None:
-    """Return the label that more than half of the labels are, without those that are ``None``."""
-    counts = Counter[Label]()
-    for label in labels:
-        if label is not None:
-            counts[label] += 1
-    for label, votes in counts.items():
-        if 2 * votes > counts.total():
-            return label
-    return None

@@ -10,7 +10,8 @@ Samples are drawn one after the other. Drawing can stop as soon as no further sa
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -280,3 +281,15 @@ def sides_of(
     total = sum(votes.get(label, 0) for label in order)
     positives = sum(votes.get(label, 0) for label in order if label in positive)
     return positives, total - positives
+
+
+def majority(labels: Iterable[Label | None]) -> Label | None:
+    """Return the label that more than half of the labels are, without those that are ``None``."""
+    counts = Counter[Label]()
+    for label in labels:
+        if label is not None:
+            counts[label] += 1
+    for label, votes in counts.items():
+        if 2 * votes > counts.total():
+            return label
+    return None

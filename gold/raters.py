@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError
-from ..evaluation.rows import majority
+from ..evaluation.votes import majority
 from .files import Place, Row
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 

@@ -28,6 +28,7 @@ from .label_journal import is_journal, read_label
 from .raters import unit_ratings
 from .rows import AMBIGUITY, RATER, REASON, RESOLVED, canonical_row, label_keys, make_case, normalise
 from .sources import All, read
+from .tables import escape_cell, unescape_cell
 from .writing import json_text, of_table, write_whole
 
 if TYPE_CHECKING:
@@ -41,21 +42,8 @@ GROUP = "group"
 _INPUT = "input:"  # the start of columns of inputs that are texts
 _JSON = "json:"  # the start of columns of inputs that are no texts
 _ID = "id-"  # before each id: sixteen digits, or digits with one ``e``, would be read as a number
-_RISKY = re.compile(r"\s*['=+\-@＝＋－＠]|[\t\r\n]")
 RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
 """What a rater may be called: the head of a column, and a name in a list."""
-
-
-def escape_cell(text: str) -> str:
-    """Return a text as a cell holds it: with an apostrophe where a spreadsheet program would run the text."""
-    if _RISKY.match(text):
-        return "'" + text
-    return text
-
-
-def unescape_cell(cell: str) -> str:
-    """Return the text that a cell holds: the inverse of :func:`escape_cell`."""
-    return cell.removeprefix("'")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,20 @@ _MOST_COLUMNS = 16_384
 """Columns of a table, as many as Excel has: work on a row grows with them."""
 _LINES_BELOW_TITLE = 3
 """Records below a title among which the header is looked for."""
+_RISKY = r"\s*['=+\-@＝＋－＠]|[\t\r\n]"
+"""The beginning of a text that a spreadsheet program would run."""
+
+
+def escape_cell(text: str) -> str:
+    """Return a text as a cell holds it: with an apostrophe where a spreadsheet program would run the text."""
+    if re.match(_RISKY, text):
+        return "'" + text
+    return text
+
+
+def unescape_cell(cell: str) -> str:
+    """Return the text that a cell holds: the inverse of :func:`escape_cell`."""
+    return cell.removeprefix("'")
 
 
 def iterate_table_rows(records: Iterator[Record], path: str, title_width: int) -> Rows:

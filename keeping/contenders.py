@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
@@ -12,8 +12,10 @@ from ..evaluation.votes import Sampling
 from ..programs.own_answer import OwnAnswer
 from ..programs.state import PromptState
 from ..programs.verdicts import VerdictSource
-from ..programs.word_rule import WordRule
-from .artifact_card import Artifact
+
+if TYPE_CHECKING:
+    from ..programs.word_rule import WordRule
+    from .artifact_card import Artifact
 
 
 class Contender(VerdictSource, Protocol):

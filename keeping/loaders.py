@@ -17,7 +17,6 @@ from ..evaluation.scale import Scale
 from ..evaluation.trust import SureAnswer, Trust
 from ..programs.asking import Asker
 from ..programs.deciding import check_sampling
-from ..programs.definition import read_definition
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.settings import FOR_NEW_ROWS
@@ -26,7 +25,7 @@ from .artifact_card import Artifact, read_json_prompt
 from .artifacts import Store
 from .loading import LoadedJudge, choose_verifier, reached_as
 from .logs import is_log, new_rows_error
-from .naming import Name, Prompt, find_judge
+from .naming import Name, Prompt, defined_judge, find_judge
 
 if TYPE_CHECKING:
     from .card_parts import MemberCard
@@ -257,7 +256,7 @@ def _load_cascade(
 
 def _load_member(card: "MemberCard", store: Store) -> LoadedJudge:
     """Return a judge of a cascade, from what the cascade keeps of it."""
-    judge = read_definition(card.definition) if card.definition else find_judge(card.reference, store)
+    judge = defined_judge(card.definition) if card.definition else find_judge(card.reference, store)
     settings = replace(FOR_NEW_ROWS, adapter=card.adapter, sampling=card.thresholds.sampling, concurrency=1)
     if card.verifier:
         settings = replace(settings, verifier=card.verifier.model())

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import dspy
 
@@ -22,12 +22,14 @@ from ..programs.options import JUDGE_OPTIONS
 from ..programs.own_answer import OwnAnswer
 from ..programs.records import records
 from ..programs.verdicts import OnVerdict, Verdict
-from ..programs.word_rule import WordRule
 from ..text.templates import CHAT
 from .artifact_card import read_proof_rows
 from .contenders import Contender, request_stamp, sampling_stamp
 from .model_ends import warn_of_ends
 from .naming import ADAPTER, BASIC, Name, Prompt, adapter_error
+
+if TYPE_CHECKING:
+    from ..programs.word_rule import WordRule
 
 _WARM = 0.7
 """The temperature at which several samples differ."""
@@ -219,7 +221,7 @@ class LoadedJudge(Prompt):
         return warn_of_ends(self.model.each)
 
     @property
-    def word_rule(self) -> WordRule | None:
+    def word_rule(self) -> "WordRule | None":
         """The rule by which words decide, alone or with the replies; ``None`` where replies alone decide."""
         return self.settings.words
 

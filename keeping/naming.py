@@ -15,9 +15,7 @@ from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import file_of, find
 from ..programs.deciding import with_means
-from ..programs.definition import read_definition
 from ..programs.judge import Judge
-from ..programs.judge_files import JudgeFile
 from ..programs.own_answer import OwnAnswer
 from ..programs.plugins import executed_hashes
 from ..programs.settings import AskSettings
@@ -244,6 +242,13 @@ def _version_that_keeps_judge(name: str, version: str, store: Store, error: Judg
     ) from None
 
 
+def defined_judge(definition: Mapping[str, object]) -> Judge:
+    """Return the judge of a definition, as cards keep it."""
+    from ..programs.definition import read_definition  # it imports the answers of all kinds
+
+    return read_definition(definition)
+
+
 def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False) -> Judge:
     """Return the judge of an artifact, whose seal held: what it keeps, else its file's, executed if trusted."""
     card = artifact.about
@@ -254,14 +259,16 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
         except UnknownJudgeError:
             if not card.definition:
                 raise
-            return read_definition(card.definition)
+            return defined_judge(card.definition)
+    from ..programs.judge_files import JudgeFile
+
     place = store.find_file(path)
     if card.definition and not (source and place.is_file()):
         with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
             if _was_changed(artifact, JudgeFile.read(place).hashes):
                 changed = f"{place} was changed since {artifact.ref} was compiled from it"
                 store.trust.tell(f"{changed}{_goes_on(artifact)}")
-        return read_definition(card.definition)
+        return defined_judge(card.definition)
     if not place.is_file():
         raise JudgeError(
             f"judge {artifact.judge!r} was compiled from {card.reference}: {path}: no such file",
@@ -290,7 +297,7 @@ def choose_fitting_judge(judge: Judge, artifact: Artifact, store: Store, referen
         artifact.program(compiled)
     except ArtifactError as error:
         store.trust.tell(f"{error.message}{_goes_on(artifact)}")
-        return read_definition(definition)
+        return defined_judge(definition)
     return _with_kept_prompt(judge, artifact)
 
 
@@ -298,7 +305,7 @@ def _with_kept_prompt(judge: Judge, artifact: Artifact) -> Judge:
     """Return the judge of a file with the prompt that a version sends as it stands, whatever the file says by now."""
     if artifact.about.adapter != PLAIN:
         return judge
-    compiled_judge = read_definition(artifact.about.definition or {})
+    compiled_judge = defined_judge(artifact.about.definition or {})
     if compiled_judge.template == judge.template:
         return judge
     return replace(compiled_judge, columns=judge.columns, values=judge.values)

@@ -20,7 +20,7 @@ from ..errors import JudgeError, UsageError
 from ..evaluation.checked_items import Check, CheckedItem
 from ..text.escaping import well_formed
 from .answers.base import Answer
-from .answers.infer import Positive
+from .answers.labels import Positive
 from .answers.whole import Checked
 from .frozen import frozen_predictors
 from .judge import Judge

@@ -29,9 +29,7 @@ from ..text.templates import CHAT, PLAIN, Template
 from ..text.turns import EXACT_TYPES, Text
 from ..text.wording import plain_spelling
 from .answers.base import Answer, Inputs, Places, Reading, Tokens
-from .answers.criteria import Criteria
-from .answers.infer import Positive, answer_for
-from .answers.labels import ClosedLabel
+from .answers.labels import ClosedLabel, Positive
 from .options import JudgeOption, check_options, option_values, with_option_values
 
 if TYPE_CHECKING:
@@ -181,6 +179,8 @@ class Judge:
             object.__setattr__(self, "_own_signature", signature)
             object.__delattr__(self, "signature")
         else:
+            from .answers.infer import answer_for  # all kinds of answers, where one is declared
+
             self._check_signature()
             answer = answer_for(
                 self.name, self.signature, answer, labels=labels, positive=positive, unit=unit
@@ -363,6 +363,8 @@ class Judge:
 
     def of_criterion(self, name: str) -> "Judge":
         """Return a judge of one of several criteria alone; what it asks is as it was."""
+        from .answers.criteria import Criteria
+
         assert isinstance(self.answer, Criteria)
         criterion = self.answer.answers[name]
         if isinstance(criterion, ClosedLabel) and not criterion.positive:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Generic, TypeGuard, TypeVar
 
 from ..arguments.names import list_module_names
 from ..errors import JudgeError, JuristError, suggest_file, suggest_name, system_message
-from .judge_files import JudgeFile
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -86,6 +85,8 @@ class PluginKind(Generic[T]):
             JuristError: the file cannot be read or executed, or the object is not in it or of another kind. Whatever
                 ``allow`` raises.
         """
+        from .judge_files import JudgeFile
+
         try:
             file = JudgeFile.read(path)
         except OSError as error:

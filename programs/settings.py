@@ -1,13 +1,16 @@
 """How a judge is asked, as one value that jobs, loaded judges and askers hold and hand on whole."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..engines.models import Model
 from ..errors import UsageError
 from ..evaluation.votes import Probabilities, Sampling, Stopping
 from .judge import Judge
 from .own_answer import OwnAnswer
-from .word_rule import WordRule
+
+if TYPE_CHECKING:
+    from .word_rule import WordRule
 
 DEFAULT_REDRAWS = 1
 """How often a case is drawn once more, at most, where a reply cannot be read: in a run, a search and a proof alike."""
@@ -42,7 +45,7 @@ class AskSettings:
     probabilities: Probabilities = "votes"
     verifier: Model | None = None
     embedder: str | None = None
-    words: WordRule | None = None
+    words: "WordRule | None" = None
     asks_model: bool = True
     own_answer: OwnAnswer | None = None
 

@@ -1,7 +1,6 @@
 """What waits for batches, and what they have brought: a database beside the output, so that a kill loses nothing."""
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +13,6 @@ from ..engines.conversion import hide_key
 from ..engines.database import Database
 from ..engines.direct import Reply
 from ..engines.failures import brief
-from ..errors import CheckpointError
-from ..keeping.locking import lock_output
-from .outputs import checkpoint_of
 
 _TRIES = 4
 """Batches that may bring no reply to a request, before it has failed."""
@@ -78,34 +74,6 @@ class Batch:
     status: str  # ``cut``, ``sending`` (from before the provider is asked to begin it), then what the provider says
     ended: bool  # whether nothing more will come of it, and what came is kept
     error: str  # why the provider refused it; empty if it did not
-
-
-def batches_of(output: Path) -> Path:
-    """Return the folder of the batches of an output, which is there as long as some are under way."""
-    return checkpoint_of(output) / "batches"
-
-
-@contextmanager
-def only_process(output: Path) -> Iterator[None]:
-    """Keep other processes off the batches of an output."""
-    with lock_output(batches_of(output) / "batches") as free:
-        if not free:
-            busy = f"another process is working on the batches of {output}"
-            raise CheckpointError(busy, hint="wait until it has ended")
-        yield
-
-
-def check_no_batches(output: Path, *, forget: bool) -> None:
-    """Refuse to ask at once what batches are asked, or forget these."""
-    folder = batches_of(output)
-    if folder.exists() and not forget:
-        raise CheckpointError(
-            f"batches of {output} are under way",
-            hint=f"jurist batch collect {output} gets what they bring; --fresh forgets them",
-        )
-    if folder.exists():
-        with only_process(output):
-            shutil.rmtree(folder)
 
 
 class BatchStore(Database):

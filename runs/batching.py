@@ -16,7 +16,8 @@ from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge, sample_once
 from .batch_service import ENDED, BatchEndpoint, BatchService
-from .batch_store import Batch, BatchStore, batches_of, check_no_batches, only_process
+from .batch_store import Batch, BatchStore
+from .outputs import batches_of, check_no_batches, only_process
 from .runner import RunPlan, RunSettings, run_judge
 from .summary import Summary
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Generic, TextIO, TypeVar
 
 from ..errors import CheckpointError, GoldError, UsageError, system_message
 from ..gold.scanning import scan
-from ..gold.sheets import escape_cell, unescape_cell
+from ..gold.tables import escape_cell, unescape_cell
 from ..gold.writing import of_table
 from ..keeping.locking import lock_output
 from ..programs.options import JUDGE_OPTIONS
@@ -57,6 +58,34 @@ def rejected_of(output: Path) -> Path:
 def shards_of(output: Path) -> Path:
     """Return the folder beside an output that holds the shards of an unfinished run on several workers."""
     return output.with_name(f".{output.name}.shards")
+
+
+def batches_of(output: Path) -> Path:
+    """Return the folder of the batches of an output, which is there as long as some are under way."""
+    return checkpoint_of(output) / "batches"
+
+
+@contextmanager
+def only_process(output: Path) -> Iterator[None]:
+    """Keep other processes off the batches of an output."""
+    with lock_output(batches_of(output) / "batches") as free:
+        if not free:
+            busy = f"another process is working on the batches of {output}"
+            raise CheckpointError(busy, hint="wait until it has ended")
+        yield
+
+
+def check_no_batches(output: Path, *, forget: bool) -> None:
+    """Refuse to ask at once what batches are asked, or forget these."""
+    folder = batches_of(output)
+    if folder.exists() and not forget:
+        raise CheckpointError(
+            f"batches of {output} are under way",
+            hint=f"jurist batch collect {output} gets what they bring; --fresh forgets them",
+        )
+    if folder.exists():
+        with only_process(output):
+            shutil.rmtree(folder)
 
 
 @contextmanager

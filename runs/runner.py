@@ -25,10 +25,19 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import run_to_end, work_through
 from ..programs.verdicts import FIRST_CASES
-from .batch_store import check_no_batches
 from .feeding import Feed, seldom_collected
 from .lines import OF_RUN, JsonObject, RowKey, line_of_case, read_line, written_verdict
-from .outputs import Order, checkpoint_of, claimed, is_csv, lines_in, part_of, put, rejected_of
+from .outputs import (
+    Order,
+    check_no_batches,
+    checkpoint_of,
+    claimed,
+    is_csv,
+    lines_in,
+    part_of,
+    put,
+    rejected_of,
+)
 from .shards import WHOLE, Shard
 from .state import RunState
 from .summary import Summary

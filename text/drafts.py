@@ -44,32 +44,41 @@ _MARKS: Final[tuple[tuple[str, str], ...]] = (
 """(pattern of the mark that begins a draft, pattern of the mark that ends it) of each kind of draft."""
 _CHANNEL: Final = 4  # its marks follow each other and do not nest
 _MARK_PATTERNS: Final = [f"(?P<o{row}>{begin})|(?P<c{row}>{end})" for row, (begin, end) in enumerate(_MARKS)]
-_MARK: Final = re.compile("|".join(_MARK_PATTERNS), re.IGNORECASE)
-_FENCE: Final = re.compile(rf"```[ \t]*(?:{_NAMES})\b.*?(?:```|\Z)", re.IGNORECASE | re.DOTALL)
+# The module re compiles these at their first use: most texts hold no sign of a draft.
+_MARK: Final = "(?i)" + "|".join(_MARK_PATTERNS)
+_FENCE: Final = rf"(?is)```[ \t]*(?:{_NAMES})\b.*?(?:```|\Z)"
 _ASCII_SIGNS: Final = ("<", "&lt;", "think", "```")
-"""Signs of drafts in ASCII, in lower case: a reply in ASCII without any of them holds no draft."""
+"""Signs of drafts in ASCII, in lower case: a text in ASCII without any of them holds no mark of a draft."""
 _BEGINNINGS: Final = (
-    (re.compile(rf"{_LEFT}(?=\s*(?:{_SLASH}\s*)?{_PREFIX}(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
-    (re.compile(rf"◁(?=\s*(?:{_SLASH}\s*)?(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
-    (re.compile(rf"[\[【](?=\s*(?:{_SLASH}\s*)?(?:think|thinking|思考)\b)", re.IGNORECASE), "("),
-    (re.compile(rf"<(?=\|\s*(?:(?:begin|start|end)_(?:of_)?|/\s*)?(?:{_NAMES})\b)", re.IGNORECASE), "‹"),
-    (re.compile(r"<(?=\|?channel\|?>|unused9[45]>)", re.IGNORECASE), "‹"),
-    (re.compile(rf"```(?=[ \t]*(?:{_NAMES})\b)", re.IGNORECASE), "'''"),
+    (rf"(?i){_LEFT}(?=\s*(?:{_SLASH}\s*)?{_PREFIX}(?:{_NAMES})\b)", "‹"),
+    (rf"(?i)◁(?=\s*(?:{_SLASH}\s*)?(?:{_NAMES})\b)", "‹"),
+    (rf"(?i)[\[【](?=\s*(?:{_SLASH}\s*)?(?:think|thinking|思考)\b)", "("),
+    (rf"(?i)<(?=\|\s*(?:(?:begin|start|end)_(?:of_)?|/\s*)?(?:{_NAMES})\b)", "‹"),
+    (r"(?i)<(?=\|?channel\|?>|unused9[45]>)", "‹"),
+    (rf"(?i)```(?=[ \t]*(?:{_NAMES})\b)", "'''"),
 )
-"""(the first character of a mark, what it becomes) of each kind of mark."""
+"""(pattern of the first character of a mark, what it becomes) of each kind of mark."""
+
+
+def _may_hold_marks(text: str) -> bool:
+    """Return whether a text may hold a mark of a draft; most do not, by a look that takes no time."""
+    if not text.isascii():
+        return True
+    lowered = text.lower()
+    return any(sign in lowered for sign in _ASCII_SIGNS)
 
 
 def without_drafts(text: str) -> str:
     """Return the text of a reply outside of its drafts."""
     # What follows the beginning of a draft that has no end is a draft, and so is what comes before an end that has
     # no beginning.
-    if text.isascii() and not any(sign in text.lower() for sign in _ASCII_SIGNS):
+    if not _may_hold_marks(text):
         return text
-    text = _FENCE.sub("", text)
+    text = re.sub(_FENCE, "", text)
     outside: list[str] = []
     depth = position = 0
     kind = ""
-    for mark in _MARK.finditer(text):
+    for mark in re.finditer(_MARK, text):
         group = str(mark.lastgroup)
         begins = group[0] == "o"
         row = group[1:]
@@ -94,6 +103,8 @@ def without_drafts(text: str) -> str:
 
 def defuse_drafts(text: str) -> str:
     """Return a text in which no mark of a draft is left, each visibly changed in its first character."""
+    if not _may_hold_marks(text):
+        return text
     for beginning, replacement in _BEGINNINGS:
-        text = beginning.sub(replacement, text)
+        text = re.sub(beginning, replacement, text)
     return text

@@ -31,30 +31,24 @@ _VERDICT: Final = (
     "|النتيجة|القرار|答案|结论|結論|判定|判断|判斷|结果|結果|标签|標籤|评分|評分|裁决|分类|回答|答え|ラベル|評価|정답|답변?|결론|판정|결과|라벨|점수"
     "|उत्तर|निर्णय"
 )
-_LEAD: Final = re.compile(
-    rf"(?:(?:the|my|our|final|overall|so|therefore|thus|die|das|mein|la|le|el|ma|mi|最终|最終|我的)[\s,]*)*"
-    rf"(?:{_VERDICT})(?:\s*(?:[:：=]|\bis\b|\bist\b|\best\b|\bes\b|是|为|為|は)\s*)+(?P<content>.*)",
-    re.IGNORECASE,
+# The module re compiles these at their first use: few replies are in plain words.
+_LEAD: Final = (
+    rf"(?i)(?:(?:the|my|our|final|overall|so|therefore|thus|die|das|mein|la|le|el|ma|mi|最终|最終|我的)[\s,]*)*"
+    rf"(?:{_VERDICT})(?:\s*(?:[:：=]|\bis\b|\bist\b|\best\b|\bes\b|是|为|為|は)\s*)+(?P<content>.*)"
 )
-_TAG: Final = re.compile(
-    rf"<(?P<name>{_VERDICT})>(?P<content>.{{0,200}}?)</(?P=name)>", re.IGNORECASE | re.DOTALL
-)
+_TAG: Final = rf"(?is)<(?P<name>{_VERDICT})>(?P<content>.{{0,200}}?)</(?P=name)>"
 _LONGEST_LINE: Final = 300
 """Characters of a line that states a label, at most."""
-_LINE_MARK: Final = re.compile(r"^(?:[#>\s]+|[-•]\s+)")
-_OPENING: Final = re.compile(
-    r"(?P<label>.{1,80}?)(?:[.!;。！；,，、：:]|\s[-–—]\s|[–—]|\n)(?P<rest>.*)", re.DOTALL
-)
-_BUT: Final = re.compile(
-    r"\b(?:but|however|though|although|yet|except|unless|rather|instead|aber|jedoch|sondern|doch|mais|cependant|pourtant|"
-    r"pero|sino|aunque|mas|porém|ma|però|но|однако)\b|但|不过|不過|然而|而是|しかし|ただし|하지만|그러나|لكن",
-    re.IGNORECASE,
+_LINE_MARK: Final = r"^(?:[#>\s]+|[-•]\s+)"
+_OPENING: Final = r"(?s)(?P<label>.{1,80}?)(?:[.!;。！；,，、：:]|\s[-–—]\s|[–—]|\n)(?P<rest>.*)"
+_BUT: Final = (
+    r"(?i)\b(?:but|however|though|although|yet|except|unless|rather|instead|aber|jedoch|sondern|doch|mais|cependant|pourtant|"
+    r"pero|sino|aunque|mas|porém|ma|però|но|однако)\b|但|不过|不過|然而|而是|しかし|ただし|하지만|그러나|لكن"
 )
 _ORDINARY: Final = frozenset(
     {"no", "not", "none", "a", "i", "to", "in", "on", "or", "so", "good", "bad", "right"}
 )
 """Labels that are words of any sentence: these name a label only at the end of a clause."""
-_DIGIT: Final = re.compile(r"\d")
 
 
 Read: TypeAlias = Callable[[object], object]
@@ -120,14 +114,14 @@ def _value_of_all(raw: object, read_value: Read) -> Iterator[object]:
 
 def _values_in_lines(text: str, read_value: Read) -> Iterator[object]:
     """Yield the value of each line that is one, or that names one after a word for a verdict."""
-    for tag in _TAG.finditer(text):
+    for tag in re.finditer(_TAG, text):
         yield from _value_of_all(tag["content"], read_value)
     for line in text.splitlines():
         if len(line) > _LONGEST_LINE:
             continue
-        plain = _LINE_MARK.sub("", line).strip()
+        plain = re.sub(_LINE_MARK, "", line).strip()
         yield from _value_of_all(plain, read_value)
-        lead = _LEAD.fullmatch(plain.replace("*", "").strip())
+        lead = re.fullmatch(_LEAD, plain.replace("*", "").strip())
         if lead is not None:
             yield from _value_of_all(lead["content"], read_value)
 
@@ -147,14 +141,14 @@ def _values_in_data(text: str, read_value: Read) -> Iterator[object]:
 
 def _value_in_opening(text: str, read_value: Read, names: Collection[object]) -> list[object]:
     """Return the value that a reply begins with, if nothing after it takes that back; else nothing."""
-    opening = _OPENING.match(text)
-    if opening is None or _BUT.search(opening["rest"]):
+    opening = re.match(_OPENING, text)
+    if opening is None or re.search(_BUT, opening["rest"]):
         return []
     values = list(_value_of_all(opening["label"], read_value))
     if not values:
         return []
     is_number = isinstance(values[0], int | float) and not isinstance(values[0], bool)
-    if is_number and _DIGIT.search(opening["rest"]):  # 4.5, or another number
+    if is_number and re.search(r"\d", opening["rest"]):  # 4.5, or another number
         return []
     for name in names:
         is_other = all(not same(value, values[0]) for value in _value_of_all(name, read_value))

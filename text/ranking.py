@@ -21,8 +21,7 @@ AT_ONCE = 100
 SHORT = 20
 """Letters and digits below which only equal texts are near copies."""
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # without spaces between words
-_ANY_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
-_BETWEEN = re.compile(r"[\W_]+")
+_ANY_WORD = rf"[{CJK}]|[^\W_{CJK}]+"  # compiled by the module re at its first use
 _RISES = 1.5  # BM25's k1
 _LENGTH = 0.75  # BM25's b
 _LONGEST = 20_000  # characters of a text that are embedded
@@ -31,12 +30,12 @@ _FIRST = 10  # the first of a ranking counts 1 / 10, the next 1 / 11
 
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case; of Chinese and Japanese its characters."""
-    return _ANY_WORD.findall(text.lower())
+    return re.findall(_ANY_WORD, text.lower())
 
 
 def letters(text: str) -> str:
     """Return the letters and digits of a text, without case, width, and anything between them."""
-    return _BETWEEN.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
 
 
 def folded(text: str) -> str:

@@ -14,7 +14,7 @@ from .lexicons import NUMBER_WORDS, STOP_WORDS
 from .ranking import CJK
 
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
-_CJK_CHAR = re.compile(rf"[{CJK}]")
+_CJK_CHAR = rf"[{CJK}]"  # compiled by the module re at its first use: most texts are in ASCII
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"[A-Z][\w'’&-]*[A-Za-z0-9]|[A-Z]{2,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|(?<=[。！？；])|\n+")
@@ -29,14 +29,14 @@ _CJK_STOP_CHARACTERS = frozenset(
 def is_cjk(text: str) -> bool:
     """Return whether more than a fifth of the first 2,000 characters are Chinese or Japanese."""
     head = text[:2000]
-    return not head.isascii() and len(_CJK_CHAR.findall(head)) * 5 > len(head.strip())
+    return not head.isascii() and len(re.findall(_CJK_CHAR, head)) * 5 > len(head.strip())
 
 
 def count_tokens(text: str) -> int:
     """Return an estimate of a text's tokens: one per CJK character, one per four other characters, rounded up."""
     wide = 0
     if not text.isascii():
-        wide = len(_CJK_CHAR.findall(text))
+        wide = len(re.findall(_CJK_CHAR, text))
     return wide + math.ceil((len(text) - wide) / 4)
 
 
@@ -82,7 +82,7 @@ def _terms_of_token(token: str) -> tuple[str, ...]:
     """Return the terms of one token: none for a word that says nothing, several for a run of characters."""
     if token[0].isdigit():
         return (_plain_number(token),)
-    if _CJK_CHAR.match(token):
+    if not token.isascii() and re.match(_CJK_CHAR, token):
         return _cjk_terms(token)
     word = token.lower().replace("’", "'").removesuffix("'s").split("'")[0]
     if word in STOP_WORDS or len(word) < 2:

@@ -7,11 +7,9 @@ from typing import Final, TypeAlias
 from ...text.terms import neutralise, shorten
 from .decisions import Decision, Task, decide_labels, explain, write_free_text
 from .filler import fill_outputs
-from .objects import decide_objects, write_objects
 from .request import ParsedRequest
 from .roles import assign_roles, has_unit_per_line
 from .sampler import Sampler
-from .scores import decide_each_label, decide_preference, decide_score
 from .shapes import Field, Shape
 
 Decisions: TypeAlias = Sequence[Decision]
@@ -53,12 +51,20 @@ def _decide_field(task: Task, field: Field) -> Decisions | None:
         case "objects" if _renders_verdict(task, field):
             return None
         case "objects":
+            from .objects import decide_objects
+
             return decide_objects(task, field)
         case "score" | "number":
+            from .scores import decide_score
+
             return decide_score(task, field)
         case "preference":
+            from .scores import decide_preference
+
             return decide_preference(task, field)
         case "labels" if not _judges_lines(task):
+            from .scores import decide_each_label
+
             return decide_each_label(task, field)
     return decide_labels(task, field)
 
@@ -91,6 +97,8 @@ def _field_value(task: Task, field: Field, decisions: Decisions) -> object:
         case "objects" if _renders_verdict(task, field):
             return [_rendered_verdict(shape, decision) for decision in decisions]
         case "objects":
+            from .objects import write_objects
+
             return write_objects(task, field, decisions)
         case "labels" if not _judges_lines(task):
             return _given_labels(shape, decisions)

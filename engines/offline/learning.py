@@ -48,7 +48,8 @@ class Regression:
 
 def dot(vector: Vector, next_vector: Vector) -> float:
     """Return the dot product of two vectors."""
-    return sum(map(mul, vector, next_vector))
+    product: float = sum(map(mul, vector, next_vector))
+    return product
 
 
 def learn(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Final, Literal, get_args, get_origin
 
 import annotated_types
 from pydantic import BaseModel
@@ -14,7 +14,7 @@ from ...errors import JudgeError
 from ...evaluation.closed_labels import FIRST, SECOND, TIE
 from .base import Answer
 from .criteria import FIELD, Criteria
-from .labels import ClosedLabel, OneLabel, Preference
+from .labels import ClosedLabel, OneLabel, Positive, Preference
 from .sentences import PerSentence
 from .whole import LabelSet, ObjectSet, Score
 
@@ -35,10 +35,6 @@ PLAIN_KINDS: Final[tuple[type[Answer], ...]] = (OneLabel, Score, LabelSet, Prefe
 """The kinds of answer that a version keeps as data: it needs no Python file (:mod:`jurist.programs.definition`)."""
 _RANGE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) *(?:-|–|to) *(\d+(?:\.\d+)?)(?!\d|\.\d)")
 """The range of a score in the words of its field, as ``1-5`` or ``from 1 to 5``."""
-
-
-Positive: TypeAlias = Label | Collection[Label]
-"""The positive class of closed labels: one label or several."""
 
 
 def answer_for(

@@ -3,10 +3,10 @@ as a preference.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from ...cases import Label, Value, Values, text_hash
 from ...errors import JudgeError
@@ -17,6 +17,8 @@ from ...text.turns import as_text
 from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
 from .portable import member
 
+Positive: TypeAlias = Label | Collection[Label]
+"""The positive class of closed labels: one label or several."""
 Policy = Literal["abstain", "label"]
 """The reading of an answer whose label and units contradict each other: nothing, or its label."""
 POLICIES: Final[Mapping[Policy, str]] = {

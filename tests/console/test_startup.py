@@ -12,10 +12,31 @@ ASKING = {"dspy", "litellm", "openai", "requests", "jurist.engines.models", "jur
 """What asks a model."""
 LEARNING = {"sklearn", "optuna", "scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.special"}
 """What learns and tests."""
+METRICS = {"numpy", "jurist.evaluation.metrics", "jurist.evaluation.units"}
+"""What holds values against gold, in arrays."""
 CARDS = {"jurist.keeping.card", "jurist.keeping.card_parts", "jurist.keeping.records"}
 """The types of a card, of which pydantic makes some fifty models."""
 OTHERS = {"jurist.signatures.cognibench", "jurist.signatures.faithqa", "jurist.programs.statements"}
 """Other judges than the one that is named."""
+KINDS = {
+    "jurist.programs.definition",
+    "jurist.programs.answers.infer",
+    "jurist.programs.answers.criteria",
+    "jurist.programs.answers.sentences",
+    "jurist.programs.answers.whole",
+    "jurist.engines.offline.objects",
+    "jurist.engines.offline.scores",
+}
+"""Answers of other kinds than that of the judge that is named, and what reads its kind from a signature."""
+ASIDE = {
+    "jurist.engines.embedding",
+    "jurist.gold.sheets",
+    "jurist.programs.judge_files",
+    "jurist.programs.word_rule",
+    "jurist.runs.batch_store",
+    "jurist.runs.canary",
+}
+"""What other options of a run need, and judges from files."""
 IMPORTED = """
 import json, sys
 from jurist.cli import main
@@ -39,13 +60,13 @@ def imported_by(*argv: str) -> set[str]:
 @pytest.mark.parametrize(
     ("argv", "unneeded"),
     [
-        (("judges",), ASKING | LEARNING | CARDS | {"numpy"}),
-        (("artifacts", "list"), ASKING | LEARNING | CARDS | {"numpy"}),
-        (("gold", "check", "fect", "gold.jsonl"), ASKING | LEARNING | CARDS | OTHERS),
+        (("judges",), ASKING | LEARNING | CARDS | METRICS),
+        (("artifacts", "list"), ASKING | LEARNING | CARDS | METRICS),
+        (("gold", "check", "fect", "gold.jsonl"), ASKING | LEARNING | CARDS | OTHERS | KINDS),
         (("gold", "check", "cognibench", "cognibench-mini"), ASKING | LEARNING | CARDS | OTHERS),
         (
             ("run", "fect:basic", "--input", "rows.jsonl", "--output", "verdicts.jsonl"),
-            LEARNING | CARDS | OTHERS | {"jurist.evaluation.paired", "jurist.jobs.compiling"},
+            LEARNING | CARDS | OTHERS | METRICS | KINDS | ASIDE | {"jurist.jobs.compiling"},
         ),
         (("run", "--help"), {"jurist.arguments.scoring", "jurist.arguments.compile", "jurist.console.run"}),
     ],

@@ -20,7 +20,7 @@ Customer: That would be great, thank you."""
 @settings(max_examples=30)
 @given(st.text(max_size=200), st.lists(st.text(max_size=80), min_size=1, max_size=4))
 def test_features_are_finite_and_bounded(evidence: str, units: list[str]) -> None:
-    matrix = measure_case(CaseTexts(evidence=evidence, units=tuple(units))).matrix
+    matrix = np.array(measure_case(CaseTexts(evidence=evidence, units=tuple(units))).matrix)
     assert matrix.shape == (len(units), len(NAMES))
     assert np.isfinite(matrix).all()
     assert np.abs(matrix).max(initial=0.0) <= 1.0 + 1e-9

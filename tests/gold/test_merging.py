@@ -11,7 +11,7 @@ from judges import FLAG
 from small import cli, ok
 
 from jurist.errors import GoldError, UsageError
-from jurist.evaluation.rows import majority
+from jurist.evaluation.votes import majority
 from jurist.gold.goldset import Gold, import_gold
 from jurist.gold.raters import RULES, Rule, merge, merge_case, merge_gold, strata
 from jurist.gold.rows import CATEGORIES

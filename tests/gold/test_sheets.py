@@ -15,7 +15,8 @@ from jurist.errors import GoldError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.mapping import RowMapping
 from jurist.gold.rows import CATEGORIES
-from jurist.gold.sheets import escape_cell, open_lines, unescape_cell, write_sheet
+from jurist.gold.sheets import open_lines, write_sheet
+from jurist.gold.tables import escape_cell, unescape_cell
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge

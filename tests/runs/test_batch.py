@@ -14,7 +14,8 @@ from loopback import answer, field_of
 from pages import ROOT, run_page
 from small import cli, ok, read_jsonl, write_jsonl
 
-from jurist.runs.batch_store import BatchStore, Written, batches_of
+from jurist.runs.batch_store import BatchStore, Written
+from jurist.runs.outputs import batches_of
 
 pytestmark = pytest.mark.usefixtures("no_pause")
 

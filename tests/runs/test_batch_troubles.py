@@ -11,7 +11,8 @@ from batch_server import BatchServer, Trouble
 from loopback import answer
 from small import read_jsonl, start
 
-from jurist.runs.batch_store import BatchStore, batches_of
+from jurist.runs.batch_store import BatchStore
+from jurist.runs.outputs import batches_of
 
 pytestmark = pytest.mark.usefixtures("no_pause")
 
