@@ -343,7 +343,7 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     counts = summary.to_json()
     output = Path(options.output)
     shares: Sequence[LabelShare] = ()
-    if output.is_file() and not summary.stopped:
+    if loaded.artifact and output.is_file() and not summary.stopped:  # a proof corrects the shares
         from ..jobs.sharing import label_shares
 
         shares = label_shares(output, loaded)
